@@ -1,5 +1,5 @@
-"""Prints docs/configuration.md from the fields of `Config`, the same bytes every time:
-`python -m app_server.configuration_page`.
+"""Prints the text of docs/configuration.md, which describes the fields of `Config`: `python -m
+app_server.configuration_page`. Equal fields give equal bytes.
 """
 
 import ast
@@ -111,7 +111,9 @@ This page is made from the code: `python -m app_server.configuration_page > docs
 
 
 def page() -> str:
-    """Returns the page. Raises LookupError for a field that no section names, or that has no docstring."""
+    """Returns the text of docs/configuration.md. Raises LookupError for a field of `Config` that is in no
+    section of the page, or that has no docstring.
+    """
     docstrings = _docstrings(SignInConfig) | _docstrings(Config)
     if missing := Config.model_fields.keys() ^ {name for names in SECTIONS.values() for name in names}:
         raise LookupError(f"Exactly one section must name each field: {', '.join(sorted(missing))}")
@@ -134,12 +136,14 @@ def _row(name: str, field: FieldInfo, docstrings: Mapping[str, str]) -> str:
 
 
 def _variable(quoted: re.Match[str]) -> str:
-    """Returns the variable of a field that a docstring names; other quoted words stay."""
+    """Returns the environment variable for a quoted word that is a field of `Config`. Other quoted words stay
+    as they are.
+    """
     return f"`{PREFIX}{quoted[1].upper()}`" if quoted[1] in Config.model_fields else quoted[0]
 
 
 def _default(name: str, field: FieldInfo) -> str:
-    """Returns the default as a person writes it: `4 GiB`, not 4294967296."""
+    """Returns the default value of a setting in a form for people: `4 GiB`, not 4294967296."""
     value = field.get_default(call_default_factory=True)
     if value is None:
         return "none"

@@ -1,4 +1,5 @@
-"""Opens the objects that live as long as the server, and closes them in reverse order.
+"""Opens the objects that the server uses for its whole run, such as the database, and closes them in reverse
+order.
 
 The public app and the inner app share these objects (server_state.py).
 """
@@ -120,9 +121,10 @@ _REST_INTERVAL_SECONDS = 15.0
 
 @asynccontextmanager
 async def lifespan(config: Config) -> AsyncIterator[ServerState]:
-    """Opens all shared objects in order, and closes them in reverse order at the end.
+    """Opens all objects that the two apps share, in order. Closes them in reverse order when the server
+    stops.
 
-    Raises the errors of a failed start (core/startup_failures.py).
+    Raises the errors of a failed server start (core/startup_failures.py).
     """
     config.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     async with AsyncExitStack() as stack:
@@ -315,7 +317,7 @@ async def _open_jobs(
     audit_stream: StreamDelivery,
     stack: AsyncExitStack,
 ) -> Jobs:
-    """Names all kinds of jobs of this server and starts its worker."""
+    """Registers the handlers of all kinds of background jobs, and starts the worker that runs the jobs."""
     jobs = Jobs(database, pubsub)
     jobs.schedule(TRIM_KIND, trimmer(database, config.audit_retention_days, unsent_after), TRIM_EVERY)
     jobs.schedule(audit_delivery.KIND, audit_stream.run, audit_delivery.EVERY, audit_delivery.POLICY)

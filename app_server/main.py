@@ -1,7 +1,8 @@
-"""Puts the app server together: its two apps, their middleware and their routers.
+"""Creates the two FastAPI apps of the server, with their middleware and their routers.
 
-The public app serves browsers and API clients. The inner app serves sandboxes and knows no cookies. Both
-share the objects that `lifespan` opens; handlers take them as parameters (core/server_objects.py).
+The public app serves browsers and API clients. The inner app serves sandboxes and accepts no cookies. Both
+apps share the objects that `lifespan` opens; handlers take these objects as parameters
+(core/server_objects.py).
 """
 
 from collections.abc import Mapping
@@ -70,8 +71,8 @@ def create_app(config: Config) -> FastAPI:
 
 
 def create_inner_app(config: Config) -> FastAPI:
-    """Returns the app for sandboxes. It receives their events, and forwards their calls to models, MCP
-    servers and git hosts.
+    """Returns the inner app, which serves sandboxes. The app receives events from sandboxes. It also forwards
+    the calls of sandboxes to models, MCP servers and git hosts.
     """
     app = FastAPI(
         title="Slipway, inner listener",
@@ -101,7 +102,7 @@ def create_inner_app(config: Config) -> FastAPI:
 
 
 class WithState:
-    """Serves `app` with the fields of `ServerState` on `request.state`."""
+    """An ASGI app that sets the fields of `ServerState` on `request.state` and then calls `app`."""
 
     def __init__(self, app: ASGIApp, state: Mapping[str, Any]) -> None:
         self._app = app

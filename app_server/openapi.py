@@ -1,4 +1,6 @@
-"""Prints the public app's OpenAPI document, the same bytes every time: `python -m app_server.openapi`."""
+"""Prints the OpenAPI document of the public app: `python -m app_server.openapi`. Equal routes give equal
+bytes.
+"""
 
 import json
 import sys

@@ -1,6 +1,6 @@
-"""The routers of the two apps, in the order in which their routes are matched.
+"""The routers of the public app and of the inner app, in the order in which their routes are matched.
 
-Each router of the public app is listed with the access that its requests need.
+Each router of the public app is listed with the permission that its requests need.
 """
 
 import re

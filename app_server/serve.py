@@ -1,4 +1,6 @@
-"""Runs the app server: both listeners in one event loop, from the port check to a clean shutdown."""
+"""Runs the app server: both network listeners in one event loop, from the check of the ports to a clean
+shutdown.
+"""
 
 import asyncio
 import gc
@@ -30,10 +32,10 @@ the owner has never signed in, else None.
 
 
 async def serve(config: Config, announce: Announce) -> None:
-    """Serves until SIGINT or SIGTERM.
+    """Runs the server until it receives SIGINT or SIGTERM.
 
-    Raises PortTaken before anything is changed. Raises ConfigurationError if another server uses the home
-    directory, or if the home directory or the database cannot be used.
+    Raises PortTaken if a port is in use; nothing has been changed then. Raises ConfigurationError if another
+    server uses the home directory, or if the home directory or the database cannot be used.
     """
     async with AsyncExitStack() as stack:
         public_sockets = listen(_public_addresses(config), config.port, "port", stack)
@@ -77,8 +79,8 @@ async def serve(config: Config, announce: Announce) -> None:
 
 
 def _keep_what_stands() -> None:
-    """Takes the objects that exist after the start out of garbage collection. They live until the end, and
-    with them each full collection would block the event loop twice as long.
+    """Excludes the objects that exist after the server start from garbage collection. These objects live
+    until the server stops. With them, each full collection would block the event loop twice as long.
     """
     gc.collect()
     gc.freeze()
@@ -103,8 +105,8 @@ def _public_addresses(config: Config) -> list[str]:
 
 @contextmanager
 def _server_file(config: Config) -> Iterator[None]:
-    """Writes `home`/server.json, which tells programs of the same user the server's address. Removes the file
-    at the end.
+    """Writes `home`/server.json, from which programs of the same operating-system user read the server's
+    address. Removes the file at the end of the block.
     """
     path: Path = config.home / "server.json"
     draft = path.with_name(f"server.json.{os.getpid()}")

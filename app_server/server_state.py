@@ -1,4 +1,6 @@
-"""The objects that live as long as the server. The lifespan opens them; routes take them as parameters."""
+"""The objects that the server uses for its whole run. `lifespan` opens them, and routes take them as
+parameters.
+"""
 
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
@@ -49,9 +51,9 @@ from app_server.triggers.receiving import Receiving
 
 @dataclass(frozen=True, kw_only=True)
 class ServerState:
-    """Lists every name on `request.state` with its type.
+    """The objects on `request.state`: each field is a name there, with its type.
 
-    The last group contains functions of upper layers that lower layers call.
+    The last group of fields contains functions of upper layers that lower layers call.
     """
 
     config: Config

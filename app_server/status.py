@@ -1,4 +1,6 @@
-"""The health and the resource use of this server, for monitors, load balancers and sandboxes."""
+"""Routes for the health and the resource use of this server. Monitors, load balancers and sandboxes call
+them.
+"""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The configuration that a browser needs before a user has signed in."""
+"""Route for the configuration that the web client needs before a user has signed in."""
 
 from typing import Annotated, Literal
 

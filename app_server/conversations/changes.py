@@ -1,4 +1,4 @@
-"""Changes one conversation or many of one user, and tells all who may see them."""
+"""Updates or deletes one conversation or many of one user, and notifies all users who may see them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,7 +75,9 @@ class BatchResults(BaseModel):
 
 @dataclass(frozen=True)
 class ConversationChanges:
-    """Makes the changes of one user. state: the objects of the server."""
+    """The operations with which one user updates and deletes conversations. `state`: the shared objects of
+    the server.
+    """
 
     state: State
     viewer: Viewer
@@ -88,8 +90,8 @@ class ConversationChanges:
         update: UpdateConversation,
         added_tags: Mapping[str, str] | None = None,
     ) -> AppConversation:
-        """Changes the labels. A new title is also sent to the agent server. `added_tags`: see labels.change.
-        Raises what labels.change raises.
+        """Changes the title, repository, tags, archive state or visibility of a conversation. A new title is
+        also sent to the agent server. `added_tags`: see labels.change. Raises what labels.change raises.
         """
         state = self.state
         async with state.database.session() as session:
@@ -129,8 +131,9 @@ class ConversationChanges:
         return deleted
 
     async def batch(self, wanted: ConversationBatch) -> list[BatchResult]:
-        """Changes one conversation after the other, each in its own transaction. An id that is given twice
-        has one result. A sub-conversation that was deleted with its parent counts as deleted.
+        """Updates or deletes the conversations one after the other, each in a separate transaction. An id
+        that is given twice has one result. A sub-conversation that was deleted with its parent counts as
+        deleted.
         """
         results: list[BatchResult] = []
         deleted: set[UUID] = set()

@@ -1,5 +1,5 @@
-"""Translates the confirmation mode that a user chooses into the policy and analyzer for the agent server.
-Pure.
+"""Translates the confirmation mode that a user chooses into the confirmation policy and the risk analyzer of
+the agent server. Does no I/O.
 """
 
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ def policy_of(mode: ConfirmationMode) -> dict[str, Any]:
 
 
 def mode_of(policy: Mapping[str, Any]) -> ConfirmationMode | None:
-    """Returns the mode for this policy. Returns None for any other policy, for example one set by
-    a program.
+    """Returns the confirmation mode for this confirmation policy. Returns None if no mode has this policy,
+    for example if a program has set it.
     """
     return next((mode for mode, known in _POLICIES.items() if known.items() <= policy.items()), None)
 
 
 def analyzer_of(mode: ConfirmationMode) -> dict[str, Any] | None:
-    """Returns the risk analyzer for this mode. Returns None if the agent never asks, as no analysis is needed
-    then.
+    """Returns the settings of the risk analyzer for this mode. Returns None if the agent never asks before an
+    action, because no analysis is needed then.
     """
     return None if mode is ConfirmationMode.NEVER else _ANALYZER

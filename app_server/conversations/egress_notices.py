@@ -1,4 +1,6 @@
-"""Tells the egress code about conversations, and notifies conversations about refused requests."""
+"""Connects conversations with the egress proxy: gives it their repositories, and notifies them of network
+requests that it has refused.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -16,16 +18,17 @@ REFUSED = Frame('{"type":"network"}')
 
 
 async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[str | None]:
-    """Returns the repository identity of each conversation in the sandbox; None for one without a
-    repository.
+    """Returns the identity of the repository of each conversation in the sandbox. A conversation without a
+    repository gives None.
     """
     return [identity_of(each) for each in await residents_of(session, sandbox_id)]
 
 
 def identity_of(conversation: Conversation) -> str | None:
-    """Returns the identity of the repository that the conversation began with.
+    """Returns the identity of the conversation's first repository, such as `github.com/owner/name`.
 
-    Returns None if it had none, or if the repository was on this machine and is gone.
+    Returns None if the conversation began without a repository, or if the repository was on this machine and
+    is gone.
     """
     if conversation.first_repository is not None:
         return conversation.first_repository or None
@@ -38,7 +41,9 @@ def identity_of(conversation: Conversation) -> str | None:
 
 
 async def announce_refusal(database: Database, pubsub: PubSub, sandbox_id: UUID) -> None:
-    """Notifies all conversations of the sandbox of a refused request: it is not known which one caused it."""
+    """Notifies all conversations of the sandbox that a network request was refused. It is not known which
+    conversation sent the request.
+    """
     async with database.read() as session:
         residents = [each.id for each in await residents_of(session, sandbox_id)]
     for conversation_id in residents:

@@ -1,7 +1,8 @@
-"""Forks a conversation: an independent copy with its files, in a separate sandbox.
+"""Forks a conversation: makes an independent copy with its files, in a separate sandbox.
 
-A fork is a start whose log is there before its sandbox is: the worker brings a sandbox up from a copy of the
-files, and sends the log to its agent server. All keys, addresses and proofs are those of the fork.
+A fork is started like a new conversation, but its event log exists before its sandbox. The start worker
+creates the sandbox from a copy of the files and sends the log to the agent server there. The fork has new
+keys, addresses and proofs.
 """
 
 import asyncio
@@ -54,7 +55,7 @@ class ForkConversation(BaseModel):
 
 @dataclass(frozen=True)
 class Forks:
-    """Forks conversations. specs: see service.start."""
+    """The operation that forks conversations. `specs`: see service.start."""
 
     config: Config
     database: Database
@@ -63,11 +64,11 @@ class Forks:
     specs: SpecPermission
 
     async def fork(self, user: User, original: Conversation, wanted: ForkConversation) -> StartTask:
-        """Creates the fork and returns its start task, which the worker then carries out.
+        """Creates the fork and returns its start task, which the start worker then carries out.
 
-        Raises the errors of require_files, NotFound `event_not_found`,
-        Unavailable `log_behind` and `copy_cut_off`, and the errors of snapshot_of and service.start. The fork
-        is hidden until it is complete. If the server is killed before that, the fork is removed.
+        Raises the errors of require_files, NotFound `event_not_found`, Unavailable `log_behind` and
+        `copy_cut_off`, and the errors of snapshot_of and service.start. The fork is hidden until it is
+        complete. If the server is killed before that, the fork is removed.
         """
         async with self.database.read() as session:
             task = await session.get_one(StartTask, original.id)
@@ -90,7 +91,7 @@ class Forks:
     async def _begin(
         self, user: User, original: Conversation, request: StartRequest, archive: Archive
     ) -> StartTask:
-        """Stores the fork, which is hidden and has no events yet, with its files."""
+        """Stores the rows of the fork and the archive of its files. The fork is hidden and has no events yet."""
         new_id: UUID | None = None
         try:
             async with self.database.session() as session:
@@ -127,8 +128,9 @@ class Forks:
             fork.submodules = original.submodules
 
     async def _last_seq(self, original: Conversation) -> int:
-        """Returns the current end of the log, after the agent server has reported it. So the fork contains
-        all decisions that were made before it. Raises Unavailable `log_behind`.
+        """Returns the seq of the original's newest event, after the agent server has reported all its events.
+        So the fork contains all decisions that the user made before forking. Raises Unavailable `log_behind`
+        if the events do not arrive in time.
         """
         try:
             reached = await self.sandboxes.client(original.sandbox_id).log_position(original.id)
@@ -167,8 +169,8 @@ class Forks:
         )
 
     async def _give_files(self, session: AsyncSession, fork: StartTask, snapshot: Archive) -> None:
-        """Makes the snapshot the archive that the fork's sandbox begins from, and that ends then. So the
-        fork does not need the original.
+        """Turns the snapshot into the archive from which the sandbox of the fork is restored. So the fork
+        does not need the original conversation.
         """
         spec_id = StartRequest.model_validate(fork.request).sandbox_spec_id
         origin = await sandbox_specs.origin_of(session, fork.user_id, spec_id, snapshot.id)

@@ -1,4 +1,4 @@
-"""Answers questions of lower layers about the conversations in a sandbox."""
+"""Finds the conversations in a sandbox, for lower layers such as the egress proxy and the LLM gateway."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ from app_server.users.models import User
 
 
 def without_sandbox(conversation: Conversation) -> Conflict:
-    """Returns the error for a request that needs the sandbox of a conversation that has none."""
+    """Returns the error for a request that needs a sandbox, about a conversation without one."""
     was_imported = conversation.trigger == IMPORTED
     why = "This conversation was imported" if was_imported else "The sandbox of this conversation was deleted"
     return Conflict(
@@ -38,13 +38,15 @@ async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conv
 
 
 async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) -> UUID | None:
-    """Returns the user whose conversation this is. Returns None if there is no such conversation."""
+    """Returns the id of the user who owns the conversation. Returns None if there is no such conversation."""
     conversation = await session.get(Conversation, conversation_id)
     return None if conversation is None or conversation.deleted_at else conversation.user_id
 
 
 async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Attribution:
-    """Returns the user's conversations in these sandboxes, see AttributionOf."""
+    """Returns the user's conversations in these sandboxes, by the id of the sandbox. Implements AttributionOf
+    (egress/attribution.py).
+    """
     query = (
         select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
         .where(
@@ -61,11 +63,11 @@ async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Coll
 
 
 async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:
-    """Returns the caller of a model: the user and the directory of the conversation, and whether it is
-    alone in the sandbox.
+    """Returns who calls a model: the user and the directory of the conversation, and whether it is the only
+    conversation in the sandbox.
 
-    Returns None if the conversation does not work in this sandbox. It runs only one query, because every
-    model call needs it.
+    Returns None if the conversation does not work in this sandbox. The function runs only one query, because
+    every model call needs it.
     """
     others = aliased(Conversation)
     shares = exists().where(
@@ -83,7 +85,10 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
 
 
 async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> Program | None:
-    """Finds the conversation with this model key, see ProgramOf."""
+    """Returns the conversation whose model key has this hash, with its model and caller. Returns None if
+    there is none in this sandbox or if the key has expired. Implements ProgramOf
+    (llm_gateway/program_routes.py).
+    """
     query = (
         select(Conversation.id, Conversation.llm_profile)
         .join(User, User.id == Conversation.user_id)
@@ -100,8 +105,8 @@ async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> 
 
 
 async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:
-    """Returns the conversation's directory. Returns None if its repository is not there yet or if it works in
-    another sandbox.
+    """Returns the conversation's directory. Returns None if the repository has not been fetched yet, or if
+    the conversation works in another sandbox.
     """
     query = select(Conversation.working_dir).where(*_in(sandbox, conversation_id))
     found: str | None = await session.scalar(query)

@@ -1,5 +1,5 @@
-"""Changes the labels of a conversation: title, repository, tags, whether it is archived, and who may view
-it.
+"""Changes the properties of a conversation that do not concern its agent: title, repository, tags, whether it
+is archived, and whether others may view it.
 """
 
 from collections.abc import Mapping
@@ -36,8 +36,9 @@ async def change(
     update: UpdateConversation,
     added_tags: Mapping[str, str] | None = None,
 ) -> AppConversation:
-    """Makes the changes and returns the conversation. `home`: the server's own directory. `added_tags`: tags
-    beside those that the conversation has when its row is locked; a key that it has gets the new value.
+    """Applies `update` to the conversation and returns the conversation. `home`: the data directory of the
+    server. `added_tags`: tags that are added to the tags in the locked row; a key that the conversation
+    already has gets the new value.
 
     Raises what `service.require` raises, InvalidRepository (422), Forbidden `repository_not_allowed`,
     `repository_of_team`, and Conflict `too_many_tags`.

@@ -1,4 +1,6 @@
-"""Queries for the conversations that a user may see: a page, a count, and several by their ids."""
+"""Queries for the conversations that a user may see: one page, the number of conversations, and conversations
+by id.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -139,7 +141,9 @@ def _conditions(
 
 
 def has_tag(tag: str) -> ColumnElement[bool]:
-    """Returns the condition that the conversation has the tag: `key`, or `key:value`. It is never null."""
+    """Returns the SQL condition that the conversation has the tag: `key`, or `key:value`. The condition is
+    true or false, never null.
+    """
     key, colon, value = tag.partition(":")
     stored: ColumnElement[str | None] = Conversation.tags[key.strip()].as_string()
     exists = stored.is_not(None)
@@ -147,7 +151,7 @@ def has_tag(tag: str) -> ColumnElement[bool]:
 
 
 async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:
-    """Returns the tags of the conversations that the user may see, by key and value."""
+    """Returns the tags of the conversations that the user may see, sorted by key and value."""
     query = select(Conversation.tags).where(
         visible_to(user_id), Conversation.deleted_at.is_(None), cast(Conversation.tags, Text) != "{}"
     )
@@ -172,7 +176,9 @@ async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
 
 
 async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> list[Any]:
-    """Returns the sets of values of these columns, sorted."""
+    """Returns the combinations of values in these columns that most conversations have, sorted by value. Only
+    conversations that the user may see count.
+    """
     query = (
         select(*columns)
         .select_from(Conversation)
@@ -186,7 +192,9 @@ async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> lis
 
 
 def _has_words(session: AsyncSession, query: str) -> ColumnElement[bool]:
-    """Returns the condition that the title contains the text, or that a message has all of its words."""
+    """Returns the SQL condition that the conversation's title contains `query`, or that one of its messages
+    has all words of `query`.
+    """
     in_title = Conversation.title.icontains(query, autoescape=True)
     in_messages = with_words(query, session.get_bind().dialect.name)
     return in_title if in_messages is None else or_(in_title, Conversation.id.in_(in_messages))

@@ -1,4 +1,4 @@
-"""Tables of conversations, their start tasks, and the messages that wait until a start has ended."""
+"""Tables of conversations, of their start tasks, and of messages that wait until a conversation is READY."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -41,12 +41,13 @@ def _own_id(context: ExecutionContext) -> UUID:
 
 
 class Conversation(Base):
-    """One dialogue of a user with an agent. It also stores fields computed from its log (see projection.py).
+    """A dialogue of a user with an agent. The row also stores fields computed from the event log
+    (log/projection.py).
 
-    `sandbox_id` equals `id` unless the conversation works in a sandbox that was made for another one, or
-    before any conversation. `deleted_at` hides it at once; the worker then removes its rows and its files,
-    and the sandbox with the last conversation in it. While its log is being filled, `deleted_at` is a time in
-    the future (log/filling.py).
+    `sandbox_id` equals `id` unless the conversation works in a sandbox that was made for another
+    conversation, or before any conversation. `deleted_at` hides the conversation at once. The start worker
+    then removes its rows and its files, and also the sandbox if no other conversation uses it. While the log
+    of a new conversation is being filled, `deleted_at` is a time in the future (log/filling.py).
     """
 
     __tablename__ = "conversations"
@@ -175,7 +176,9 @@ class StartTask(Base):
 
 
 class PendingMessage(Base):
-    """A message that waits until the conversation is READY; deleted once the agent server has it."""
+    """A message that waits until the conversation is READY. It is deleted once the agent server has received
+    it.
+    """
 
     __tablename__ = "pending_messages"
     __table_args__ = (Index(None, "conversation_id", "position"),)

@@ -1,4 +1,4 @@
-"""Starts the conversations that callbacks ask for."""
+"""Starts the new conversations that callbacks of the kind `task` ask for."""
 
 from uuid import UUID
 
@@ -23,10 +23,10 @@ from app_server.users.models import User
 def starter(
     config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, start_worker: StartWorker
 ) -> StartTask:
-    """Returns the function that starts the conversation of one callback.
+    """Returns the function that starts a new conversation for a callback.
 
-    The function raises Forbidden if the user may not start conversations, and NotFound if the conversation
-    of the event no longer exists.
+    The function raises Forbidden if the callback's user may not start conversations. It raises NotFound if
+    the conversation that the callback ran for no longer exists.
     """
 
     async def start(user: User, origin_id: UUID, task_id: UUID, title: str, text: str) -> None:

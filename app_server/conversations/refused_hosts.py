@@ -1,4 +1,6 @@
-"""Lists the refused hosts of a conversation that its user has not answered yet, and stores the answers."""
+"""Lists the hosts that a conversation's network requests were refused to and that the user has not decided
+about, and stores the user's decisions.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -86,7 +88,7 @@ async def network_of(
 
 
 async def answer(session: AsyncSession, conversation: Conversation, body: AnswerNetwork) -> None:
-    """Stores the user's answer about a refused host. Raises BadRequest `no_repository`, Conflict
+    """Stores the user's decision about a refused host. Raises BadRequest `no_repository`, Conflict
     `too_many_hosts`, Forbidden `setting_enforced`.
     """
     rule = HostRule(body.host, None if body.port in DEFAULT_PORTS else body.port)

@@ -1,6 +1,7 @@
 """Removes the data of deleted conversations.
 
-The sandbox is removed with its last conversation; before that, only the conversation's part of it.
+The sandbox is removed with its last conversation. If other conversations still use the sandbox, only the
+files and the log of the deleted conversation are removed from it.
 """
 
 import logging
@@ -59,7 +60,8 @@ async def deleted_conversations(
 async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: UUID) -> None:
     """Removes the conversation's data. May be repeated.
 
-    Raises Unavailable, Conflict or BadGateway; the rest is then removed by a later call.
+    Raises Unavailable, Conflict or BadGateway if not all data could be removed; a later call then removes the
+    rest.
     """
     async with database.read() as session:
         conversation = await session.get(Conversation, conversation_id)
@@ -82,7 +84,9 @@ async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: U
 
 
 async def _forget_words(database: Database, conversation_id: UUID) -> None:
-    """Deletes what the search finds, in short transactions: others write between them."""
+    """Deletes the conversation's entries in the search index. Uses short transactions, so that others can
+    write between them.
+    """
     while True:
         async with database.session() as session:
             if await words.delete_some(session, conversation_id, _PER_TRANSACTION) < _PER_TRANSACTION:
@@ -90,7 +94,9 @@ async def _forget_words(database: Database, conversation_id: UUID) -> None:
 
 
 async def _remove_part(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> None:
-    """Removes one conversation's log, directory and snapshots from a sandbox that others still use."""
+    """Removes the conversation's log, directory and snapshots from a sandbox that other conversations still
+    use.
+    """
     await sandboxes.wake(conversation.sandbox_id)
     running = sandboxes.running(conversation.sandbox_id)
     try:

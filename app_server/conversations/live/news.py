@@ -1,5 +1,5 @@
-"""Tells the streams of users that a conversation has changed. The message contains only the conversation's
-id: each stream reads what its own user may see.
+"""Publishes to the live streams of users that a conversation has changed. The published message contains only
+the conversation's id. Each stream then reads from SQL what its user may see.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -20,9 +20,9 @@ from app_server.users.models import User
 
 
 async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset[UUID]:
-    """Returns the channels of all users and teams who may see the conversation, also of a deleted one. If it
-    is shared with everyone, this is the channel of the organisation. Returns no channels if there is no such
-    conversation.
+    """Returns the pubsub channels of all users and teams who may see the conversation, also if it is deleted.
+    For a conversation that is shared with everyone, this is the channel of the organisation. Returns no
+    channels if there is no such conversation.
     """
     people = select(ConversationShare.user_id).where(ConversationShare.conversation_id == conversation_id)
     teams = select(ConversationTeamShare.team_id).where(
@@ -43,15 +43,17 @@ async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset
 
 
 def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> None:
-    """Tells the streams of these channels that the conversation has changed, or that it is gone."""
+    """Publishes on these channels that the conversation has changed or is gone. The live streams of users
+    listen there.
+    """
     for channel in channels:
         pubsub.publish(channel, [Frame(conversation_id.hex)])
 
 
 @dataclass(frozen=True)
 class News:
-    """Publishes the state of a conversation: to the people who follow it, and to the streams of all users who
-    may see it.
+    """The changed state of a conversation, ready to be published to its followers and to the live streams of
+    all users who may see it.
     """
 
     conversation_id: UUID
@@ -69,14 +71,16 @@ async def news_of(session: AsyncSession, viewer: Viewer, conversation_id: UUID) 
 
 
 async def announce(database: Database, pubsub: PubSub, sandboxes: Sandboxes, conversation_id: UUID) -> None:
-    """Tells all who may see the conversation its current state."""
+    """Publishes the current state of the conversation to all users who may see it."""
     async with database.read() as session:
         news = await news_of(session, Viewer(sandboxes), conversation_id)
     news.publish(pubsub)
 
 
 def named_in(frame: Frame) -> UUID | None:
-    """Returns the conversation that the message names. Returns None for a message about something else."""
+    """Returns the id of the conversation that the published message is about. Returns None for a message
+    about something else.
+    """
     try:
         return UUID(hex=frame.text)
     except ValueError:
@@ -85,8 +89,8 @@ def named_in(frame: Frame) -> UUID | None:
 
 @asynccontextmanager
 async def telling(session: AsyncSession, pubsub: PubSub, conversation_id: UUID) -> AsyncIterator[None]:
-    """After the commit of `session`, tells the streams of all users who could see the conversation before the
-    block or can see it after the block.
+    """Runs the block. After the commit of `session`, notifies the live streams of all users who could see the
+    conversation before the block or can see it after the block.
     """
     before = await channels_of(session, conversation_id)
     yield

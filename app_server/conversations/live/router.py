@@ -1,4 +1,4 @@
-"""The live stream of the current user, over a WebSocket or as server-sent events."""
+"""Routes for the live stream of the current user's lists, over a WebSocket or as server-sent events."""
 
 from contextlib import aclosing
 
@@ -77,7 +77,9 @@ async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSoc
 
 
 async def _send_all(connection: HTTPConnection, principal: Principal, send: SendText) -> None:
-    """Sends frames until the stream ends. Raises Ended, CredentialEnded and the errors of `send`."""
+    """Sends the frames of the user's live stream until the stream ends. Raises Ended, CredentialEnded and the
+    errors of `send`.
+    """
     state = connection.state
     source = UserStream(state.database, state.pubsub, Viewer(state.sandboxes), principal.user.id)
     async with (

@@ -1,7 +1,7 @@
-"""The live stream of one user: a snapshot, then each change of what the user's lists show.
+"""The live stream of one user: first a snapshot of the user's lists, then each change in them.
 
-Every frame is read from SQL with the user's own access. So it does not matter which app server publishes a
-change, or whether a message about it was lost.
+Every frame is read from SQL with the access of this user. So any app server may publish a change, and a
+published message may be lost.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ UserFrame = SnapshotFrame | ConversationFrame | StartTaskFrame | RemovedFrame | 
 
 @dataclass
 class UserStream:
-    """The source of the frames of one connection."""
+    """The live stream of one client connection. It yields the frames to send."""
 
     database: Database
     pubsub: PubSub
@@ -93,7 +93,7 @@ class UserStream:
     """What the client knows of each conversation and start task, as a hash of what was sent last."""
 
     async def frames(self) -> AsyncGenerator[UserFrame]:
-        """Yields the snapshot, then the changes. Raises Ended as the subscriptions do."""
+        """Yields the snapshot, then the changes. Raises Ended when a subscription ends."""
         async with self.pubsub.subscribe(self.user_id) as own, self.pubsub.subscribe(EVERYONE) as common:
             is_first = True
             while True:
@@ -144,7 +144,7 @@ class UserStream:
         return SnapshotFrame(conversations=conversations, start_tasks=tasks, spending=await self._spending())
 
     async def _rows(self) -> list[Row]:
-        """Returns the newest conversations, and those that may wait for the user."""
+        """Returns the user's newest conversations, and those that wait for an approval or an answer."""
         visible = conversation_rows(self.user_id)
         waits = or_(
             Conversation.execution_status == "waiting_for_confirmation", Conversation.open_questions > 0
@@ -157,7 +157,9 @@ class UserStream:
         return list(found.values())
 
     async def _changes(self, told: Collection[Frame]) -> list[UserFrame]:
-        """Returns the frames for all differences from what the client knows."""
+        """Returns the frames for everything that differs from what the client has received. `told`: the
+        published messages.
+        """
         ids = {named for frame in told if (named := named_in(frame)) is not None}
         frames: list[UserFrame] = []
         if LOOK in told:
@@ -198,7 +200,9 @@ class UserStream:
         return task.user_id == self.user_id
 
     def _is_news(self, key: _Key, shown: BaseModel) -> bool:
-        """Notes that the client gets this value now. Returns whether the client did not have it before."""
+        """Notes that the client receives this value now. Returns whether the value differs from the one that
+        the client received last.
+        """
         content = hash(shown.model_dump_json())
         before = self._known.pop(key, None)
         self._known[key] = content
@@ -208,13 +212,15 @@ class UserStream:
 
 
 class _Arriving:
-    """Collects the messages of several subscriptions in one queue."""
+    """A queue for the published messages of several pubsub subscriptions."""
 
     def __init__(self, subscriptions: tuple[Subscription, ...]) -> None:
         self._next = {one: asyncio.ensure_future(one.next()) for one in subscriptions}
 
     async def next(self) -> set[Frame]:
-        """Waits for a message and returns all that have arrived. Raises Ended."""
+        """Waits for a message and returns all messages that have arrived. Raises Ended when a subscription
+        ends.
+        """
         await asyncio.wait(self._next.values(), return_when=asyncio.FIRST_COMPLETED)
         told: set[Frame] = set()
         for subscription, arrived in list(self._next.items()):

@@ -1,4 +1,6 @@
-"""Copies the log of a conversation for a fork: one branch, on positions without gaps."""
+"""Reads the events of one branch of a conversation's log and numbers them without gaps, for the log of a
+fork.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
@@ -26,8 +28,8 @@ _PAGE = 500
 async def copied_frames(
     database: Database, conversation_id: UUID, positions: Sequence[int]
 ) -> AsyncIterator[list[DurableFrame]]:
-    """Yields the events at these positions in parts for `filling.fill`, numbered from 1. No transaction is
-    open meanwhile.
+    """Yields the events at these positions, in parts for `filling.fill` and numbered from 1. No transaction
+    is open while a part is used.
     """
     seq = 0
     for begin in range(0, len(positions), PER_TRANSACTION):
@@ -44,9 +46,9 @@ async def copied_frames(
 async def positions_to_copy(
     session: AsyncSession, conversation_id: UUID, *, through_seq: int, from_event_id: str | None = None
 ) -> list[int]:
-    """Returns the positions of the events that a copy has, ascending: those of the branch up to
-    `from_event_id`, or up to its current end, and the last values of the safeguards. Later positions than
-    `through_seq` are left out.
+    """Returns the positions of the events that a fork copies, in ascending order. These are the events of the
+    branch that ends with `from_event_id`, or of the active branch, and the newest event of each safeguard
+    setting. Positions after `through_seq` are left out.
 
     Raises NotFound `event_not_found`.
     """
@@ -93,7 +95,7 @@ async def _page(
 
 
 async def _bodies(session: AsyncSession, conversation_id: UUID, positions: Sequence[int]) -> list[str]:
-    """Returns the whole events at these ascending positions."""
+    """Returns the events at these ascending positions as JSON texts, with their large parts."""
     wanted, found = set(positions), []
     first = positions[0]
     while first <= positions[-1]:

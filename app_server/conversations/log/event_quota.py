@@ -1,4 +1,4 @@
-"""Limits the number of events of a conversation to what its user's quota allows."""
+"""Limits the number of events of a conversation to the quota of its user."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -9,7 +9,9 @@ from app_server.levels.quotas import quota_of, quota_reached
 
 
 async def require_room(session: AsyncSession, conversation: Conversation) -> None:
-    """Checks that a message can be added. Raises LogFull, TooManyRequests `quota_reached`."""
+    """Checks that a message can be added to the conversation. Raises LogFull if the log has its maximum size,
+    TooManyRequests `quota_reached` if the user's quota of events is used up.
+    """
     require_open(conversation)
     quota = await quota_of(session, conversation.user_id, SettingName.EVENTS_PER_CONVERSATION)
     if quota is not None and conversation.last_seq >= quota.value:

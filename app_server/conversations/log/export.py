@@ -1,6 +1,8 @@
-"""Exports a conversation as a file: a zip of its events, Markdown to read, or one document in ATIF.
+"""Exports a conversation as a file: a zip of its events, Markdown to read, or one document in the Agent
+Trajectory Interchange Format (ATIF).
 
-All are made from the log in SQL, so they are available while the sandbox sleeps, is archived or is lost.
+All three are made from the log in SQL. So they are available while the sandbox sleeps, is archived or is
+lost.
 """
 
 import asyncio
@@ -54,7 +56,8 @@ async def markdown_chunks(database: Database, conversation: AppConversation) -> 
 
 async def atif_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
     """Yields the conversation as one JSON document in the Agent Trajectory Interchange Format, version 1.7.
-    Events that were undone are left out; what they cost counts in the totals.
+    Events that were undone by going back to an earlier point are left out, but their costs count in the
+    totals.
     """
     kept = await _current_branch(database, conversation.id, conversation.last_seq)
     writer = AtifWriter(
@@ -67,9 +70,10 @@ async def atif_chunks(database: Database, conversation: AppConversation) -> Asyn
 
 
 async def _pages(database: Database, conversation_id: UUID, last_seq: int) -> AsyncIterator[list[str]]:
-    """Yields the events up to a position, as JSON texts.
+    """Yields the events up to the position `last_seq` as JSON texts, in pages.
 
-    Raises RuntimeError if the conversation is deleted meanwhile, so that the file does not look complete.
+    Raises RuntimeError if the conversation is deleted during the export, so that the file does not look
+    complete.
     """
     done = 0
     while done < last_seq:
@@ -102,7 +106,9 @@ async def _current_branch(database: Database, conversation_id: UUID, last_seq: i
 
 
 def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
-    """Adds each event's parent to `parents`, and returns the last event of the branch so far."""
+    """Adds the parent of each event to `parents`. Returns the id of the last event of the active branch so
+    far.
+    """
     for body in bodies:
         event = orjson.loads(body)
         if event["kind"] != "ConversationStateUpdateEvent":

@@ -1,8 +1,9 @@
-"""Fills the log of a new conversation from events that exist already, in short transactions.
+"""Writes events that exist already, for example in an exported file, into the log of a new conversation, in
+short transactions.
 
-Other writers can write between two of them. The conversation is hidden until its log is complete: its
-`deleted_at` is a time in the future, which each transaction moves on. After a crash that time passes, and the
-conversation is removed like a deleted one.
+Other writers can write between two of these transactions. The conversation is hidden until its log is
+complete: its `deleted_at` is a time in the future, and each transaction sets a later time. After a crash that
+time passes, and the conversation is removed like a deleted one.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -30,13 +31,15 @@ _HIDDEN = timedelta(minutes=2)
 
 
 def hide(conversation: Conversation) -> None:
-    """Hides the conversation until `revealed`, or until it is removed because its filling was cut off."""
+    """Hides the conversation until `revealed` is called. If the server crashes before that, the conversation
+    is removed.
+    """
     conversation.deleted_at = now() + _HIDDEN
 
 
 @asynccontextmanager
 async def removed_after_failure(database: Database, conversation_id: UUID) -> AsyncIterator[None]:
-    """Removes the hidden conversation if the block fails."""
+    """Runs the block. Removes the hidden conversation if the block raises an error."""
     try:
         yield
     except BaseException:
@@ -64,7 +67,8 @@ async def fill(database: Database, conversation_id: UUID, frames: Sequence[Durab
 
 
 async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation:
-    """Returns the conversation, whose log is complete and which is visible from the commit on.
+    """Makes the conversation visible from the commit on, because its log is complete. Returns the
+    conversation.
 
     Raises Unavailable `copy_cut_off`.
     """
@@ -74,7 +78,7 @@ async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation
 
 
 def in_parts(frames: Sequence[DurableFrame]) -> Iterator[Sequence[DurableFrame]]:
-    """Yields the frames in parts for one transaction each."""
+    """Yields the frames in parts, each small enough for one transaction."""
     for begin in range(0, len(frames), PER_TRANSACTION):
         yield frames[begin : begin + PER_TRANSACTION]
 

@@ -1,8 +1,9 @@
-"""Notes which events make up the folded state of a log. So a reader of the last events need not read all
-events. A pure fold, one event at a time.
+"""Notes which events a reader needs for the folded state of a conversation: its settings, its task list and
+its open tool calls. So a reader of the last events need not read the whole log. Each function takes one event
+at a time and does no I/O.
 
-Each part of the state is set by the last event about it. A reader that folds these events in their order, and
-then the events of a window, gets the state of the whole log.
+Each part of the state is set by the last event about this part. A reader that folds the noted events in their
+order, and then the events of a window, gets the state of the whole log.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,10 +20,11 @@ _TOLD_OF_TOOLS = ("mcp_changes", "mcp_questions")
 
 @dataclass(frozen=True)
 class FoldedState:
-    """The positions of the events that make up the state, as it is after `seq`.
+    """The positions of the events that make up the folded state, as it is after the event at `seq`.
 
-    parts: by name of the part. tasks: by id of the task. calls: actions without an answer, by id of the tool
-    call: the id of the action and its position. status: the last execution status.
+    parts: position by name of the part. tasks: position by id of the task. calls: actions without an
+    observation, by id of the tool call; each value is the id of the action event and its position. status:
+    the last execution status.
     """
 
     seq: int = 0
@@ -37,7 +39,7 @@ class FoldedState:
         return {*self.parts.values(), *self.tasks.values(), *(seq for _, seq in self.calls.values())}
 
     def stored(self) -> dict[str, Any]:
-        """Returns the state as JSON."""
+        """Returns this object as JSON values, for the row of the conversation."""
         return {
             "seq": self.seq,
             "parts": dict(self.parts),
@@ -49,7 +51,9 @@ class FoldedState:
 
 
 def restored(stored: Mapping[str, Any] | None) -> FoldedState:
-    """Returns the state that `stored()` has written. `stored`: None means the state of an empty log."""
+    """Returns the FoldedState from the JSON values that `stored()` has returned. `stored`: None means an
+    empty log.
+    """
     if stored is None:
         return FoldedState()
     calls = {call: (action, seq) for call, (action, seq) in stored["calls"].items()}
@@ -57,7 +61,9 @@ def restored(stored: Mapping[str, Any] | None) -> FoldedState:
 
 
 def fold(state: FoldedState, seq: int, event: Mapping[str, Any]) -> FoldedState:
-    """Returns the state after `event`, which has the position `seq`. Accepts events of any kind and shape."""
+    """Returns the FoldedState after `event`, which has the position `seq`. Accepts events of any kind and
+    shape.
+    """
     state = replace(state, seq=seq)
     match event:
         case {"kind": "ActionEvent", "id": str(id_), "tool_call_id": str(call)} if len(call) <= _MAX_ID:

@@ -43,7 +43,9 @@ def take_room(conversation: Conversation, appended: Appended) -> None:
 
 
 async def end(session: AsyncSession, conversation: Conversation) -> Appended:
-    """Appends the events that say why the log has ended. The caller holds the row's lock."""
+    """Appends the events that tell the reader why the log has ended. The caller holds the lock of the
+    conversation's row.
+    """
     last = await log.last_seq(session, conversation.id)
     whole = ErrorClassification(kind="quota", retryable=False, user_action="none")
     why = ConversationErrorEvent(

@@ -1,4 +1,6 @@
-"""Reads an exported conversation: the zip that `download` makes, or the agent server's own."""
+"""Reads an exported conversation: the zip that the route `download` returns, or the zip that an agent server
+exports.
+"""
 
 import io
 import lzma
@@ -30,7 +32,7 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError
 
 
 class NotAnExport(AppError):
-    """The file is not an exported conversation, or is too large. The text says what is wrong."""
+    """Raised if the file is not an exported conversation, or is too large. The text says what is wrong."""
 
     status = 422
     code = "not_an_export"
@@ -38,7 +40,7 @@ class NotAnExport(AppError):
 
 @dataclass(frozen=True)
 class ImportedLog:
-    """The frames of an exported conversation, numbered from 1, and the facts about the conversation in the
+    """The events of an exported conversation, numbered from 1, with the title, model and repository from the
     file.
     """
 
@@ -49,8 +51,8 @@ class ImportedLog:
 
 
 def read_export(content: bytes) -> ImportedLog:
-    """Reads the whole file and checks each event. Paths in it are never followed. Raises NotAnExport. Blocks
-    for up to some seconds: run it in a thread.
+    """Returns the content of an exported zip file after checking each event. Paths in the zip are never
+    followed. Raises NotAnExport. Blocks for up to some seconds: run it in a thread.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -108,7 +110,9 @@ def _text(given: Any, most: int) -> str | None:
 
 
 def _repository(meta: dict[str, Any]) -> str | None:
-    """Returns the repository that the file names, if it is at a git host. It is only shown to people."""
+    """Returns the repository that the exported file names, if it is at a git host. This repository is only
+    shown to people.
+    """
     given = _text(meta.get("selected_repository"), 2000)
     try:
         address = parse_address(given) if given else None

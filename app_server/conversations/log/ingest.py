@@ -1,6 +1,6 @@
 """Stores the events that a sandbox reports, and publishes them to the subscribers.
 
-The log and the projection are written in one transaction.
+The log and the conversation's row, whose fields are computed from the log, are written in one transaction.
 """
 
 from dataclasses import replace
@@ -73,7 +73,9 @@ async def ingest(
 async def _end(
     database: Database, pubsub: PubSub, viewer: Viewer, sandbox_id: UUID, conversation_id: UUID
 ) -> None:
-    """Ends the full log and tells readers. Raises LogFull if the log had already ended."""
+    """Ends the log, which has its maximum size, and notifies its readers. Raises LogFull if the log had
+    already ended.
+    """
     async with database.session() as session:
         conversation = await _locked(session, sandbox_id, conversation_id)
         ended = await full_log.end(session, conversation)
@@ -104,8 +106,8 @@ async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID
 
 
 def project(conversation: Conversation, appended: Appended) -> bool:
-    """Updates the conversation row from the new events. Returns whether it changed in anything but its
-    position. The row must have its `folded_state` loaded.
+    """Updates the conversation's row from the new events. Returns whether any field but `last_seq` changed.
+    The row must have its `folded_state` loaded.
     """
     if not appended.new:
         return False
@@ -145,8 +147,8 @@ def _fold_state(conversation: Conversation, appended: Appended) -> None:
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
-    """Returns the report's frames after the last event that was stored before; all frames if there is none. A
-    repeated report must not repeat the pieces of a reply.
+    """Returns the frames to publish: those after the last event that was stored before this report, or all
+    frames if there is no such event. So a repeated report does not publish the pieces of a reply again.
     """
     new = {frame.seq for frame in appended.new}
     known = [

@@ -1,4 +1,4 @@
-"""Events as Markdown, for people to read."""
+"""Converts events to Markdown, for people to read."""
 
 import re
 
@@ -38,7 +38,9 @@ def heading_of(conversation: AppConversation) -> str:
 
 
 def markdown_of(event: AnyEvent) -> str:
-    """Returns a section with a heading, or an empty text for an event without content for people."""
+    """Returns the event as a Markdown section with a heading. Returns an empty text for an event without
+    content for people.
+    """
     match event:
         case MessageEvent():
             return _section(
@@ -116,7 +118,7 @@ def _text(content: list[Content]) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """Returns a code block. Its fence is longer than any fence in the text."""
+    """Returns the text as a Markdown code block. Its fence is longer than any fence in the text."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}\n\n"

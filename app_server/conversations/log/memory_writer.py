@@ -1,4 +1,4 @@
-"""Saves notes and MCP approvals from new events for later conversations.
+"""Reads the agent's notes and the approved MCP tools from new events, and saves them for later conversations.
 
 This happens in the transaction that stores the events, so each event counts once.
 """
@@ -23,7 +23,8 @@ from app_server.trust_grants.service import of_repository
 async def take_over_proposals(
     session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
 ) -> None:
-    """Saves the notes that the agent proposed in these events. Without a repository, nothing is saved.
+    """Saves the notes that the agent proposed in these events. Saves nothing for a conversation without a
+    repository.
 
     frames: new events that are already appended.
     """
@@ -41,7 +42,7 @@ async def take_over_proposals(
 async def take_over_approvals(
     session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
 ) -> None:
-    """Saves the approved versions of MCP tools from these events.
+    """Saves the versions of MCP tools that the user has approved in these events.
 
     frames: new events that are already appended.
     """
@@ -70,7 +71,7 @@ async def take_over_approvals(
 
 
 def repository_identity(repository: str | None, provider: str | None) -> str:
-    """Returns the identity of the repository, which is equal for conversations about the same one. Returns an
-    empty text if there is no repository.
+    """Returns the identity of the repository. Conversations about the same repository have the same identity.
+    Returns an empty text if there is no repository.
     """
     return parse_address(repository, provider).identity if repository is not None else ""

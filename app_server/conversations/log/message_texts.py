@@ -1,4 +1,6 @@
-"""The texts of messages, for the search over conversations: SQLite by FTS5, PostgreSQL by full text."""
+"""The index of message texts, for the search over all conversations. SQLite uses FTS5, PostgreSQL its
+full-text search.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +34,7 @@ POSTGRESQL: Final = "postgresql"
 
 
 class MessageText(Base):
-    """The text of one message of the user or the agent."""
+    """The text of one message that the user or the agent has written."""
 
     __tablename__ = "message_texts"
 
@@ -77,7 +79,7 @@ event.listen(MessageText.__table__, "after_create", _make_searchable)
 
 
 async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Adds the texts of the messages among new events."""
+    """Adds the texts of the messages among these new events to the index."""
     found = [text_of(frame.event) for frame in frames]
     rows = [{"conversation_id": conversation_id, "text": each} for each in found if each]
     if rows:
@@ -85,8 +87,8 @@ async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[Dur
 
 
 def text_of(event_: Mapping[str, Any]) -> str | None:
-    """Returns the text of a message of the user or the agent. Returns None for other events, and for a
-    message without text.
+    """Returns the text of a message that the user or the agent has written. Returns None for other events,
+    and for a message without text.
     """
     match event_:
         case {"kind": "MessageEvent", "source": "user" | "agent", "llm_message": {"content": content}}:

@@ -1,5 +1,5 @@
-"""Computes the list entry of a conversation from its log: a pure fold, one event at a time, no
-history read.
+"""Computes the fields of a conversation in lists, such as its title and cost, from its log. Takes one event
+at a time, reads no earlier events and does no I/O.
 """
 
 from collections.abc import Mapping
@@ -34,9 +34,9 @@ class Projection:
     """The fields of a conversation row that are computed from its log.
 
     `metrics` is a MetricsSnapshot and `goal` a ConversationGoal, as the API returns them. `metrics` also has
-    the state of `prompt_cache`. `unsent_title`: a title that the user gave and that the log does not have
-    yet; a title in the log is then older.
-    `open_questions`: how many questions of MCP servers wait for the user.
+    the statistics of `prompt_cache`. `unsent_title`: a title that the user gave and that is not in the log
+    yet; it replaces the title in the log. `open_questions`: how many questions of MCP servers wait for the
+    user.
     """
 
     last_seq: int = 0
@@ -50,7 +50,9 @@ class Projection:
 
 
 def fold(state: Projection, seq: int, event: Mapping[str, Any]) -> Projection:
-    """Returns the state after `event`, which has the position `seq`. Accepts events of any kind and shape."""
+    """Returns the computed fields after `event`, which has the position `seq`. Accepts events of any kind and
+    shape.
+    """
     state = _with_change(replace(state, last_seq=seq), event)
     match event:
         case {"kind": "MessageEvent", "source": "user", "llm_message": {"content": content}}:
@@ -69,7 +71,7 @@ def _with_change(state: Projection, event: Mapping[str, Any]) -> Projection:
 
 
 def title_of(content: Any) -> str | None:
-    """Returns the first line that is not blank in the texts of a message's content, shortened.
+    """Returns a title from a message's content: the first line that is not blank, shortened.
 
     Returns None if there is no such line.
     """
@@ -116,8 +118,8 @@ def _with_field(state: Projection, key: str, value: Any, timestamp: Any) -> Proj
 
 
 def _with_metrics(state: Projection, by_usage: Mapping[str, Any], timestamp: Any) -> Projection:
-    """Returns the state with the total cost: of the agent's own calls and of all others (condensing, titles
-    …). Returns the state unchanged if there are no metrics.
+    """Returns `state` with the total cost of the agent's model calls and of all other model calls
+    (condensing, titles …). Returns `state` unchanged if there are no metrics.
     """
     parts = [part for part in by_usage.values() if isinstance(part, Mapping)]
     if not parts:
@@ -146,8 +148,8 @@ def _with_metrics(state: Projection, by_usage: Mapping[str, Any], timestamp: Any
 
 
 def _number(part: Any, name: str) -> float | int:
-    """Returns the amount in this field. Returns 0 if it is negative, no number, or too large for a JSON
-    reader.
+    """Returns the amount in the field `name`. Returns 0 if it is negative, not a number, or too large for a
+    JSON reader.
     """
     value = part.get(name) if isinstance(part, Mapping) else None
     if not isinstance(value, int | float) or isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""How well the vendor's prompt cache serves the agent's calls, computed from the log: a pure fold.
+"""Computes from the log how much of the agent's prompts the vendor's prompt cache serves. Does no I/O.
 
-A call that reads much less than the call before it has left in the cache is a miss. Its likely cause is what
-the log shows between the two calls.
+A call is a miss if it reads much less from the cache than the call before has left there. The likely cause of
+the miss is what the log shows between the two calls.
 """
 
 from collections.abc import Mapping
@@ -49,8 +49,8 @@ class PromptCache(BaseModel):
 
 
 def shown(metrics: Mapping[str, Any] | None) -> PromptCache | None:
-    """Returns how well the cache serves, from the stored metrics of a conversation. Returns None before the
-    second call, and if the vendor has reported no cached token for the last calls.
+    """Returns the statistics of the prompt cache, from the stored metrics of a conversation. Returns None
+    before the second call, and if the vendor has reported no cached token for the last calls.
     """
     recent = ((metrics or {}).get("prompt_cache") or {}).get("recent", ())
     causes = [call["cause"] for call in recent if call["cause"] is not None]
@@ -67,7 +67,9 @@ def shown(metrics: Mapping[str, Any] | None) -> PromptCache | None:
 
 
 def change_of(event: Mapping[str, Any]) -> MissCause | None:
-    """Returns why the next prompt begins with other text after this event. Returns None if it does not."""
+    """Returns why this event changes the beginning of the next prompt. Returns None if the beginning stays
+    the same.
+    """
     match event:
         case {"kind": "Condensation"}:
             return MissCause.CONDENSED
@@ -96,7 +98,7 @@ _ORDER = (
 
 
 def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping[str, Any] | None:
-    """Returns the stored metrics after a change of the prompt's beginning."""
+    """Returns the stored metrics with the cause noted, after the beginning of the prompt has changed."""
     kept = (metrics or {}).get("prompt_cache")
     if metrics is None or kept is None:
         return metrics
@@ -107,9 +109,9 @@ def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping
 def after_stats(
     metrics: Mapping[str, Any] | None, usage: Mapping[str, Any], timestamp: Any
 ) -> dict[str, dict[str, Any]]:
-    """Returns the field of the stored metrics after the agent's statistics were updated: no field before the
-    first call. `usage`: the tokens of all calls so far, as the log has them. `timestamp`: when, as the log
-    has it. Accepts values of any type.
+    """Returns the field `prompt_cache` of the stored metrics after an update of the agent's statistics.
+    Returns an empty dict before the first model call. `usage`: the total tokens of all calls so far, from the
+    log. `timestamp`: the time of the update, from the log. Accepts values of any type.
     """
     kept = (metrics or {}).get("prompt_cache")
     totals = [_tokens(usage.get(name)) for name in _COUNTED]
@@ -146,7 +148,9 @@ def after_stats(
 
 
 def _expected(kept: Mapping[str, Any]) -> int:
-    """Returns the tokens that the last call has left in the cache, as far as this is known."""
+    """Returns how many tokens the last call has left in the cache. Returns 0 if this is not known or too few
+    to count.
+    """
     if not kept["recent"]:
         return 0
     last = kept["recent"][-1]

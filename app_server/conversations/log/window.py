@@ -1,4 +1,4 @@
-"""What a reader needs to open a long conversation: the folded state, and the last events of its log."""
+"""Reads what a client needs to open a long conversation: the folded state, and the last events of the log."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ _PAGE = 500
 
 
 async def state_of(database: Database, session: AsyncSession, conversation_id: UUID) -> FoldedState:
-    """Returns the folded state of the log. If the log has none yet, reads its events and stores the
-    result.
+    """Returns the folded state of the log. If it was never computed, computes it from all events and stores
+    it.
     """
     state = await _stored(session, conversation_id)
     last_seq = await log.last_seq(session, conversation_id)
@@ -44,14 +44,14 @@ async def state_of(database: Database, session: AsyncSession, conversation_id: U
 async def state_frames(
     session: AsyncSession, conversation_id: UUID, state: FoldedState, window: Window
 ) -> list[Frame]:
-    """Returns the events that make up the state and are not in the window."""
+    """Returns the events that make up the folded state and are outside the window."""
     wanted = {seq for seq in state.positions if not window.first_seq <= seq <= window.last_seq}
     return await windows.read_at(session, conversation_id, wanted)
 
 
 async def opening(database: Database, conversation_id: UUID, limit: int) -> tuple[int, Frame]:
-    """Returns the position of the first event of the newest window, and the frame with the state before that
-    event.
+    """Returns the position of the first event in the newest window, and a frame with the folded state before
+    that event.
     """
     async with database.read() as session:
         state = await state_of(database, session, conversation_id)
@@ -64,7 +64,9 @@ async def opening(database: Database, conversation_id: UUID, limit: int) -> tupl
 
 
 def to_json(window: Window, state: Sequence[Frame] | None) -> str:
-    """Returns the window as the reply of the API. `state`: None leaves the state out."""
+    """Returns the window as the JSON text of the API's reply. `state`: the events of the folded state; None
+    leaves the field out.
+    """
     shown = "null" if state is None else _array(state)
     return (
         f'{{"first_seq":{window.first_seq},"last_seq":{window.last_seq},"log_seq":{window.log_seq},'
