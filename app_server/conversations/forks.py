@@ -91,7 +91,9 @@ class Forks:
     async def _begin(
         self, user: User, original: Conversation, request: StartRequest, archive: Archive
     ) -> StartTask:
-        """Stores the rows of the fork and the archive of its files. The fork is hidden and has no events yet."""
+        """Stores the rows of the fork and the archive of its files. The fork is hidden and has no events at
+        first.
+        """
         new_id: UUID | None = None
         try:
             async with self.database.session() as session:

@@ -144,9 +144,10 @@ class Conversation(Base):
 
 
 class StartTask(Base):
-    """The durable record of bringing a conversation up; its id is the conversation's id.
+    """The stored progress of starting a conversation, from creating its sandbox to sending its first message.
+    The id is the conversation's id.
 
-    While its status is neither READY nor ERROR, the worker that holds the lease works on it.
+    While the status is neither READY nor ERROR, the start worker that holds the lease works on the task.
     """
 
     __tablename__ = "start_tasks"

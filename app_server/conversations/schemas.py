@@ -1,4 +1,4 @@
-"""Schemas of the conversation routes: names and shapes of docs/protocol.md §5."""
+"""Schemas of the conversation routes, with the names and shapes of docs/protocol.md §5."""
 
 from collections.abc import Mapping
 from types import NoneType
@@ -87,8 +87,8 @@ _MEANS_NOTHING: tuple[object, ...] = (None, False, "", [], {}, "default")
 
 
 class _Strict(BaseModel):
-    """Refuses fields that would have no effect. Unsupported fields of the protocol are accepted if they
-    request nothing.
+    """The base class of requests that refuse fields without an effect. Fields of the protocol that Slipway
+    does not support are accepted if they request nothing.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)

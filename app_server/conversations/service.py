@@ -1,4 +1,6 @@
-"""Operations of a user on conversations. Every query is limited to what the user has access to."""
+"""What a user can do with conversations: start, delete, send messages. Every query is limited to
+conversations that the user has access to.
+"""
 
 from collections.abc import Collection
 from uuid import UUID, uuid4
@@ -73,17 +75,18 @@ async def start(
     sandboxes: Sandboxes,
     specs: SpecPermission,
 ) -> StartTask:
-    """Creates a conversation and the task that brings it up. The same request id again returns the same task.
+    """Creates a conversation and the task that starts it. A second call with the same request id returns the
+    same task.
 
-    If others can join the sandbox, its row is also created. `specs`: what the user may choose the
-    sandbox to be built on.
+    If other conversations can join the sandbox, the row of the sandbox is also created. `specs`: which
+    sandbox specs and images the user may choose.
 
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
     InvalidRepository (422), Forbidden `repository_not_allowed`, `repository_of_team`, the errors of
     with_directories and with_directory, PayloadTooLarge, Conflict `conversation_id_taken`, NotFound
-    `snapshot_not_found`,
-    BadRequest `two_origins`, Forbidden `sandbox_specs_not_allowed` and `setting_enforced`, NotFound
-    `sandbox_spec_not_found`, TooManyRequests `quota_reached`, and the errors of joining.join.
+    `snapshot_not_found`, BadRequest `two_origins`, Forbidden `sandbox_specs_not_allowed` and
+    `setting_enforced`, NotFound `sandbox_spec_not_found`, TooManyRequests `quota_reached`, and the errors of
+    sandbox_choice.join.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
@@ -178,16 +181,17 @@ async def start(
 
 
 async def bring_back(session: AsyncSession, task: StartTask) -> bool:
-    """Begins the start again if the sandbox is archived, which restores the sandbox. Returns whether it was
-    archived.
+    """Reopens the start of the conversation if its sandbox is archived, so that the start worker restores the
+    sandbox. Returns whether the sandbox was archived.
     """
     return await _begin_again(session, task, {SandboxStatus.ARCHIVED})
 
 
 async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collection[SandboxStatus]) -> bool:
-    """Begins the start again if the sandbox has one of these statuses. Returns whether it has.
+    """Reopens the start of the conversation if its sandbox has one of these statuses. Returns whether the
+    sandbox has one of them.
 
-    The start waits for memory if necessary.
+    The reopened start waits for free memory if necessary.
     """
     sandbox = await session.get(Sandbox, task.sandbox_id, with_for_update=True)
     if sandbox is None or sandbox.status not in statuses:
@@ -200,8 +204,8 @@ async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collect
 
 
 async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> list[UUID]:
-    """Hides the conversation and its sub-conversations at once and for good; the worker removes their data
-    later.
+    """Hides the conversation and its sub-conversations at once and permanently. The start worker removes
+    their data later.
 
     Returns the ids of all deleted conversations. Raises what `require` raises.
     """
@@ -224,11 +228,10 @@ async def send_message(
     *,
     max_bytes: int,
 ) -> SendMessageReply:
-    """Sends the message to the agent, or stores it until the conversation is READY or its sandbox is up
-    again.
+    """Sends the message to the agent, or stores it until the conversation is READY or its sandbox runs again.
 
-    The message is also stored if it is unknown whether it arrived. The owner of the conversation pays for the
-    model calls.
+    The message is also stored if it is unknown whether the agent has received it. The owner of the
+    conversation pays for the model calls.
 
     Raises NotFound, Forbidden, PayloadTooLarge, TooManyRequests, BadGateway, LogFull, Conflict
     `sandbox_not_running`, `sandbox_holds_private_work`.
@@ -261,13 +264,13 @@ async def send_message(
 
 
 async def _unarchive(session: AsyncSession, conversation_id: UUID) -> None:
-    """Moves the conversation out of the archive, because a person writes in it."""
+    """Marks the conversation as not archived, because a user has sent it a message."""
     is_archived = (Conversation.id == conversation_id) & Conversation.archived_at.is_not(None)
     await session.execute(update(Conversation).where(is_archived).values(archived_at=None))
 
 
 def sender_of(user: User, task: StartTask) -> str | None:
-    """Returns the sender's name for a message. Returns None if the sender owns the conversation."""
+    """Returns the name of the message's sender. Returns None if the sender owns the conversation."""
     return None if task.user_id == user.id else user.name
 
 
@@ -306,7 +309,7 @@ async def workplace(
     conversation_id: UUID,
     access: Access = Access.OWN,
 ) -> Workplace:
-    """Returns the conversation's workplace.
+    """Returns the checkouts of the conversation and the client of its agent server.
 
     Raises what `require` raises, and Conflict `sandbox_not_running`, `repository_not_ready`,
     `sandbox_holds_private_work`.
@@ -362,7 +365,7 @@ async def _keep_for_later(
     message_id: str,
     message: SendMessageRequest,
 ) -> SendMessageReply:
-    """Stores the message until the sandbox is up again, and begins to bring the sandbox up."""
+    """Stores the message until the sandbox runs again, and begins to start or restore the sandbox."""
     async with database.session() as session:
         task = await locked_task(session, user.id, conversation_id)
         if task.status == StartStatus.READY:

@@ -1,4 +1,4 @@
-"""Takes snapshots of a conversation's files, and copies of them to download."""
+"""Takes snapshots of a conversation's files, and makes copies of the files to download."""
 
 from typing import BinaryIO
 
@@ -30,10 +30,11 @@ async def snapshot_of(
 
 
 async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> BinaryIO:
-    """Returns the conversation's present files as an open gzipped tar, which is deleted when it is closed.
+    """Returns the current files of the conversation's project as an open gzipped tar file, which is deleted
+    when it is closed.
 
-    It has the project alone: no programs of the agent's home, and nothing of the agent server. Raises
-    Conflict `conversation_imported`, `sandbox_deleted`, `conversation_not_started`, `sandbox_shared`,
+    The agent's home directory and the data of the agent server are left out. Raises Conflict
+    `conversation_imported`, `sandbox_deleted`, `conversation_not_started`, `sandbox_shared`,
     `sandbox_not_at_rest`, `download_running`, and Unavailable.
     """
     async with database.read() as session:
@@ -43,7 +44,7 @@ async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: 
 
 
 async def require_files(session: AsyncSession, conversation: Conversation) -> None:
-    """Checks that the conversation has begun and has a sandbox. Raises Conflict."""
+    """Checks that the conversation has begun and has a sandbox with files. Raises Conflict."""
     task = await session.get_one(StartTask, conversation.id)
     if await session.get(Sandbox, conversation.sandbox_id) is None and task.status == StartStatus.READY:
         raise without_sandbox(conversation)

@@ -1,1 +1,3 @@
-"""The repositories of a conversation: further ones, their checkouts, and what git of its sandbox reaches."""
+"""The repositories of a conversation: the further ones, the checkouts, and which repositories git in the
+sandbox can reach.
+"""

@@ -1,11 +1,11 @@
-"""How much of a repository's history a start fetches."""
+"""How much of a repository's history is fetched when a conversation starts."""
 
 from app_server.git.address import Address
 from app_server.settings.cloning import DEFAULT_MODE, CloneMode
 
 
 def options_of(mode: CloneMode) -> str:
-    """Returns the options of `git clone`."""
+    """Returns the options of `git clone` for this clone mode."""
     return {
         CloneMode.FULL: "",
         CloneMode.SHALLOW: "--depth=1 --no-single-branch",
@@ -14,14 +14,17 @@ def options_of(mode: CloneMode) -> str:
 
 
 def mode_for(wanted: CloneMode | None, address: Address) -> CloneMode:
-    """Returns how this repository is cloned. Only repositories that git of a sandbox reaches can be cloned in
-    part: a part needs the rest later. wanted: None for conversations that are older than the setting.
+    """Returns the clone mode for this repository. A repository that git in a sandbox cannot reach is always
+    cloned in full, because git could not fetch the rest later. wanted: None for conversations that are older
+    than the setting; they use the default mode.
     """
     return wanted or DEFAULT_MODE if address.web_url is not None else CloneMode.FULL
 
 
 def words_for_agent(mode: CloneMode) -> str | None:
-    """Returns the text that tells the agent what is missing. Returns None if nothing is."""
+    """Returns the text that tells the agent which part of the history is missing. Returns None for a full
+    clone.
+    """
     return {
         CloneMode.FULL: None,
         CloneMode.SHALLOW: (

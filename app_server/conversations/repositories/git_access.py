@@ -1,5 +1,5 @@
-"""Finds the repositories that git in a sandbox may reach: those of its conversations, under all
-their names.
+"""Finds the repositories that git in a sandbox may reach: those of the conversations in the sandbox. A
+repository may have several URLs, for example for HTTPS and SSH.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,8 +23,9 @@ from app_server.sandbox_records.models import Sandbox
 async def git_work_of(
     session: AsyncSession, cipher: Cipher, sandbox: Sandbox
 ) -> Sequence[ConversationRepository]:
-    """Returns the repositories of the sandbox's conversations, including passwords that were in
-    their URLs: those that they began with, those that their user has named since, and their submodules.
+    """Returns the repositories of the sandbox's conversations, including passwords that were in their URLs.
+    These are the repositories that the conversations began with, those that the user has named since, and
+    their submodules.
     """
     query = (
         select(Conversation, StartTask)
@@ -70,7 +71,7 @@ async def providers_with_token(session: AsyncSession, conversation: Conversation
 def named_by(
     cipher: Cipher, conversation: Conversation, task: StartTask
 ) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yields repository, branch and provider of each repository of the conversation."""
+    """Yields the URL or name, the branch and the git provider of each repository of the conversation."""
     for one in KeptRepository.all_of(conversation.more_repositories):
         yield one.repository, one.branch, one.git_provider
     named_later = conversation.first_repository is not None
@@ -87,10 +88,10 @@ def named_by(
 
 
 def remotes_of(work: Iterable[ConversationRepository], signing_key: str | None) -> GitRemotes:
-    """Returns the remotes of the repositories that are reached over HTTP. For all others, git itself reports
-    that they cannot be reached.
+    """Returns the git settings for a sandbox, with a remote for each repository that git reaches over HTTP.
+    Git itself reports all other repositories as unreachable.
 
-    signing_key: the public key for commits; None if they are not signed.
+    signing_key: the public key that commits are signed with; None if commits are not signed.
     """
     named = ((proxied_name(one.address), one.address) for one in work)
     spelled: dict[str, tuple[str, ...]] = {}

@@ -1,4 +1,4 @@
-"""Brings the settings of git to sandboxes: which repositories it reaches, and how it signs."""
+"""Sends the settings of git to sandboxes: which repositories git can reach, and how it signs commits."""
 
 import logging
 from uuid import UUID
@@ -19,15 +19,16 @@ logger = logging.getLogger(__name__)
 
 
 async def git_settings_of(session: AsyncSession, cipher: Cipher, sandbox: Sandbox) -> GitRemotes:
-    """Returns the settings of git in a sandbox, as they are to be now."""
+    """Returns the current settings for git in a sandbox."""
     work = await git_work_of(session, cipher, sandbox)
     return remotes_of(work, await key_for_git(session, sandbox.user_id))
 
 
 async def renew_git_settings(database: Database, cipher: Cipher, sandboxes: Sandboxes, user_id: UUID) -> None:
-    """Sends the settings of git to all sandboxes of the user that run. The others get them when they wake.
+    """Sends the current settings of git to all running sandboxes of the user. Other sandboxes get the
+    settings when they wake.
 
-    A sandbox that cannot be reached is logged and left out.
+    A sandbox that cannot be reached is logged and skipped.
     """
     running = select(Sandbox).where(Sandbox.user_id == user_id, Sandbox.status == SandboxStatus.RUNNING)
     async with database.read() as session:

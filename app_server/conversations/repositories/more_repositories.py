@@ -1,4 +1,6 @@
-"""Further repositories of a conversation: each is checked out in a directory beside the first one."""
+"""Further repositories of a conversation. Each is checked out in a directory beside that of the first
+repository.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Self
@@ -38,7 +40,7 @@ class KeptRepository(AnotherRepository):
 
     @classmethod
     def all_of(cls, stored: Iterable[Any]) -> list[Self]:
-        """Returns the further repositories from their stored form."""
+        """Returns the further repositories from their JSON values in the database."""
         return [cls.model_validate(one) for one in stored]
 
 

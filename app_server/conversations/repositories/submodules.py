@@ -1,7 +1,9 @@
-"""The submodules of a conversation's repositories: which may be fetched, and why others are not. Pure.
+"""Decides which submodules of a conversation's repositories may be fetched, and gives a reason for each of
+the others. Does no I/O.
 
-What a repository names is not trusted: only submodules on its own host are fetched. The user's token is used
-for those of the same owner alone, so that a repository cannot open the user's other private repositories.
+The settings in a repository are not trusted, so only submodules on the repository's own host are fetched. The
+user's token is used only for submodules of the same owner, so that a repository cannot open the user's other
+private repositories.
 """
 
 import re
@@ -20,9 +22,9 @@ _SETTING = re.compile(r"submodule\.(?P<name>.+)\.(?P<field>path|url)", re.DOTALL
 
 
 class KeptSubmodule(BaseModel):
-    """A submodule as it is stored. directory: that of its repository. path: its folder there. repository: its
-    URL. uses_token: whether it is fetched with the user's token. reason: why it is not fetched; null if it
-    is.
+    """A submodule of a conversation's repository, as it is stored. directory: the directory of the
+    repository. path: the submodule's folder in the repository. repository: the submodule's URL. uses_token:
+    whether it is fetched with the user's token. reason: why it is not fetched; null if it is fetched.
     """
 
     directory: str
@@ -33,15 +35,16 @@ class KeptSubmodule(BaseModel):
 
     @classmethod
     def all_of(cls, stored: Iterable[Any]) -> list[Self]:
-        """Returns the submodules from their stored form."""
+        """Returns the submodules from their JSON values in the database."""
         return [cls.model_validate(one) for one in stored]
 
 
 def submodules_in(settings: str, parent: Address, directory: str) -> list[KeptSubmodule]:
-    """Returns the submodules that a `.gitmodules` names, in its order, at most MAX_SUBMODULES.
+    """Returns the submodules that a `.gitmodules` file names, in the order of the file, at most
+    MAX_SUBMODULES.
 
     settings: the file as `git config --list -z` prints it. parent: the address of the repository. directory:
-    the name of its directory.
+    the name of the repository's directory.
     """
     named: dict[str, dict[str, str]] = {}
     for entry in settings.split("\0"):
@@ -57,7 +60,7 @@ def submodules_in(settings: str, parent: Address, directory: str) -> list[KeptSu
 
 
 def words_about(kept: Iterable[KeptSubmodule]) -> Iterator[str]:
-    """Yields what the stage of the start tells about the submodules."""
+    """Yields the sentences about submodules that the user sees in the progress of the start."""
     every = list(kept)
     if fetched := [one.path for one in every if one.reason is None]:
         yield f"Submodules: {', '.join(fetched)}"
@@ -80,7 +83,9 @@ def _judged(one: KeptSubmodule, name: str, url: str, parent: Address) -> KeptSub
 
 
 def _address_of(url: str) -> Address | None:
-    """Returns the address, or None if it is not one that a conversation may take from a repository."""
+    """Returns the address of a submodule's URL. Returns None if the URL is not valid, leads to this machine
+    or contains a password.
+    """
     if not _PLAIN_URL.fullmatch(url):
         return None
     try:

@@ -1,4 +1,6 @@
-"""The folder of the first repository in which the agent works, and the folders around it. Pure."""
+"""Checks and describes the folder of the first repository in which the agent works, and lists the folders
+above it. Does no I/O.
+"""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -9,8 +11,8 @@ MAX_DEPTH = 20
 
 
 def checked_directory(given: str | None, *, has_repository: bool) -> str | None:
-    """Returns the folder relative to the repository's root, without `.` and double slashes. Returns None for
-    the root.
+    """Returns the wanted folder relative to the repository's root, without `.` and double slashes. Returns
+    None for the root. `given`: None means the root.
 
     Raises BadRequest `directory_without_repository` and `directory_outside_repository`.
     """
@@ -41,7 +43,9 @@ def checked_directory(given: str | None, *, has_repository: bool) -> str | None:
 
 
 def levels_of(directory: str | None) -> Iterator[str]:
-    """Yields the folder and those around it, the nearest first. The last one is empty: it is the root."""
+    """Yields the folder and then each folder above it, up to the root of the repository. The root is the
+    empty text.
+    """
     path = PurePosixPath(directory or "")
     for level in (path, *path.parents):
         if level.parts:
@@ -50,8 +54,8 @@ def levels_of(directory: str | None) -> Iterator[str]:
 
 
 def words_for_agent(directory: str | None) -> str | None:
-    """Returns the text that tells the agent about the repository around its folder. Returns None if it works
-    at the root.
+    """Returns the text that tells the agent that its folder is a part of a larger repository. Returns None if
+    the agent works at the root of the repository.
     """
     if directory is None:
         return None

@@ -1,4 +1,6 @@
-"""Where a conversation works: the checkouts of its repositories, and the client of their sandbox."""
+"""Where a conversation works: the checkouts of its repositories, and a client of the agent server in its
+sandbox.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +16,11 @@ from app_server.core.errors import BadRequest
 
 @dataclass(frozen=True)
 class Checkout:
-    """A repository of a conversation as it lies in the sandbox.
+    """A repository of a conversation, checked out in the sandbox, or one folder of it.
 
     directory: an absolute path. identity: the key under which the user's consents are stored. base_commit:
-    where the work began; None if the repository was empty. folder: which folder of the repository
-    `directory` is, relative to its root; empty for the root.
+    the commit where the agent's work began; None if the repository was empty. folder: the path of `directory`
+    relative to the root of the repository; empty if `directory` is the root.
     """
 
     directory: str
@@ -28,18 +30,23 @@ class Checkout:
 
     @property
     def name(self) -> str:
-        """The name of the repository's directory, with the folder. Unique within the conversation."""
+        """Returns the name of the repository's directory, followed by the folder. The name is unique within
+        the conversation.
+        """
         depth = len(PurePosixPath(self.folder).parts) + 1
         return "/".join(PurePosixPath(self.directory).parts[-depth:])
 
     def contains(self, path: str) -> bool:
-        """Whether `path` is the directory of this checkout or is in it. `path`: absolute and normalised."""
+        """Returns whether `path` is the directory of this checkout or is inside that directory. `path`:
+        absolute and normalised.
+        """
         return path == self.directory or path.startswith(f"{self.directory}/")
 
 
 def checkouts_of(conversation: Conversation, directory: str) -> list[Checkout]:
-    """Returns the checkouts of a conversation: the first one, then the further ones, which lie beside it, in
-    the order in which they were named. `directory`: of the first one.
+    """Returns the checkouts of a conversation: that of the first repository, then those of the further
+    repositories in the order in which the user named them. The directories of the further ones are beside the
+    first. `directory`: the directory of the first repository.
     """
     identity = identity_of(conversation) or f"conversation/{conversation.id.hex}"
     parent = PurePosixPath(directory).parent
@@ -53,10 +60,11 @@ def checkouts_of(conversation: Conversation, directory: str) -> list[Checkout]:
 
 
 def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Checkout]:
-    """Returns the folders whose offers belong to the conversation: the folder in which the agent works, those
-    around it up to the root of its repository, then the further repositories.
+    """Returns the folders whose offers (hooks, scripts, MCP servers …) belong to the conversation. They are
+    the agent's working folder, the folders above it up to the root of its repository, then the further
+    repositories.
 
-    `checkouts`: the first one first. `directory`: see Conversation.selected_directory.
+    `checkouts`: the first repository first. `directory`: see Conversation.selected_directory.
     """
     first, *further = checkouts
     around = (
@@ -74,7 +82,8 @@ def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Ch
 
 
 def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
-    """Returns the checkout with this name; None stands for the first one. `checkouts`: the first one first.
+    """Returns the checkout with this name; None as the name stands for the first checkout. `checkouts`: the
+    first repository first.
 
     Raises BadRequest `repository_not_in_conversation`.
     """
@@ -105,5 +114,7 @@ class Workplace:
     """Where its offers come from, see projects_of. The agent works in the first one."""
 
     def checkout_with(self, path: str) -> Checkout | None:
-        """Returns the checkout that contains this absolute, normalised path. None if none does."""
+        """Returns the checkout that contains this absolute, normalised path. Returns None if no checkout
+        contains it.
+        """
         return next((one for one in self.checkouts if one.contains(path)), None)

@@ -1,4 +1,6 @@
-"""The job that archives or deletes the conversations that the retention rule applies to."""
+"""The job that archives or deletes conversations that were without activity for the time of the retention
+rule.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -38,7 +40,9 @@ _MOST = 1000
 def retainer(
     database: Database, pubsub: PubSub, sandboxes: Sandboxes, on_deleted: Callable[[], None]
 ) -> Handler:
-    """Returns the handler of the job. on_deleted: is called after deletions, to have the data removed."""
+    """Returns the handler of the retention job. on_deleted: a function that the handler calls after
+    deletions; it must have the data removed.
+    """
 
     async def retain(_attempt: JobAttempt) -> dict[str, Any] | None:
         async with database.read() as session:
@@ -62,7 +66,9 @@ def retainer(
 
 
 async def _apply(session: AsyncSession, viewer: Viewer, rule: Rule, ids: Sequence[UUID]) -> list[News]:
-    """Applies the rule to the given conversations that are still due. Returns the news to publish."""
+    """Archives or deletes those of the given conversations that the rule still applies to. Returns the
+    changes to publish to their users.
+    """
     news: list[News] = []
     for conversation_id in ids:
         # Handled one after the other, because a parent becomes due only when its sub-conversations are

@@ -1,4 +1,4 @@
-"""The table of the rule by which old conversations are archived or deleted."""
+"""The table of the retention rule, by which conversations without activity are archived or deleted."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -18,10 +18,11 @@ class RetentionAction(StrEnum):
 
 
 class RetentionRule(Base):
-    """The installation's rule. There is at most one row, with RULE_ID; without it all conversations stay.
+    """The retention rule of the installation. There is at most one row, with RULE_ID; without it all
+    conversations stay.
 
-    days: how long a conversation must be without activity. kept_tags: each is `key` or `key:value`; a
-    conversation with one of them stays as it is.
+    days: how long a conversation must be without activity. kept_tags: each is `key` or `key:value`; the rule
+    does not apply to a conversation that has one of these tags.
     """
 
     __tablename__ = "retention_rules"

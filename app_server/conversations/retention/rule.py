@@ -20,7 +20,7 @@ _AT_WORK = ("running", "waiting_for_confirmation")
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that is in force or that an administrator tries out. See RetentionRule for the fields."""
+    """A retention rule that is in force or that an administrator tries out. See RetentionRule for the fields."""
 
     days: int
     action: RetentionAction
@@ -33,8 +33,8 @@ async def rule_in_force(session: AsyncSession) -> Rule | None:
 
 
 def is_due(rule: Rule) -> ColumnElement[bool]:
-    """Returns the condition that the rule applies to the conversation. The conversation's sub-conversations
-    are not checked.
+    """Returns the SQL condition that the rule applies to the conversation. The conversation's
+    sub-conversations are not checked.
 
     The rule never applies to a conversation that is starting, or whose agent works or waits for an approval.
     """

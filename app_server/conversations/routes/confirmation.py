@@ -1,4 +1,4 @@
-"""Routes for confirming the agent's actions and for the mode that decides when the agent asks."""
+"""Routes to approve or refuse the agent's actions, and to set when the agent asks for approval."""
 
 from typing import Annotated, Self
 

@@ -1,4 +1,6 @@
-"""Dependencies of these routes: the viewer of this process and the conversation named in the path."""
+"""FastAPI dependencies of the conversation routes: the viewer of this process, and the conversation named in
+the path.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -57,7 +59,7 @@ async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID)
 
 @dataclass(frozen=True)
 class Links:
-    """Creates the links to conversations, in the form that the current user can open."""
+    """Adds the URLs that the current user can open to conversations and start tasks in replies."""
 
     request: Request
     principal: Principal
@@ -77,7 +79,9 @@ class Links:
         return conversation.model_copy(update=opened)
 
     def task(self, task: StartTask) -> StartTaskInfo:
-        """Returns the start task of the current user with the address of its agent server, if it is READY."""
+        """Returns the start task for the API's reply. It contains the address of the agent server if it is
+        READY.
+        """
         if task.status != StartStatus.READY or not self.principal.may(Permission.WORK):
             return show_task(task)
         return show_task(task, agent_server_url(self.request, task.sandbox_id))

@@ -1,4 +1,4 @@
-"""Routes to download a conversation or its workspace as a file and to read files of its workspace."""
+"""Routes to download a conversation or its workspace as a file, and to read single files of the workspace."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ PLAN = "PLAN.md"
 
 @dataclass(frozen=True)
 class _Form:
-    """A form of the log as a file. ending: of the file's name."""
+    """A file format in which a conversation can be downloaded. ending: the ending of the file's name."""
 
     media_type: str
     ending: str

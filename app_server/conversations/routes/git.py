@@ -1,4 +1,6 @@
-"""Routes for the changes since the conversation began."""
+"""Routes for what git knows about a conversation: changed files since the conversation began, diffs, and
+pushes.
+"""
 
 import posixpath
 from typing import Annotated
@@ -81,13 +83,13 @@ async def git_diff(
 
 
 def within(directory: str, path: str | None) -> str:
-    """Returns the absolute path in the sandbox. A relative `path` is resolved below `directory`."""
+    """Returns `path` as an absolute path in the sandbox. A relative `path` is resolved below `directory`."""
     return posixpath.normpath(posixpath.join(directory, path or ""))
 
 
 def require_within(place: Workplace, path: str) -> None:
-    """Checks that the user may read this path: the owner may read all of the sandbox, others only the
-    repositories of the conversation.
+    """Checks that the user may read this path. The owner of the conversation may read all of the sandbox.
+    Other users may read only the repositories of the conversation.
 
     Raises Forbidden `outside_the_repository`.
     """

@@ -1,4 +1,4 @@
-"""Routes for lists of conversations: what their filters can be set to, and one change to many."""
+"""Routes for lists of conversations: the values to filter by, and one change to many conversations."""
 
 from fastapi import APIRouter, Request
 

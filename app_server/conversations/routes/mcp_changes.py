@@ -1,4 +1,6 @@
-"""Routes for the user's answers about MCP servers: to changed tools and to questions of the servers."""
+"""Routes for the user's decisions about changed MCP tools, and for the user's answers to questions of MCP
+servers.
+"""
 
 from fastapi import APIRouter
 

@@ -1,4 +1,6 @@
-"""Routes for the model key of a conversation: programs in its sandbox call its model with this key."""
+"""Routes for the model key of a conversation. With this key, programs in the conversation's sandbox call the
+conversation's model.
+"""
 
 from datetime import datetime, timedelta
 from uuid import UUID

@@ -1,4 +1,6 @@
-"""Routes for the refused network requests of a conversation and the user's answers."""
+"""Routes for the network requests of a conversation that were refused, and for the user's decisions about
+their hosts.
+"""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Route by which a program inside a sandbox gets a model of its user."""
+"""The route from which a program inside a sandbox gets the settings of one of its user's models."""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Routes to create sandboxes before their conversations, and to delete sandboxes."""
+"""Routes to create a sandbox before it has a conversation, and to delete a sandbox."""
 
 from typing import Annotated
 from uuid import UUID, uuid4

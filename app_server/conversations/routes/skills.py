@@ -1,4 +1,6 @@
-"""Route for the skills, instructions and notes of a conversation's agent, with the reasons for each."""
+"""The route that returns the skills, instructions and notes of a conversation's agent, and why each was
+chosen or left out.
+"""
 
 from uuid import UUID
 

@@ -1,4 +1,6 @@
-"""Routes for snapshots of workspaces. A new conversation can begin from one (`snapshot_id` of a start)."""
+"""Routes for snapshots of workspaces. A new conversation can begin from a snapshot (field `snapshot_id` of
+its start request).
+"""
 
 from typing import Annotated
 from uuid import UUID

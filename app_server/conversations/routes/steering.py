@@ -1,5 +1,5 @@
-"""Routes that set the budget of a conversation and condense its history, and the protocol's route for agents
-that speak ACP.
+"""Routes that set the budget of a conversation and condense its history. Also the protocol's route to change
+the model of an ACP agent.
 """
 
 from typing import Annotated

@@ -1,4 +1,6 @@
-"""Routes for what a conversation's repositories offer to run, and for the user's decisions."""
+"""Routes for the hooks, scripts and other programs that a conversation's repositories offer to run, and for
+the user's decisions about them.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -43,7 +45,7 @@ EVERY_KIND: Collection[OfferKind] = get_args(OfferKind)
 
 @dataclass(frozen=True)
 class _Offered:
-    """What one folder of a conversation offers now."""
+    """A folder of a conversation with the programs that it offers to run now."""
 
     checkout: Checkout
     found: OffersResponse
@@ -191,7 +193,7 @@ async def _task(request: Request, user: User, conversation_id: UUID) -> StartTas
 
 
 async def _offered(place: Workplace, task: StartTask) -> list[_Offered]:
-    """Returns what each folder of the conversation offers, that of the agent first."""
+    """Returns what each folder of the conversation offers to run. The agent's working folder comes first."""
     found = [(checkout, await _found(place, task, checkout)) for checkout in place.projects]
     kept = without_outer([(checkout, reply.offers) for checkout, reply in found])
     return [
@@ -207,7 +209,7 @@ async def _found(place: Workplace, task: StartTask, checkout: Checkout) -> Offer
 
 
 def _further_directory(place: Workplace, checkout: Checkout) -> str | None:
-    """Returns the directory of a folder. Returns None for that of the agent."""
+    """Returns the directory of the checkout. Returns None if it is the agent's working folder."""
     return None if checkout == place.projects[0] else checkout.directory
 
 
@@ -229,7 +231,9 @@ async def _shown(database: ServerDatabase, user: User, offered: Sequence[_Offere
 def _chosen(
     offered: Sequence[_Offered], hashes: Sequence[str], kinds: Collection[OfferKind] = EVERY_KIND
 ) -> list[tuple[Checkout, list[Offer]]]:
-    """Returns the offers with these hashes by repository. Raises Conflict `offer_changed`."""
+    """Returns the offers with these hashes, by repository. Raises Conflict `offer_changed` if a hash is not
+    among the offers.
+    """
 
     def is_chosen(offer: Offer) -> bool:
         return offer.kind in kinds and offer.problem is None and offer.hash in hashes

@@ -1,4 +1,4 @@
-"""What a person may do with a conversation. All queries about conversations use this module."""
+"""Computes what a user may do with a conversation. All queries about conversations use this module."""
 
 from enum import StrEnum
 from uuid import UUID
@@ -26,7 +26,7 @@ class Access(StrEnum):
 
 
 def is_shared() -> ColumnElement[bool]:
-    """Returns the condition that people other than the owner have access."""
+    """Returns the SQL condition that users other than the owner have access to the conversation."""
     return or_(
         Conversation.everyone_role.is_not(None),
         exists().where(ConversationShare.conversation_id == Conversation.id),
@@ -35,8 +35,8 @@ def is_shared() -> ColumnElement[bool]:
 
 
 def visible_to(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the condition for the user's own conversations and those that are shared with the user, with
-    a team that the user is in, or with everyone in the user's organisation.
+    """Returns the SQL condition that this user may see the conversation. The conversation is the user's own,
+    or is shared with the user, with a team of the user, or with everyone in the user's organisation.
     """
     given = or_(
         Conversation.everyone_role.is_not(None),
@@ -52,8 +52,8 @@ def visible_to(user_id: UUID) -> ColumnElement[bool]:
 
 
 def shared_with(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the condition for conversations of other people that this user may see. Each part is found by
-    its own index.
+    """Returns the SQL condition that the conversation belongs to another user and that this user may see it.
+    The database uses a separate index for each part of the condition.
     """
     everyone = select(Conversation.id).where(Conversation.everyone_role.is_not(None))
     person = select(ConversationShare.conversation_id).where(ConversationShare.user_id == user_id)
@@ -69,16 +69,16 @@ def shared_with(user_id: UUID) -> ColumnElement[bool]:
 
 
 def _is_of_colleague(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the condition that the owner is of the same organisation. Nothing is shared between
-    organisations, whatever rows there are.
+    """Returns the SQL condition that the conversation's owner is in the same organisation as this user.
+    Nothing is shared between organisations, even if a row of a share exists.
     """
     # Looked up for each row: as a list of people it could lead the database to read all of their rows.
     return organisation_of(Conversation.user_id) == organisation_of(user_id)
 
 
 async def access_of(session: AsyncSession, user_id: UUID, conversation: Conversation) -> Access | None:
-    """Returns the person's access to the conversation. Returns None if the person has no access; for this
-    person the conversation does not exist.
+    """Returns the user's access to the conversation. Returns None without access; the API then answers as if
+    the conversation did not exist.
     """
     if conversation.user_id == user_id:
         return Access.OWN
@@ -131,10 +131,11 @@ def access_missing(wanted: Access) -> Forbidden:
 async def require_no_private_neighbours(
     session: AsyncSession, user_id: UUID, conversation: Conversation, wanted: Access
 ) -> None:
-    """Checks that the person has the same access to all other conversations in the sandbox, because every
-    conversation can reach all files of its sandbox. The owner of the conversation is not checked.
+    """Checks that the user also has this access to all other conversations in the sandbox, because an agent
+    can reach all files of its sandbox. The check is skipped for the owner of the conversation.
 
-    Raises Conflict `sandbox_holds_private_work` if one of the others does not give this person the access.
+    Raises Conflict `sandbox_holds_private_work` if the user does not have this access to another conversation
+    in the sandbox.
     """
     if conversation.user_id == user_id:
         return

@@ -1,4 +1,4 @@
-"""Ends the live streams of people who follow a conversation of another person and have lost their access."""
+"""Ends the live streams of users who follow another user's conversation and have lost their access to it."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -14,13 +14,14 @@ from app_server.core.held_blocks import HeldBlocks
 
 
 class AccessEnded(Exception):
-    """The conversation is no longer shared with the person."""
+    """Raised when the conversation is no longer shared with the user who follows it."""
 
 
 class Followers:
-    """Checks all streams with one statement for each person who follows conversations of others.
+    """The open live streams of conversations that belong to other users. One SQL statement for each following
+    user checks whether the access still exists.
 
-    It asks the database, so that it does not matter at which app server the owner takes access away.
+    The check reads the database, so the owner can end the access at any app server.
     """
 
     def __init__(self, database: Database) -> None:
@@ -29,8 +30,8 @@ class Followers:
 
     @asynccontextmanager
     async def hold(self, user_id: UUID, conversation: Conversation) -> AsyncIterator[None]:
-        """Runs the block. When the person loses the access, cancels the block and raises AccessEnded. An
-        owner never loses the access.
+        """Runs the block. When the user loses the access, cancels the block and raises AccessEnded. The owner
+        of the conversation never loses the access.
         """
         if conversation.user_id == user_id:
             yield
@@ -39,7 +40,7 @@ class Followers:
             yield
 
     async def check(self) -> None:
-        """Ends the streams of people who have lost their access."""
+        """Ends the live streams of users who have lost their access."""
         followed: defaultdict[UUID, set[UUID]] = defaultdict(set)
         for user_id, conversation_id in self._held.causes:
             followed[user_id].add(conversation_id)

@@ -12,8 +12,8 @@ from app_server.core.database import Base, now
 class ConversationLink(Base):
     """A link with which people who are not signed in can read a conversation until `expires_at`.
 
-    scanned_through: events up to this position were searched for secrets when the link was made, and the
-    owner has confirmed what was found. Secrets in later events are hidden.
+    scanned_through: when the link was made, events up to this position were searched for secrets, and the
+    owner agreed to show the secrets that were found. Secrets in later events are hidden.
     """
 
     __tablename__ = "conversation_links"

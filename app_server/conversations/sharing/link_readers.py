@@ -1,4 +1,4 @@
-"""Counts the readers of links to conversations, and ends their streams when a link ends."""
+"""Counts how often read-only links are opened, and ends the live streams of a link when the link ends."""
 
 import time
 from collections import OrderedDict, deque
@@ -25,12 +25,12 @@ _BATCH = 500
 
 
 class LinkEnded(Exception):
-    """The link has expired or was revoked."""
+    """Raised when a link has expired or was revoked."""
 
 
 class LinkReaders:
-    """The open streams of links. One database statement checks for all of them whether their links are still
-    valid.
+    """The open live streams of read-only links. One SQL statement checks for all streams whether their links
+    are still valid.
     """
 
     def __init__(self, database: Database) -> None:
@@ -39,7 +39,9 @@ class LinkReaders:
         self._openings: OrderedDict[str, deque[float]] = OrderedDict()
 
     def admit(self, address: str | None) -> None:
-        """Counts one opening of a link. Raises TooManyRequests `too_many_openings` with `Retry-After`."""
+        """Counts one opening of a link from this IP address. Raises TooManyRequests `too_many_openings` with
+        `Retry-After`.
+        """
         moment = time.monotonic()
         known = self._openings.setdefault(address or "", deque())
         self._openings.move_to_end(address or "")

@@ -1,4 +1,4 @@
-"""Routes of read-only links: for the owner of a conversation, and for people who have a link."""
+"""Routes of read-only links: for the owner of a conversation, and for readers who are not signed in."""
 
 import asyncio
 import time
@@ -159,7 +159,7 @@ async def stream_linked_conversation(
 
 
 class _Shown:
-    """Turns the frames of a conversation into the frames that one link shows."""
+    """Converts the frames of a conversation to the frames that the readers of one link receive."""
 
     def __init__(self, database: Database, cipher: Cipher, link: ConversationLink, owner_id: UUID) -> None:
         self._database = database
@@ -170,8 +170,8 @@ class _Shown:
         self._read_at = 0.0
 
     async def frame(self, frame: Frame) -> Frame | None:
-        """Returns what the link shows of a frame. Returns None for frames that are not shown, such as
-        unfinished replies and output.
+        """Returns the part of a frame that the link shows. Returns None for a frame that is not shown, such
+        as an unfinished reply or the output of a running command.
         """
         seq = frame.seq
         if seq is None:
@@ -181,7 +181,7 @@ class _Shown:
         return await asyncio.to_thread(shown_frame, frame, scan)
 
     async def _whole(self, frame: Frame, seq: int) -> Frame:
-        """Returns the frame with the large parts of its event included, because these parts are searched for
+        """Returns the frame with the large parts of its event included. The large parts must be searched for
         secrets, too.
         """
         if '"blobs":' not in frame.text:

@@ -61,7 +61,7 @@ async def links_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) 
 
 @dataclass
 class Scanned:
-    """What a scan found in a conversation up to the position `through`."""
+    """The secrets that a scan found in a conversation, up to the event at position `through`."""
 
     through: int
     title: str | None
@@ -95,7 +95,7 @@ class Scanned:
 
 
 async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_id: UUID) -> Scanned:
-    """Searches all that a link to the conversation would show for secrets.
+    """Searches everything that a link to the conversation would show, and returns the secrets found.
 
     Raises NotFound, Forbidden `conversation_access_missing`, Conflict `conversation_too_long_to_scan`.
     """
@@ -122,9 +122,9 @@ async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_i
 
 
 def require_confirmed(scanned: Scanned, confirmed: Iterable[str]) -> list[SecretFinding]:
-    """Returns the findings if the owner has confirmed all of them. Otherwise raises Conflict `secrets_found`,
-    with `findings`, if the owner has not confirmed all of them, and Conflict `too_many_secrets_found` if
-    there are more than 100.
+    """Returns the found secrets if the owner has agreed to show all of them. `confirmed`: the ids that the
+    owner has agreed to. Raises Conflict `secrets_found` with `findings` if an id is missing, and Conflict
+    `too_many_secrets_found` if there are more than 100 secrets.
     """
     findings = scanned.findings
     if len(findings) > MAX_FINDINGS:
@@ -152,7 +152,7 @@ async def create_link(
     wanted: CreateConversationLink,
     scanned: Scanned,
 ) -> tuple[ConversationLink, str]:
-    """Makes a link. Returns it and its token, of which only a hash is stored.
+    """Makes a read-only link. Returns the link and its token; only a hash of the token is stored.
 
     Raises NotFound, Forbidden `conversation_access_missing`, Conflict `too_many_links`, `secrets_found` and
     `too_many_secrets_found`.
@@ -205,7 +205,8 @@ async def end_link(
 async def open_link(session: AsyncSession, token: str) -> tuple[ConversationLink, Conversation]:
     """Returns the link with this token, and its conversation.
 
-    Raises NotFound `link_ended` if there is none, it has expired, or its owner is disabled.
+    Raises NotFound `link_ended` if there is no such link, if the link has expired, or if its owner is
+    disabled.
     """
     query = valid_links().where(ConversationLink.token_hash == token_hash(token))
     found = (await session.execute(query)).one_or_none()

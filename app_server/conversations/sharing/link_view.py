@@ -1,5 +1,5 @@
-"""What a read-only link shows of each event. Settings, the system prompt, tools and names of people are left
-out.
+"""Selects what a read-only link shows of each event. Settings, the system prompt, tools and names of people
+are left out.
 """
 
 from typing import Any, Final
@@ -39,8 +39,8 @@ _ENVELOPE: Final = frozenset(("id", "kind", "source", "timestamp", "parent_id"))
 
 
 def shown_event(event: dict[str, Any]) -> dict[str, Any]:
-    """Returns the event as a link shows it. An event that is not shown becomes an empty update, because each
-    position must have an event.
+    """Returns the event as a link shows it. An event that is not shown becomes an empty state update, so that
+    the positions have no gap.
     """
     kind = event["kind"]
     if kind in _SHOWN_KINDS:
@@ -52,7 +52,9 @@ def shown_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_frame(frame: Frame, scan: SecretScan | None) -> Frame:
-    """Returns the frame of an event as a link shows it. scan: hides secrets; None hides none."""
+    """Returns the frame of an event as a link shows it. scan: replaces secrets in the event; None replaces
+    nothing.
+    """
     told = orjson.loads(frame.text)
     event = shown_event(told["event"])
     if scan is not None:

@@ -1,4 +1,4 @@
-"""The secret values that a user's agents can use, for the scan of what the user shares."""
+"""Collects the secret values that a user's agents can use. What the user shares is searched for these values."""
 
 import json
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from app_server.settings.models import LLMProfile
 
 
 async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
-    """Returns the values by a name that tells what they are: secrets, tokens of git hosts, keys and headers
-    of model profiles, headers and variables of MCP servers, and credentials of the network. Secrets and MCP
-    servers of the organisation and of the user's teams are among them.
+    """Returns the secret values, each by a name that describes it. They are the values of secrets, tokens of
+    git hosts, keys and headers of model profiles, headers and variables of MCP servers, and credentials of
+    the network. Secrets and MCP servers of the organisation and of the user's teams are included.
     """
     found: dict[str, str] = {}
     for secret in await session.scalars(select(Secret).where(Secret.user_id == user_id)):
@@ -42,7 +42,7 @@ async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> d
 
 
 async def _given(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
-    """Returns the secret values that the organisation and the user's teams give to the user."""
+    """Returns the secret values that the user has from the organisation and from teams, by name."""
     found: dict[str, str] = {}
     for items in (await items_for(session, user_id)).values():
         for item in items:
@@ -51,7 +51,7 @@ async def _given(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[s
 
 
 def _values_of(cipher: Cipher, item: LevelItem) -> dict[str, str]:
-    """Returns the secret values of an item of the organisation or a team."""
+    """Returns the secret values of a secret or an MCP server of the organisation or a team, by name."""
     whose = item.level_value.whose
     match item.kind:
         case LevelItemKind.SECRET:

@@ -1,5 +1,5 @@
-"""Finds secrets in texts: known values, and texts that have the form of a key, a token or a password.
-Pure.
+"""Finds secrets in texts: known values, and texts that have the form of a key, a token or a password. Does no
+I/O.
 """
 
 import re
@@ -67,10 +67,11 @@ class Match:
 
 
 class SecretScan:
-    """Looks for secrets in texts and in the texts of JSON values.
+    """Finds secrets in texts and in the texts inside JSON values.
 
-    known: values that must not be in a text, by name. Those with fewer than 8 characters are left out,
-    because they occur by chance. Known values are also found in the forms that `ResponseRedaction` knows.
+    known: values that must not be in a text, by name. Values with fewer than 8 characters are not searched,
+    because they occur by chance. Known values are also found in the encoded forms that `ResponseRedaction`
+    knows.
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
@@ -109,7 +110,7 @@ class SecretScan:
                 yield at, match
 
     def hide_in(self, value: Any) -> Any:
-        """Returns the JSON value with `hide` applied to all its texts. Names of fields stay."""
+        """Returns the JSON value with the secrets in all its texts replaced. Names of fields are not changed."""
         if isinstance(value, str):
             return self.hide(value)
         if isinstance(value, list):

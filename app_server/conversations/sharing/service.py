@@ -24,7 +24,7 @@ MAX_CANDIDATES = 20
 
 
 async def sharing_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Sharing:
-    """Returns the people and teams that have access.
+    """Returns the people and teams that have access to the conversation.
 
     Raises NotFound, Forbidden `conversation_access_missing`.
     """
@@ -50,8 +50,8 @@ async def share_with_everyone(
 async def make_public(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, public: bool
 ) -> None:
-    """Lets all signed-in users view the conversation, or ends that. If they may already do more than view,
-    that stays. Raises the errors of `share_with_everyone`.
+    """Lets all signed-in users view the conversation, or ends this. If they may already do more than view,
+    making it public changes nothing. Raises the errors of `share_with_everyone`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     role = (conversation.everyone_role or ShareRole.VIEW) if public else None
@@ -114,8 +114,8 @@ async def candidates(
     text: str,
     with_address: Collection[UUID],
 ) -> Sequence[User]:
-    """Returns up to 20 other people of the organisation whose name contains the text, or whose id is in
-    `with_address`, ordered by name.
+    """Returns up to 20 people with whom the conversation can be shared, sorted by name. Their name contains
+    the text, or their id is in `with_address`. They are in the owner's organisation.
 
     Raises NotFound, Forbidden `conversation_access_missing`.
     """
@@ -130,7 +130,7 @@ async def candidates(
 
 
 def too_many(receivers: Literal["people", "teams"], limit: int) -> Conflict:
-    """Returns the error for a conversation that is shared with the largest number of people or teams."""
+    """Returns the error for a conversation that is already shared with the maximum number of people or teams."""
     return Conflict(
         f"The conversation is shared with {limit} {receivers}, which is the limit.",
         code=f"too_many_{receivers}",
@@ -141,7 +141,9 @@ def too_many(receivers: Literal["people", "teams"], limit: int) -> Conflict:
 async def record_shared(
     session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
 ) -> Sharing:
-    """Records in the audit log that the conversation was shared. Returns who has access now."""
+    """Adds to the audit log that the conversation was shared. Returns the people and teams that have access
+    now.
+    """
     target = (AuditTarget.CONVERSATION, conversation.id)
     trail.record(session, AuditAction.CONVERSATION_SHARED, target, **details)
     await session.flush()
@@ -151,7 +153,9 @@ async def record_shared(
 async def record_unshared(
     session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
 ) -> Sharing:
-    """Records in the audit log that the sharing has ended. Returns who has access now."""
+    """Adds to the audit log that the conversation is no longer shared with a person or team. Returns the
+    people and teams that have access now.
+    """
     target = (AuditTarget.CONVERSATION, conversation.id)
     trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, **details)
     return await show(session, conversation)
