@@ -20,7 +20,9 @@ _AT_WORK = ("running", "waiting_for_confirmation")
 
 @dataclass(frozen=True)
 class Rule:
-    """A retention rule that is in force or that an administrator tries out. See RetentionRule for the fields."""
+    """A retention rule that is in force or that an administrator tries out. See RetentionRule for
+    the fields.
+    """
 
     days: int
     action: RetentionAction

@@ -1,4 +1,6 @@
-"""Collects the secret values that a user's agents can use. What the user shares is searched for these values."""
+"""Collects the secret values that a user's agents can use. What the user shares is searched for
+these values.
+"""
 
 import json
 from collections.abc import Iterator

@@ -110,7 +110,9 @@ class SecretScan:
                 yield at, match
 
     def hide_in(self, value: Any) -> Any:
-        """Returns the JSON value with the secrets in all its texts replaced. Names of fields are not changed."""
+        """Returns the JSON value with the secrets in all its texts replaced. Names of fields are
+        not changed.
+        """
         if isinstance(value, str):
             return self.hide(value)
         if isinstance(value, list):

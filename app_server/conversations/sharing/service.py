@@ -130,7 +130,9 @@ async def candidates(
 
 
 def too_many(receivers: Literal["people", "teams"], limit: int) -> Conflict:
-    """Returns the error for a conversation that is already shared with the maximum number of people or teams."""
+    """Returns the error for a conversation that is already shared with the maximum number of
+    people or teams.
+    """
     return Conflict(
         f"The conversation is shared with {limit} {receivers}, which is the limit.",
         code=f"too_many_{receivers}",
