@@ -1,4 +1,4 @@
-"""Limits the storage of each user to the user's quota."""
+"""Limits the bytes that the server stores for a user, by the user's quota."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -16,8 +16,9 @@ GIB = 1024**3
 
 
 async def require_storage(session: AsyncSession, user_id: UUID) -> None:
-    """Checks that the user may keep more. Logs of conversations, archives and snapshots are counted, and
-    files of sandboxes that still exist are not. Raises TooManyRequests `quota_reached`.
+    """Checks that the user's stored bytes are below the quotas of the user and of the organisation. Logs of
+    conversations, archives and snapshots count. Files of sandboxes that still exist do not count. Raises
+    TooManyRequests `quota_reached`.
     """
     for name, owners in (
         (SettingName.STORAGE_GIB, [user_id]),
@@ -29,7 +30,7 @@ async def require_storage(session: AsyncSession, user_id: UUID) -> None:
 
 
 async def stored_bytes(session: AsyncSession, owners: Sequence[UUID] | Select[UUID]) -> int:
-    """Returns how many bytes the logs, archives and snapshots of these users have."""
+    """Returns the total size of the logs, archives and snapshots of these users, in bytes."""
     logs = select(func.sum(Conversation.log_size)).where(
         Conversation.deleted_at.is_(None), Conversation.user_id.in_(owners)
     )

@@ -1,4 +1,6 @@
-"""Sub-conversations: what they take over from their parent, and their deletion with it."""
+"""Sub-conversations: what a new sub-conversation takes over from its parent, and its deletion together with
+the parent.
+"""
 
 from datetime import datetime
 from uuid import UUID
@@ -16,7 +18,8 @@ _INHERITED = ("sandbox_id", "selected_repository", "selected_branch", "selected_
 
 
 async def with_parent(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Adds the parent's sandbox, repository and model where the request names none.
+    """Returns the request with the sandbox, repository and model of the parent conversation, where the
+    request names none.
 
     Raises NotFound `parent_not_found`.
     """

@@ -1,4 +1,4 @@
-"""Changes the model of a conversation while it works."""
+"""Changes the model that a conversation's agent uses, also while the agent works."""
 
 from typing import Annotated
 from uuid import UUID
@@ -33,8 +33,8 @@ async def switch_profile(
     *,
     silence_seconds: float,
 ) -> AppConversation:
-    """Makes the agent use this model from its next call on. Returns the changed conversation.
-    `silence_seconds`: as in `brokered_llm`.
+    """Makes the agent use the model of this profile from the agent's next model call on. Returns the changed
+    conversation. `silence_seconds`: as in `brokered_llm`.
 
     Raises NotFound (also `llm_profile_not_found`), Forbidden `conversation_access_missing` and
     `setting_enforced`, Conflict `sandbox_not_running`, BadGateway.

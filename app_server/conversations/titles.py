@@ -1,6 +1,8 @@
-"""Sends titles that users give to the conversation's agent server, as soon as it can be reached.
+"""Sends the titles that users give to conversations to the agent servers, as soon as an agent server can be
+reached.
 
-The agent server writes the title to its log. The last change on either side is the title.
+The agent server writes the title to the event log. If both the user and the agent server change the title,
+the last change counts.
 """
 
 import asyncio
@@ -28,13 +30,13 @@ MAX_PAUSE_SECONDS = 60.0
 
 
 async def title_of(session: AsyncSession, conversation_id: UUID) -> str | None:
-    """Returns the title of a conversation. None if it has none yet."""
+    """Returns the title of a conversation. Returns None if the conversation has no title yet."""
     return await session.scalar(select(Conversation.title).where(Conversation.id == conversation_id))
 
 
 class Titles:
-    """Sends new titles to agent servers. `hand_over_all` runs repeatedly; `hand_over` sends one title at
-    once.
+    """The sender of new titles to agent servers. `hand_over_all` is called repeatedly; `hand_over` sends one
+    title at once.
     """
 
     def __init__(self, database: Database, sandboxes: Sandboxes) -> None:
@@ -45,8 +47,8 @@ class Titles:
         self._pauses: dict[UUID, _Pause] = {}
 
     async def hand_over_all(self) -> None:
-        """Sends the waiting titles to the agent servers that run. Failed ones are retried at growing
-        intervals.
+        """Sends the titles that wait to the running agent servers. A title that could not be sent is tried
+        again after a growing pause.
         """
         waiting = await self._waiting()
         self._pauses = {key: pause for key, pause in self._pauses.items() if key in waiting}
@@ -54,7 +56,7 @@ class Titles:
         await asyncio.gather(*(self.hand_over(each) for each in due))
 
     async def hand_over(self, conversation_id: UUID) -> None:
-        """Sends the title of one conversation, if one waits and the agent server can be reached."""
+        """Sends the title of one conversation if it was not sent yet and the agent server can be reached."""
         try:
             async with self._locks.setdefault(conversation_id, asyncio.Lock()):
                 await self._send(conversation_id)
@@ -99,7 +101,9 @@ class Titles:
 
 
 async def send_title(database: Database, client: AgentClient, conversation_id: UUID, title: str) -> None:
-    """Sends the title and marks it as sent. Idempotent. Raises AppError; the title then still waits."""
+    """Sends the title to the agent server and marks it as sent. Idempotent. Raises AppError; the title then
+    still waits.
+    """
     await client.set_title(conversation_id, title)
     async with database.session() as session:
         # A newer title that came meanwhile stays unsent.

@@ -1,5 +1,5 @@
-"""Tells triggers that one of their conversations has changed. A trigger starts conversations for events at a
-git host.
+"""Notifies triggers of changes in the conversations that they have started. A trigger starts conversations
+for events at a git host.
 """
 
 from typing import Final
@@ -18,8 +18,8 @@ PROGRESS_KIND: Final = "triggers.progress"
 
 
 async def tell_of_progress(session: AsyncSession, conversation_id: UUID) -> None:
-    """Stores a job that reports the conversation's progress to its trigger, if a trigger has started the
-    conversation.
+    """Stores a job that reports the conversation's progress to the trigger that has started it. Does nothing
+    for a conversation that no trigger has started.
     """
     query = select(Conversation.trigger).where(Conversation.id == conversation_id)
     if await session.scalar(query) == TRIGGER:

@@ -53,7 +53,8 @@ def conversation_rows(
     ShareRole | None,
     ShareRole | None,
 ]:
-    """Returns the query for the rows that `show` needs, of the conversations that one user may see.
+    """Returns the query for the conversations that one user may see, with all columns that `Viewer.show`
+    needs.
 
     user_id: None means the conversations of all users, for internal use only.
     """
@@ -94,7 +95,7 @@ def conversation_rows(
 
 @dataclass(frozen=True)
 class Viewer:
-    """Converts database rows into API models. It asks `sandboxes` whether a sandbox really runs."""
+    """A converter of database rows to API models. It asks `sandboxes` whether a sandbox really runs."""
 
     sandboxes: Sandboxes
 
@@ -151,8 +152,8 @@ class Viewer:
         return self.show(row, user_id) if row else None
 
     async def frames(self, session: AsyncSession, conversation_id: UUID) -> list[Frame]:
-        """Returns the frames with the state of the start and of the conversation, for subscribers. Returns no
-        frames if there is no such conversation.
+        """Returns the frames that tell subscribers the current state of the conversation and of its start.
+        Returns no frames if there is no such conversation.
         """
         query = conversation_rows(None).where(Conversation.id == conversation_id)
         row = (await session.execute(query)).one_or_none()
@@ -190,14 +191,18 @@ def _access(
 
 
 async def position_of(database: Database, sandbox_id: UUID) -> int:
-    """Returns the sum of the last positions of all logs in the sandbox; 0 if it has no conversations."""
+    """Returns the sum of the newest seq of each log in the sandbox. Returns 0 if the sandbox has no
+    conversations.
+    """
     query = select(func.sum(Conversation.last_seq)).where(Conversation.sandbox_id == sandbox_id)
     async with database.read() as session:
         return int(await session.scalar(query) or 0)
 
 
 def show_task(task: StartTask, agent_server_url: str | None = None) -> StartTaskInfo:
-    """Returns the start task for the API. agent_server_url: its address for the person who asks."""
+    """Returns the start task for the API. agent_server_url: the address at which the current user reaches the
+    agent server; None leaves it out.
+    """
     return StartTaskInfo.model_validate(
         {
             "id": task.id,
@@ -225,5 +230,5 @@ def conversation_frame(conversation: AppConversation) -> Frame:
 
 
 def in_order(ids: Sequence[UUID], found: dict[UUID, Item]) -> list[Item | None]:
-    """Returns one entry per id, in this order; None for an unknown id."""
+    """Returns the item for each id, in the order of `ids`. An id without an item gives None."""
     return [found.get(each) for each in ids]

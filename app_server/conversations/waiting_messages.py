@@ -1,4 +1,4 @@
-"""Lists a conversation's messages that the agent does not have yet, and takes them back."""
+"""Lists and deletes the messages of a conversation that the agent has not received yet."""
 
 from uuid import UUID
 
@@ -28,8 +28,8 @@ async def waiting_messages(
 async def take_back(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, message_id: str
 ) -> UUID | None:
-    """Deletes a waiting message. If the sandbox was started only for this message, returns the sandbox's id,
-    and the sandbox stays asleep. Otherwise returns None.
+    """Deletes a waiting message. If a sandbox was being started only for this message, the sandbox stays
+    asleep and its id is returned. Otherwise returns None.
 
     Raises what `locked_task` raises, NotFound `message_not_waiting`, Conflict `message_on_its_way`.
     """

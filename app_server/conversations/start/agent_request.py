@@ -1,4 +1,6 @@
-"""Builds the request that creates a conversation at the agent server, from the user's start request. Pure."""
+"""Builds the request that creates a conversation at the agent server, from the user's start request. Does no
+I/O.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -81,18 +83,18 @@ def build(
     has_own_tools: bool = False,
     max_iterations: int = DEFAULT_MAX_ITERATIONS,
 ) -> StartConversationRequest:
-    """Builds the request. The model is called through the inner listener with the sandbox's key, not a
-    vendor's key.
+    """Builds the request for the agent server. The agent calls the model through the inner listener with the
+    sandbox's key, not with the vendor's key.
 
-    fallbacks: profiles that are asked, in this order, if the model stays unavailable. further_projects: the
-    directories of the conversation's further repositories. disabled_skills: names of skills that the user
-    has switched off, wherever they are found. secrets: descriptions by name; the values stay here until a
-    command uses one. consent: hashes of the repository's offers that the user has allowed. further_consent:
-    the same for the further repositories, by directory. usable_tools: the tools whose requirements the
-    sandbox meets. mcp_approved: tools of MCP servers as the user has approved
-    them, by server and name. mcp_servers: the user's servers by name. The sandbox runs servers that are
-    commands, and reaches the others through the inner listener, which adds their credentials. has_own_tools:
-    whether the agent also gets our own MCP server.
+    fallbacks: model profiles to try, in this order, if the model stays unavailable. further_projects: the
+    directories of the conversation's further repositories. disabled_skills: names of skills that the user has
+    switched off, for skills from every source. secrets: descriptions of secrets by name; a value is fetched
+    only when a command uses it. consent: hashes of the offers of the first repository that the user has
+    allowed. further_consent: hashes of allowed offers of the further repositories, by directory.
+    usable_tools: the tools whose requirements the sandbox meets. mcp_approved: tools of MCP servers as the
+    user has approved them, by server and name. mcp_servers: the user's MCP servers by name. The sandbox runs
+    servers that are commands, and calls the other servers through the inner listener, which adds the
+    credentials. has_own_tools: whether the agent also gets Slipway's own MCP server.
     """
     llm = brokered_llm(
         profile,
@@ -181,14 +183,14 @@ def brokered_llm(
     model_proof: str,
     silence_seconds: float,
 ) -> dict[str, Any]:
-    """Returns a profile's model settings for a conversation in a sandbox. Calls go through the inner listener
-    and count for this conversation.
+    """Returns a profile's model settings for a conversation in a sandbox. Calls with these settings go
+    through the inner listener and count for this conversation.
 
-    The limits, prices and options are included, so that the sandbox and the gateway use the same ones. Extra
+    The limits, prices and options are included, so that the sandbox and the gateway use equal values. Extra
     headers and body fields stay in the app server.
 
-    `fallbacks`: profiles that are asked, in this order, if the model stays unavailable. With fallbacks, the
-    model is asked only three times, within seconds. `model_proof`: the proof of the conversation (see
+    `fallbacks`: profiles to try, in this order, if the model stays unavailable. With fallbacks, the model is
+    tried only three times, within seconds. `model_proof`: the proof of the conversation (see
     llm_gateway.proof). `silence_seconds`: how long the gateway waits for a silent vendor if the profile has
     no timeout.
     """

@@ -1,5 +1,5 @@
-"""Installs the git hook in the sandbox that ends commits with the trailer that the user or the repository
-wants.
+"""Installs a git hook in the sandbox. The hook adds a trailer to each commit message, as the user or the
+repository wants it.
 """
 
 from app_server.agent_client.client import AgentClient
@@ -37,8 +37,9 @@ async def install_commit_hook(
 ) -> None:
     """Installs the hook in the repository at `directory`.
 
-    chosen: what the user wants in this repository; it counts most. usual: what counts if the repository's
-    POLICY_FILE says nothing. Raises StartFailure `repository_clone_failed`.
+    chosen: the trailer that the user wants in this repository; None if the user has not chosen one. usual:
+    the trailer that is used if nothing is chosen and the repository's POLICY_FILE names none. Raises
+    StartFailure `repository_clone_failed`.
     """
     hook = _HOOK.replace("@OWN@", chosen or "").replace("@USUAL@", usual).replace("@FILE@", POLICY_FILE)
     await must_run(

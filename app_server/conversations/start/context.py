@@ -1,4 +1,6 @@
-"""Data shared by the steps of a start: the start itself, its progress, and the outcome of a step."""
+"""Data that the steps of a conversation's start share: the start itself, its progress, and the outcome of a
+step.
+"""
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
@@ -27,8 +29,8 @@ def no_own_tools(_config: Config, _providers: Collection[GitProvider]) -> bool:
 
 
 class Progress:
-    """The progress of the running step: `detail` is the latest line, `output` the last lines of
-    its command.
+    """The progress of the running step of a start. `detail` is the latest line of output, `output` the last
+    lines of the step's command.
     """
 
     def __init__(self) -> None:
@@ -43,7 +45,7 @@ class Progress:
         self.output = ((self.output + "\n" if self.output else "") + line)[-OUTPUT_CHARACTERS:]
 
     def show(self, output: str) -> None:
-        """Replaces the output with the end of the command's output so far."""
+        """Replaces the shown output. `output`: the end of what the command has printed so far."""
         lines = output.rstrip().splitlines()
         if lines:
             self.say(lines[-1])
@@ -78,19 +80,19 @@ class Start:
     _running: RunningSandbox | None = None
 
     async def sandbox(self) -> RunningSandbox:
-        """Returns the running sandbox. Brings it up if this start has not done so yet."""
+        """Returns the running sandbox. The first call creates or wakes the sandbox."""
         if self._running is None:
             self._running = await self.sandboxes.bring_up(self.sandbox_id, self.progress.log)
         return self._running
 
     async def sandbox_again(self) -> RunningSandbox:
-        """Brings the sandbox up again and returns it."""
+        """Wakes the sandbox again and returns it, for example after the agent server has not answered."""
         self._running = None
         return await self.sandbox()
 
     async def workplace(self) -> tuple[AgentClient, str]:
-        """Returns the agent server's client and the conversation's directory (the working root if none is set
-        yet).
+        """Returns the client of the agent server and the conversation's working directory. If no working
+        directory is stored yet, returns the root directory of the sandbox's work.
         """
         running = await self.sandbox()
         async with self.database.read() as session:
@@ -99,11 +101,11 @@ class Start:
 
     @property
     def is_guest(self) -> bool:
-        """Whether the sandbox was made for another conversation."""
+        """Returns whether the sandbox was made for another conversation."""
         return self.sandbox_id != self.id
 
     def root(self, running: RunningSandbox) -> str:
-        """Returns the directory that only this conversation uses."""
+        """Returns the directory in the sandbox that only this conversation uses."""
         return f"{running.working_root}/{self.folder}" if self.folder else running.working_root
 
     async def checkouts(self) -> list[Checkout]:
@@ -113,7 +115,7 @@ class Start:
             return checkouts_of(await session.get_one(Conversation, self.id), directory)
 
     async def projects(self) -> list[Checkout]:
-        """Returns the folders whose offers belong to the conversation, see projects_of."""
+        """Returns the folders whose offers belong to the conversation. See projects_of."""
         return projects_of(await self.checkouts(), self.request.selected_directory)
 
     async def offered(self) -> list[Offered]:

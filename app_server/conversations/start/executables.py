@@ -1,4 +1,6 @@
-"""Combines the offers of a conversation's repository with the user's decisions about them."""
+"""Combines what a conversation's repositories offer to run (scripts, hooks, MCP servers …) with the user's
+decisions about these offers.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,7 +86,7 @@ NEAREST: frozenset[OfferKind] = frozenset(("setup_script", "git_hook"))
 
 @dataclass(frozen=True)
 class Word:
-    """A user's decisions about the offers of one repository."""
+    """The user's decisions about the offers of one repository."""
 
     consents: Sequence[TrustGrant]
 
@@ -95,8 +97,8 @@ class Word:
         return offer.problem is None and self.of(offer) is Decision.ALLOWED
 
     def approved_before(self, offer: Offer) -> Offer | None:
-        """Returns the version that was allowed last. Returns None if this version has a decision or if none
-        was allowed.
+        """Returns the version of this offer that the user allowed last. Returns None if the user has decided
+        about the present version, or has never allowed an earlier one.
         """
         if self.of(offer) is not None:
             return None
@@ -108,7 +110,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Offered:
-    """What one folder of a conversation offers, and the user's decisions about it."""
+    """The programs that one folder of a conversation offers to run, and the user's decisions about them."""
 
     checkout: Checkout
     offers: Sequence[Offer]
@@ -118,8 +120,8 @@ class Offered:
 def without_outer(
     found: Sequence[tuple[Checkout, Sequence[Offer]]],
 ) -> list[tuple[Checkout, list[Offer]]]:
-    """Returns the offers without those that a folder nearer to the agent's replaces. `found`: see
-    projects_of.
+    """Returns the offers of each folder without those that an inner folder replaces. An inner folder is
+    nearer to the agent's working folder. `found`: the folders with their offers, in the order of projects_of.
     """
     kept: list[tuple[Checkout, list[Offer]]] = []
     for checkout, offers in found:
@@ -138,7 +140,7 @@ async def word_of(session: AsyncSession, user_id: UUID, repository: str) -> Word
 
 
 def show(found: OffersResponse, word: Word) -> list[OfferInfo]:
-    """Returns the offers of one repository with the user's decisions."""
+    """Returns the offers of one repository for the API, with the user's decisions."""
     return [
         OfferInfo(
             offer=offer,

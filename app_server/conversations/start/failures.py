@@ -1,4 +1,4 @@
-"""What the user is told about a start that has failed."""
+"""Turns the error of a failed start into the text that the user sees."""
 
 import logging
 import secrets
@@ -22,7 +22,9 @@ _START_CODES = frozenset(
 
 
 def start_error(error: Exception, stage: StartStatus, task_id: UUID) -> StartError:
-    """Returns the code, the cause and the fix. An unexpected error is logged with a reference."""
+    """Returns the code, the cause and the fix of a failed start. An unexpected error is logged with a
+    reference, which is also in the text for the user.
+    """
     match error:
         case StartFailure():
             return StartError(

@@ -1,4 +1,6 @@
-"""What repositories bring that joins a conversation: hooks, MCP servers, sub-agents and plugins."""
+"""The hooks, MCP servers, sub-agents and plugins that a repository offers and that a conversation
+can load.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +14,9 @@ from app_server.conversations.start.executables import JOINING, Offered
 
 @dataclass(frozen=True)
 class JoiningOffers:
-    """The offers of one folder that may join. allowed: the hashes of those that the user has allowed."""
+    """The offers of one folder that the conversation can load. allowed: the hashes of the offers that the
+    user has allowed.
+    """
 
     checkout: Checkout
     offers: Sequence[Offer]
@@ -28,8 +32,9 @@ def joining_of(offered: Offered) -> JoiningOffers:
 async def left_out_of(
     client: AgentClient, conversation_id: UUID, joining: Sequence[JoiningOffers]
 ) -> list[str]:
-    """Returns a sentence for what the conversation does not use because the user has not allowed it, and one
-    for each MCP server whose name is taken. `joining`: of all its folders, that of the agent first.
+    """Returns a sentence about the offers that the conversation does not use because the user has not allowed
+    them, and a sentence for each MCP server whose name is taken. `joining`: the offers of all folders of the
+    conversation; the agent's working folder comes first.
     """
     begin = [f"{one.checkout.name}/" if len(joining) > 1 else "" for one in joining]
     waiting = [

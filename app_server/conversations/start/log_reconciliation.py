@@ -1,7 +1,8 @@
-"""Updates the logs in a sandbox that was restored from a backup, and in the sandbox of a fork.
+"""Completes the event logs of agent servers, in a sandbox that was restored from a backup or that belongs to
+a fork.
 
-The app server's log is complete and stays valid. Events that the sandbox lacks are sent to it, and new events
-follow them.
+The log of the app server is complete and stays valid. Events that the agent server lacks are sent to it, and
+new events follow them.
 """
 
 import json
@@ -26,10 +27,10 @@ PAGE_CHARACTERS = 2 * 1024 * 1024
 
 
 async def reconcile_all(database: Database, running: RunningSandbox, backup: Archive) -> None:
-    """Updates the logs of all conversations in the sandbox. May be repeated.
+    """Completes the logs of all conversations in the sandbox. May be repeated.
 
-    Conversations that the backup does not contain start again and are updated at that time. Raises AppError;
-    no conversation of the sandbox may continue then.
+    Conversations that the backup does not contain start again; their logs are completed during that start.
+    Raises AppError; no conversation of the sandbox may continue then.
     """
     async with database.read() as session:
         residents = [each for each in await residents_of(session, running.id) if each.last_seq]
@@ -44,8 +45,8 @@ async def reconcile_all(database: Database, running: RunningSandbox, backup: Arc
 
 
 async def reason_of(database: Database, conversation_id: UUID) -> Restored | Forked:
-    """Returns the reason that the agent is told if its sandbox does not have its log: the conversation is a
-    new fork, or it has lost its workspace.
+    """Returns why the agent server does not have the complete log of the conversation: the conversation is a
+    new fork, or it has lost its workspace. The agent is told this reason.
     """
     async with database.read() as session:
         conversation = await session.get_one(Conversation, conversation_id)
@@ -59,7 +60,8 @@ async def reason_of(database: Database, conversation_id: UUID) -> Restored | For
 async def reconcile_log(
     database: Database, client: AgentClient, conversation_id: UUID, reason: Restored | Forked
 ) -> None:
-    """Sends the events that the agent server's log lacks. If there are any, the agent is told the reason.
+    """Sends the events that the agent server's log of this conversation lacks. If events were sent, tells the
+    agent the reason.
 
     Raises NotFound if the agent server does not have the conversation; AppError.
     """

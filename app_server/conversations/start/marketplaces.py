@@ -1,4 +1,4 @@
-"""Adds what the user's marketplaces offer to a conversation that begins."""
+"""Adds the plugins and skills of the user's default marketplaces to a new conversation."""
 
 from pydantic import ValidationError
 
@@ -22,8 +22,8 @@ async def offered(start: Start) -> Loaded:
 
 
 def with_plugins(request: StartRequest, plugins: tuple[OfferedPlugin, ...]) -> tuple[StartRequest, list[str]]:
-    """Returns the request with further plugins. Also returns a sentence about each plugin that did not fit
-    in.
+    """Returns the start request with these plugins added. Also returns a sentence about each plugin that is
+    left out because its source is not usable or the request has too many plugins.
     """
     wanted = list(request.plugins or ())
     problems: list[str] = []
@@ -45,7 +45,9 @@ def with_plugins(request: StartRequest, plugins: tuple[OfferedPlugin, ...]) -> t
 
 
 async def keep_plugins(start: Start, request: StartRequest) -> None:
-    """Stores the plugins that the conversation has begun with, so that it keeps these versions."""
+    """Stores the plugins of the request in the start task, so that the conversation keeps these versions of
+    them.
+    """
     if request.plugins == start.request.plugins:
         return
     kept = [each.model_dump(mode="json") for each in request.plugins or ()]

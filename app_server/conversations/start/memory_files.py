@@ -1,4 +1,4 @@
-"""Writes notes of earlier conversations into a sandbox's checkout."""
+"""Writes notes about a repository from earlier conversations into the checkout in a sandbox."""
 
 import io
 import json
@@ -39,10 +39,11 @@ rm -f "$archive"
 async def put_notes(
     client: AgentClient, directory: str, notes: Sequence[MemoryNote], folder: str | None = None
 ) -> None:
-    """Puts these notes into the checkout for the agent, and excludes them from git changes. They replace the
-    notes of an earlier call, unless the repository has notes itself; its notes stay. May be repeated.
+    """Writes these notes into the checkout, where the agent reads them, and excludes the files from git
+    changes. They replace the notes of an earlier call. Notes that git tracks in the repository are never
+    overwritten. May be repeated.
 
-    folder: the folder of the checkout in which the agent works; None for its root.
+    folder: the folder of the checkout in which the agent works; None for the root of the checkout.
     """
     place = PurePosixPath(directory)
     archive = str(place.parent / f".{place.name}.notes.tar")

@@ -1,4 +1,4 @@
-"""Stores messages that wait until the conversation is READY, in their order."""
+"""Stores messages that wait until the conversation is READY, in the order in which they were sent."""
 
 from uuid import UUID
 
@@ -19,10 +19,11 @@ async def keep(
     message: SendMessageRequest,
     sender: str | None = None,
 ) -> int:
-    """Stores a message and returns its place in the queue, from 1. A repeated id keeps its place.
+    """Stores a message and returns its position in the queue, counted from 1. A message whose id is stored
+    already keeps its position.
 
-    sender: the name of the person who wrote it; None means the owner of the conversation. The caller holds
-    the start task's row lock. Raises TooManyRequests.
+    sender: the name of the person who wrote the message; None means the owner of the conversation. The caller
+    holds the lock of the start task's row. Raises TooManyRequests.
     """
     waiting = select(PendingMessage.id).where(PendingMessage.conversation_id == conversation_id)
     ids = list(await session.scalars(waiting.order_by(PendingMessage.position)))
@@ -61,7 +62,7 @@ async def first(session: AsyncSession, conversation_id: UUID) -> PendingMessage 
 
 
 async def forget(session: AsyncSession, conversation_id: UUID, message_id: str) -> bool:
-    """Deletes a waiting message. Returns whether there was one."""
+    """Deletes a waiting message. Returns whether there was a message with this id."""
     result = await session.execute(
         delete(PendingMessage).where(
             PendingMessage.conversation_id == conversation_id, PendingMessage.id == message_id

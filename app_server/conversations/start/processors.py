@@ -1,4 +1,4 @@
-"""Makes callbacks from the processors that a start request names."""
+"""Makes callbacks from the event processors that a start request names."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -15,8 +15,8 @@ async def add_processors(
     conversation_id: UUID,
     processors: Iterable[SetTitleProcessor | LoggingProcessor],
 ) -> None:
-    """Adds a callback for each processor that writes to the log. Titles need none: each conversation gets one
-    anyway.
+    """Adds a callback for each LoggingProcessor. A SetTitleProcessor needs no callback, because each
+    conversation gets a title anyway.
     """
     for processor in processors:
         if isinstance(processor, LoggingProcessor):

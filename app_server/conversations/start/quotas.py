@@ -1,4 +1,4 @@
-"""Limits the starts of conversations to the quotas of their users."""
+"""Limits how many conversations a user may start, by the user's quotas."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -88,5 +88,7 @@ async def _require_sandboxes(
 
 
 def _counted(user_id: UUID, *, of_user: bool) -> Sequence[UUID] | Select[UUID]:
-    """Returns the users whose starts and sandboxes count: the user alone, or the user's organisation."""
+    """Returns the ids of the users whose starts and sandboxes count for the quota: only this user, or all
+    users of the user's organisation.
+    """
     return [user_id] if of_user else colleagues_of(user_id)

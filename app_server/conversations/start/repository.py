@@ -1,5 +1,5 @@
-"""Sets up the repository inside the sandbox. All steps may be repeated and run none of the
-repository's code.
+"""Sets up a repository inside the sandbox. All functions may be repeated, and none runs code of the
+repository.
 """
 
 import re
@@ -24,15 +24,17 @@ _NAMES = (("user.name", "Slipway"), ("user.email", "slipway@localhost"))
 
 @dataclass(frozen=True)
 class CommitIdentity:
-    """The name and e-mail address for commits; None in a field means that the user has set none."""
+    """The author's name and e-mail address for commits. None in a field means that the user has
+    not set it.
+    """
 
     name: str | None = None
     email: str | None = None
 
     @property
     def script(self) -> str:
-        """Returns a shell script that sets the user's name and address in the repository. If the user has set
-        none and git has none, the script sets Slipway's.
+        """Returns a shell script that sets the author's name and address in the repository. A value that
+        neither the user nor git has set becomes Slipway's.
         """
         own = zip(_NAMES, (self.name, self.email), strict=True)
         return "".join(
@@ -45,7 +47,7 @@ class CommitIdentity:
 
 @dataclass(frozen=True)
 class Finished:
-    """A command that has ended; `output` is the end of its output."""
+    """The result of a command in the sandbox. `output` is the end of what the command printed."""
 
     exit_code: int
     output: str
@@ -66,10 +68,10 @@ async def start_empty(client: AgentClient, directory: str, identity: CommitIdent
 async def check_out(
     client: AgentClient, packed: PackedRepository, address: Address, directory: str, identity: CommitIdentity
 ) -> None:
-    """Replaces `directory` by a checkout of the packed repository. A failure leaves no partial checkout
+    """Replaces `directory` with a checkout of the packed repository. A failure leaves no partial checkout
     there.
 
-    The origin is set to the public address.
+    The remote `origin` is set to the public address.
     """
     target = PurePosixPath(directory)
     bundle = str(target.parent / f".{target.name}.bundle")
@@ -109,10 +111,10 @@ async def clone_part(
     identity: CommitIdentity,
     timeout_seconds: float,
 ) -> None:
-    """Replaces `directory` by a partial clone that git in the sandbox makes through the git proxy. A failure
-    leaves no partial checkout there.
+    """Replaces `directory` with a clone that has only a part of the history. Git in the sandbox fetches it
+    through the git proxy. A failure leaves no partial checkout there.
 
-    timeout_seconds: for the clone. Raises StartFailure `repository_not_found`, `branch_not_found`,
+    timeout_seconds: the limit for the clone. Raises StartFailure `repository_not_found`, `branch_not_found`,
     `repository_clone_failed`.
     """
     target = PurePosixPath(directory)
@@ -145,7 +147,7 @@ _NAMED_FOLDERS = 20
 
 
 async def require_folder(client: AgentClient, directory: str, folder: str) -> None:
-    """Checks that the checkout has this folder and that no link leads to it.
+    """Checks that the checkout contains this folder and that no part of its path is a symbolic link.
 
     Raises StartFailure `directory_not_found`, `directory_outside_repository`.
     """
@@ -192,7 +194,9 @@ async def submodule_settings(client: AgentClient, directory: str) -> str:
 async def fetch_submodule(
     client: AgentClient, directory: str, path: str, mode: CloneMode, timeout_seconds: float
 ) -> str | None:
-    """Fetches a submodule through the git proxy and checks it out. Returns None, or else why it failed."""
+    """Fetches a submodule through the git proxy and checks it out. Returns None on success, or else the
+    reason of the failure.
+    """
     place = shlex.quote(path)
     # `--checkout`: the repository must not choose a command. No other protocol runs a program here.
     update = "git submodule -q update --init --checkout"
@@ -215,14 +219,18 @@ async def fetch_submodule(
 
 
 async def head_commit(client: AgentClient, directory: str) -> str | None:
-    """Returns the commit that is checked out. Returns None if there is no commit yet."""
+    """Returns the hash of the commit that is checked out. Returns None if the repository has no
+    commit yet.
+    """
     result = await _run(client, f"git -C {shlex.quote(directory)} rev-parse --verify -q HEAD")
     commit = result.output.strip()
     return commit if re.fullmatch(r"[0-9a-f]{40,64}", commit) else None
 
 
 async def must_run(client: AgentClient, script: str, directory: str | None = None) -> None:
-    """Runs one of our own scripts. Raises StartFailure `repository_clone_failed` if it fails."""
+    """Runs one of Slipway's own scripts in the sandbox. Raises StartFailure `repository_clone_failed` if the
+    script fails.
+    """
     result = await _run(client, f"set -e\nexec 2>&1\n{script}", directory)
     if result.exit_code != 0:
         raise StartFailure(

@@ -33,7 +33,8 @@ Report = Callable[[str], None]
 class ScriptRun:
     """A set-up script and the checkout in which it runs.
 
-    repository: the name that failures and output begin with; None if the conversation has only one.
+    repository: the name of the repository, with which failures and output begin; None if the conversation has
+    only one repository.
     """
 
     directory: str
@@ -46,8 +47,8 @@ async def run_setup_scripts(
 ) -> str:
     """Runs set-up scripts one after the other and returns the end of their output.
 
-    timeout_seconds: for each script. Raises StartFailure `setup_script_failed` at the first one that fails;
-    the later ones are not run.
+    timeout_seconds: the limit for each script. Raises StartFailure `setup_script_failed` at the first script
+    that fails; the later scripts are not run.
     """
     output = ""
     for run in runs:
@@ -74,8 +75,8 @@ async def run_setup_scripts(
 async def run_setup_script(
     client: AgentClient, directory: str, script: Offer, timeout_seconds: int, report: Report
 ) -> Finished:
-    """Sources the set-up script in a separate bash, if it is the version that the user allowed. Raises
-    StartFailure `setup_script_failed`.
+    """Runs the set-up script with `source` in a separate bash, if its files are as the user has allowed them.
+    Raises StartFailure `setup_script_failed`.
     """
     source = (
         f"exec 2>&1\nif ! {_unchanged(script)}\nthen echo {_changed(script)}; exit 1; fi\n"
@@ -122,7 +123,9 @@ async def install_git_hook(client: AgentClient, directory: str, script: Offer) -
 
 
 def _unchanged(script: Offer) -> str:
-    """Returns a shell command that succeeds if all files are as the user has seen them."""
+    """Returns a shell command that succeeds if all files of the script are the same as when the user allowed
+    it.
+    """
     sums = "".join(f"{file.sha256}  {file.path}\n" for file in script.files)
     return f"sha256sum --check --status --strict <<'SLIPWAY_SUMS'\n{sums}SLIPWAY_SUMS"
 

@@ -1,4 +1,6 @@
-"""Completes a start request: its first message, its repository and the sandbox spec."""
+"""Completes a start request with values that the user has not given: first message, repository, clone
+settings and sandbox spec.
+"""
 
 import asyncio
 from pathlib import Path
@@ -33,10 +35,9 @@ from app_server.users.models import User
 
 
 def with_task(request: StartRequest) -> StartRequest:
-    """Adds the first message and the repository of the suggested task.
+    """Returns the request with the first message and the repository of its suggested task.
 
-    Raises BadRequest
-    `two_messages`, `git_host_missing`.
+    Raises BadRequest `two_messages`, `git_host_missing`.
     """
     task = request.suggested_task
     if task is None:
@@ -57,8 +58,8 @@ def with_task(request: StartRequest) -> StartRequest:
 
 
 def with_parameters(request: StartRequest) -> StartRequest:
-    """Adds the parameters of the plugins to the first message: the agent reads them there. Without a first
-    message, they become it.
+    """Returns the request with the parameters of its plugins added to the first message, where the agent
+    reads them. Without a first message, the parameters become the first message.
 
     Raises BadRequest `message_has_too_many_parts`.
     """
@@ -89,7 +90,7 @@ def _parameters_of(plugin: PluginSpec) -> str:
 
 
 async def with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Adds the repository of the conversation that the snapshot was taken from.
+    """Returns the request with the repository of the conversation that its snapshot was taken from.
 
     Raises BadRequest `two_origins`, NotFound `snapshot_not_found`.
     """
@@ -119,8 +120,9 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
 
 
 async def with_clone_settings(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Adds what the settings say at this moment about history and submodules, where the request says nothing.
-    The files of a snapshot have the history that they have.
+    """Returns the request with the clone mode and the submodule setting. If the request does not give them,
+    they are taken from the user's settings at this moment. A request that begins from a snapshot gets no
+    clone mode, because the files of the snapshot already have a history.
 
     Raises Forbidden `setting_enforced`.
     """
@@ -133,7 +135,9 @@ async def with_clone_settings(session: AsyncSession, user: User, request: StartR
 
 
 async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted: Any, default: Any) -> Any:
-    """Returns the wanted value if it is allowed, or the value of the settings if None is wanted."""
+    """Returns the wanted value of a setting if the user may choose it. If `wanted` is None, returns the value
+    from the user's settings, or else `default`.
+    """
     if wanted is not None:
         await require_allowed(session, user.id, name, wanted)
         return wanted
@@ -142,7 +146,7 @@ async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted:
 
 
 def with_directory(request: StartRequest) -> StartRequest:
-    """Returns the request with its folder as it is stored. Raises the errors of checked_directory."""
+    """Returns the request with the path of its folder normalised. Raises the errors of checked_directory."""
     directory = checked_directory(
         request.selected_directory, has_repository=request.selected_repository is not None
     )
@@ -156,10 +160,10 @@ async def with_spec(
     address: Address | None,
     permission: SpecPermission,
 ) -> StartRequest:
-    """Adds the sandbox spec that the settings give at this moment.
+    """Returns the request with the sandbox spec from the user's settings at this moment, if it names none.
 
-    A request for a snapshot that names no spec stays as it is, unless the user may not choose or a level
-    enforces a spec. Raises the errors of sandbox_specs.chosen.
+    A request for a snapshot that names no spec is not changed, unless the user may not choose a spec or a
+    level (organisation or team) enforces one. Raises the errors of sandbox_specs.chosen.
     """
     given = request.sandbox_spec_id
     may_keep = given is None and request.snapshot_id is not None and permission.why_not_own is None
@@ -172,7 +176,8 @@ async def with_spec(
 
 
 async def checked_address(request: StartRequest, user: User, home: Path) -> Address | None:
-    """Returns the address of the repository after checking it. Returns None if there is no repository.
+    """Checks the repository of the request and returns its address. Returns None if the request has no
+    repository.
 
     Raises InvalidRepository, Forbidden `repository_not_allowed`.
     """
@@ -184,7 +189,7 @@ async def checked_address(request: StartRequest, user: User, home: Path) -> Addr
 async def checked_more(
     request: StartRequest, first: Address | None, user: User, home: Path
 ) -> list[KeptRepository]:
-    """Returns the further repositories after checking them. Raises InvalidRepository, Forbidden
+    """Checks the further repositories of the request and returns them. Raises InvalidRepository, Forbidden
     `repository_not_allowed`, and the errors of with_directories.
     """
     given = request.more_repositories
@@ -196,7 +201,7 @@ async def checked_more(
 
 
 async def checked(address: Address, user: User, home: Path) -> Address:
-    """Returns the address if this user may name it.
+    """Returns the address if this user may use the repository there.
 
     Raises InvalidRepository, Forbidden `repository_not_allowed`.
     """

@@ -1,4 +1,4 @@
-"""Retries a failed start, if wanted on another branch or with another repository."""
+"""Retries a failed start of a conversation, optionally on another branch or with another repository."""
 
 from pathlib import Path
 from uuid import UUID
@@ -78,7 +78,9 @@ async def _change(
 
 
 async def _require_member(session: AsyncSession, user: User, conversation: Conversation) -> None:
-    """Checks the teams of the repositories again: the user may have left a team since the start was made."""
+    """Checks again that the user is in the teams that own the repositories. The user may have left a team
+    after the conversation was created.
+    """
     first, provider = conversation.selected_repository, conversation.git_provider
     addresses = [one.address for one in KeptRepository.all_of(conversation.more_repositories)]
     if first is not None:
@@ -87,7 +89,7 @@ async def _require_member(session: AsyncSession, user: User, conversation: Conve
 
 
 def _require_open(task: StartTask, conversation: Conversation, request: StartRequest) -> None:
-    """Checks that the start has failed before the conversation got any files.
+    """Checks that the start has failed and that the conversation has no files yet.
 
     Raises Conflict `start_not_failed`, `repository_is_there`.
     """
@@ -107,8 +109,8 @@ def _require_open(task: StartTask, conversation: Conversation, request: StartReq
 
 
 async def _require_alone(session: AsyncSession, conversation: Conversation) -> None:
-    """Checks that no other conversation uses the sandbox: the network policy depends on all their
-    repositories.
+    """Checks that no other conversation uses the sandbox. The network policy of a sandbox depends on the
+    repositories of all its conversations.
     """
     await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     if len(await residents_of(session, conversation.sandbox_id)) > 1:

@@ -1,8 +1,8 @@
 """Chooses the sandbox for a new conversation: a new sandbox, or one of the user's sandboxes that can be
 shared.
 
-A conversation joins only a sandbox that offers the same as a new one: the same kind of machine, the same
-network policy, and a directory that no other conversation uses.
+A conversation joins only a sandbox that is equal to the new one that it would get: the same kind of machine,
+the same network policy, and a directory that no other conversation uses.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ MAX_LOOKED_AT = 50
 
 @dataclass(frozen=True)
 class Newcomer:
-    """A conversation that needs a sandbox.
+    """A new conversation that needs a sandbox.
 
-    backend: the kind of sandboxes that are made here. origin: what a new sandbox would be made from.
-    takes_any_image: whether a sandbox from another image is acceptable. repository: the identity of its
-    repository. team_id: the user's team that owns the repository; None if there is none.
+    backend: the kind of sandboxes that this server makes. origin: what a new sandbox would be made from.
+    takes_any_image: whether a sandbox from another image is acceptable. repository: the identity of the
+    conversation's repository. team_id: the user's team that owns the repository; None if no team does.
     """
 
     id: UUID
@@ -52,10 +52,10 @@ class Newcomer:
 
 @dataclass(frozen=True)
 class SandboxPlacement:
-    """The sandbox that was chosen.
+    """The sandbox and the folder that were chosen for a new conversation.
 
-    `folder`: the conversation's folder below the project's directory; None: the whole directory. `is_open`:
-    the sandbox is new, and other conversations may join it.
+    `folder`: the conversation's folder below the project's directory; None means the whole directory.
+    `is_open`: the sandbox is new, and other conversations may join it.
     """
 
     sandbox_id: UUID
@@ -66,7 +66,9 @@ class SandboxPlacement:
 async def place_of(
     session: AsyncSession, config: Config, newcomer: Newcomer, request: StartRequest
 ) -> SandboxPlacement:
-    """Returns the sandbox for the conversation. Raises the errors of `join`, and BadRequest `two_origins`."""
+    """Chooses the sandbox and the folder for the new conversation. Raises the errors of `join`, and
+    BadRequest `two_origins`.
+    """
     alone = SandboxPlacement(newcomer.id, None)
     if request.snapshot_id is not None:
         if request.sandbox_id is not None:
@@ -117,11 +119,11 @@ async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbo
 async def _has_the_same_way_out(
     session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID
 ) -> bool:
-    """Returns whether the conversation would have the same network policy alone as the conversations in the
-    sandbox have.
+    """Returns whether the network policy of the new conversation alone is equal to that of the conversations
+    in the sandbox.
 
-    Returns False if the repositories differ and one of them has credentials for it alone, or if they belong
-    to different teams.
+    Returns False if the repositories differ and there are network credentials for only one of them, or if the
+    repositories belong to different teams.
     """
     user_id, there = newcomer.user_id, await repositories_of(session, sandbox_id)
     # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.
@@ -140,7 +142,8 @@ async def _has_the_same_way_out(
 async def find(
     session: AsyncSession, config: Config, newcomer: Newcomer, strategy: GroupingStrategy
 ) -> UUID | None:
-    """Returns one of the user's sandboxes to join, chosen by the strategy; running ones come first.
+    """Returns the id of one of the user's sandboxes that the conversation can join. The strategy gives the
+    order in which they are tried; running sandboxes come first.
 
     Returns None if a new sandbox is needed.
     """
@@ -210,8 +213,8 @@ def _require_status(sandbox: Sandbox) -> None:
 
 
 async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequence[Conversation]) -> None:
-    """Checks that the sandbox is not being deleted with its last conversation. A sandbox that never had a
-    conversation can be joined.
+    """Checks that the sandbox is not being deleted because its last conversation was deleted. A sandbox that
+    never had a conversation can be joined.
     """
     had_one = exists().where(Conversation.sandbox_id == sandbox_id)
     if not residents and await session.scalar(select(had_one)):

@@ -1,7 +1,7 @@
-"""The steps that run what repositories bring to prepare their workspace: set-up scripts and Git hooks.
+"""The steps of a start that run the set-up scripts of the repositories and install their Git hooks.
 
 Every repository of the conversation takes part: the first one, then the further ones in the order in which
-they were named. The first set-up script that fails ends the start.
+the user named them. The first set-up script that fails ends the start.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,8 +63,9 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
 
 
 def _allowed(offered: Sequence[Offered], kind: OfferKind) -> list[tuple[Checkout, Offer | None, str]]:
-    """Returns for each repository its folder with an offer of this kind, or else its root; the offer if the
-    user has allowed this version, else None and why.
+    """Returns a checkout, an offer and a reason for each folder that has an offer of this kind. The offer is
+    None if the user has not allowed this version; the reason then says why. A repository without such an
+    offer is listed with its root and None.
     """
     found: list[tuple[Checkout, Offer | None, str]] = []
     for one in offered:
@@ -81,8 +82,8 @@ def _allowed(offered: Sequence[Offered], kind: OfferKind) -> list[tuple[Checkout
 def _outcome(
     told: Iterable[tuple[Checkout, str]], *, is_done: bool, output: str | None = None
 ) -> StepOutcome:
-    """Combines the outcomes of the repositories. If there are several, each sentence begins with the
-    repository's name.
+    """Combines the outcomes of several repositories in one outcome of the step. With more than one
+    repository, each sentence begins with the repository's name.
     """
     each = list(told)
     lines = [f"{checkout.name}: {text}" for checkout, text in each] if len(each) > 1 else [each[0][1]]

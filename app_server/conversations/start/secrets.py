@@ -1,4 +1,6 @@
-"""Secrets that come with a start and belong to its conversation alone. They are stored encrypted."""
+"""Secrets that the user gives for one conversation in its start request. They are stored encrypted, and only
+this conversation can use them.
+"""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -23,7 +25,7 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
 
 def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | None:
-    """Returns the secrets encrypted for the start task. Returns None if there are none."""
+    """Encrypts the secrets, for storing them in the start task. Returns None if there are none."""
     if not secrets:
         return None
     values = {name: value.get_secret_value() for name, value in secrets.items()}
@@ -31,14 +33,16 @@ def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | Non
 
 
 def opened(cipher: Cipher, encrypted: str | None) -> dict[str, SecretStr] | None:
-    """Returns the secrets that `sealed` has encrypted. Returns None if there are none."""
+    """Decrypts the secrets that `sealed` has encrypted. Returns None if `encrypted` is None."""
     if encrypted is None:
         return None
     return {name: SecretStr(value) for name, value in orjson.loads(cipher.decrypt(encrypted)).items()}
 
 
 def url_of(inner_url: str, sandbox_id: UUID, conversation_id: UUID, name: str) -> str:
-    """Returns the URL of a secret's value. Only this sandbox's own key gives access."""
+    """Returns the URL at which the sandbox fetches the value of a secret. Only the key of this sandbox gives
+    access.
+    """
     place = f"{sandbox_id.hex}/conversations/{conversation_id.hex}"
     return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{place}/secrets/{name}"
 

@@ -1,7 +1,7 @@
-"""Runs an allowed set-up script when the conversation is already READY. The stage of the start shows its
-progress.
+"""Runs an allowed set-up script in a conversation that is already READY. The script's progress is shown in
+the stage of the start task for set-up scripts.
 
-While the script runs, its server holds the lease of the StartTask. An expired lease means that the server
+While the script runs, its server holds the lease of the start task. An expired lease means that the server
 died during the run.
 """
 
@@ -47,7 +47,9 @@ class SetupRun:
     owner: str = field(default_factory=lambda: secrets.token_hex(16))
 
     async def claim(self) -> None:
-        """Takes the lease for this run. Raises Conflict `setup_script_runs` if another run is going on."""
+        """Takes the lease of the start task for this run. Raises Conflict `setup_script_runs` if another run
+        has the lease.
+        """
         async with self.database.session() as session:
             task = await session.get_one(StartTask, self.conversation_id, with_for_update=True)
             require_none(task)
@@ -56,7 +58,9 @@ class SetupRun:
         await self.announce(self.conversation_id)
 
     async def run(self) -> None:
-        """Runs the scripts to their end. A failure is recorded in the stage, not raised."""
+        """Runs the set-up scripts to their end. A failure is stored in the stage of the start task and is not
+        raised.
+        """
         progress = Progress()
         work = asyncio.create_task(
             scripts.run_setup_scripts(self.client, self.runs, self.timeout_seconds, progress.show)
@@ -103,7 +107,9 @@ def require_none(task: StartTask) -> None:
 
 
 async def end_cut_off(session: AsyncSession) -> list[UUID]:
-    """Marks runs whose server has died as failed. Returns the ids of their conversations."""
+    """Marks runs of set-up scripts as failed if their server has died. Returns the ids of their
+    conversations.
+    """
     leased = select(StartTask).where(
         StartTask.status == StartStatus.READY, StartTask.lease_until > LONG_AGO, StartTask.lease_until < now()
     )

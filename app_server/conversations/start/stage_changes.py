@@ -1,4 +1,4 @@
-"""Changes of a start task: a stage has ended, or has made progress."""
+"""Functions that change the stage of a start task when a step has ended or has made progress."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from app_server.core.database import now
 
 
 def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], None]:
-    """Returns the change that ends the stage with this outcome."""
+    """Returns a function that ends this stage of a start task with this outcome."""
 
     def finish(task: StartTask) -> None:
         start_tasks.set_stage(
@@ -27,7 +27,7 @@ def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], 
 def progress_setter(
     stage: StartStatus, detail: str | None, output: str | None
 ) -> Callable[[StartTask], None]:
-    """Returns the change that shows what the stage is doing."""
+    """Returns a function that stores the progress of this stage in a start task."""
 
     def apply(task: StartTask) -> None:
         task.detail = detail

@@ -1,6 +1,7 @@
-"""The steps that bring a conversation up, in order. Each may be repeated, and returns its outcome.
+"""The steps that start a conversation, in order: from its sandbox to its first message. Each step may be
+repeated, and returns its outcome.
 
-The worker (worker.py) runs them. A step saves what it must remember.
+The start worker (worker.py) runs the steps. A step stores in SQL what later steps need.
 """
 
 import asyncio
@@ -91,7 +92,9 @@ async def create_sandbox(start: Start) -> StepOutcome:
 
 
 async def _origin(session: AsyncSession, start: Start) -> Origin:
-    """Returns what the sandbox is made from. Raises StartFailure `sandbox_spec_missing`."""
+    """Returns the image and the plugins, or the snapshot, that the sandbox is made from. Raises StartFailure
+    `sandbox_spec_missing`.
+    """
     try:
         return await sandbox_specs.origin_of(
             session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
@@ -250,7 +253,9 @@ def _address(request: StartRequest) -> Address | None:
 
 
 async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
-    """Checks out the further repositories, each in its own directory, and returns their addresses."""
+    """Checks out each further repository in a separate directory, and returns the addresses of these
+    repositories.
+    """
     async with start.database.read() as session:
         conversation = await session.get_one(Conversation, start.id)
     kept = KeptRepository.all_of(conversation.more_repositories)
@@ -267,8 +272,8 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
 
 
 async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
-    """Fetches the submodules of all repositories and returns them. A submodule that cannot be fetched has a
-    reason.
+    """Fetches the submodules of all repositories and returns them. A submodule that could not be fetched has
+    a `reason`.
     """
     address = _address(start.request)
     if address is None or start.request.submodules is False:
@@ -361,7 +366,9 @@ async def _identity(start: Start) -> repository.CommitIdentity:
 
 
 def _emptied(directory: Path) -> Path:
-    """Empties the directory, which may contain partly fetched files of a killed server, and returns it."""
+    """Deletes all files in the directory, or creates it, and returns its path. A killed server may have left
+    partly fetched files there.
+    """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True, mode=0o700)
     return directory
@@ -384,8 +391,8 @@ async def _save_workplace(start: Start, directory: str, base_commit: str | None)
 
 
 async def _remember_consent(start: Start) -> None:
-    """Stores the consents of the request. After the agent has worked, the files may be its own work, so none
-    are stored then.
+    """Stores the user's consents from the start request. Stores nothing once the agent has worked, because
+    the agent may have changed the files.
     """
     if not start.request.consent or start.has_worked:
         return

@@ -1,4 +1,6 @@
-"""Turns a task that a git host suggests into the first message of a conversation. Pure."""
+"""Turns a task that a git host suggests, such as an open issue, into the first message of a conversation.
+Does no I/O.
+"""
 
 from enum import StrEnum
 from typing import Annotated
@@ -57,8 +59,8 @@ _ASKS: dict[TaskType, str] = {
 
 
 def repository_of(task: SuggestedTask) -> str | None:
-    """Returns the task's repository: its name at the provider's usual host, else its address. Returns None if
-    the provider needs a host and none is given.
+    """Returns the task's repository: `owner/name` at the provider's usual host, or the URL at another host.
+    Returns None if the provider has no usual host and the task names none.
     """
     usual = HOSTS[task.git_provider]
     if task.git_provider in HOST_OF_PROVIDER and task.host in {None, f"https://{usual}"}:

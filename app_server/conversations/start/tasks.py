@@ -1,4 +1,6 @@
-"""Creates, leases, continues and ends start tasks in SQL."""
+"""Creates, leases, reopens and ends start tasks in SQL. A lease gives one start worker the right to work on a
+task for a limited time.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -22,8 +24,8 @@ _ENDED = (StartStatus.READY, StartStatus.ERROR)
 
 
 class LeaseLost(Exception):
-    """The task is deleted or another worker has it. The worker that gets this error stops and
-    saves nothing.
+    """Raised when the start task was deleted or another worker has leased it. The worker that gets this error
+    stops and saves nothing.
     """
 
 
@@ -33,7 +35,7 @@ def new_stages() -> list[Any]:
 
 @dataclass(frozen=True)
 class Claim:
-    """A start to work on, and its sandbox."""
+    """A start task that the worker has leased, and its sandbox."""
 
     id: UUID
     sandbox_id: UUID
@@ -42,13 +44,13 @@ class Claim:
 async def claim(
     session: AsyncSession, owner: str, server_id: str | None = None, under_way: Collection[UUID] = ()
 ) -> Claim | None:
-    """Leases the oldest free start to `owner` for the time LEASE. Returns None if none is free.
+    """Leases the oldest free start task to `owner` for the time LEASE. Returns None if no task is free.
 
     Users with the fewest active starts come first, so that no user waits behind all starts of another.
 
-    server_id: starts whose sandbox is a process of another server are left to that server. under_way: starts
-    that `owner` works on; they are skipped even if their leases were renewed too late, because two runs of
-    one start would undo each other's work.
+    server_id: a start whose sandbox is a process of another server is left to that server. under_way: ids of
+    starts that `owner` works on. These starts are skipped even if their leases were renewed too late, because
+    two runs of one start would undo each other's work.
     """
     moment = now()
     other = aliased(StartTask)
@@ -79,8 +81,8 @@ async def claim(
 
 
 def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) -> ColumnElement[bool]:
-    """Returns an SQL condition: the sandbox is a process of another server. server_id: None means that there
-    is only one server.
+    """Returns the SQL condition that the sandbox is a process of another server. server_id: None means that
+    there is only one server.
     """
     if server_id is None:
         return false()
@@ -89,7 +91,7 @@ def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) ->
 
 
 async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
-    """Returns whether a start of any conversation in the sandbox is under way."""
+    """Returns whether the start of any conversation in the sandbox has not ended yet."""
     query = (
         select(StartTask.id)
         .join(Conversation, Conversation.id == StartTask.id)
@@ -103,7 +105,7 @@ async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
 
 
 async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
-    """Renews the lease. Raises LeaseLost, also if the conversation is being deleted."""
+    """Renews the lease of a start task. Raises LeaseLost, also if the conversation is being deleted."""
     alive = select(Conversation.id).where(Conversation.id == task_id, Conversation.deleted_at.is_(None))
     statement = (
         update(StartTask)
@@ -118,7 +120,7 @@ async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
 
 
 async def release(session: AsyncSession, owner: str) -> None:
-    """Releases all leases of `owner`, so that another worker can take the starts at once."""
+    """Releases all leases of `owner`, so that another worker can continue these starts at once."""
     await session.execute(
         update(StartTask)
         .where(StartTask.lease_owner == owner)
@@ -130,7 +132,9 @@ async def release(session: AsyncSession, owner: str) -> None:
 async def change(
     session: AsyncSession, task_id: UUID, owner: str, apply: Callable[[StartTask], None]
 ) -> StartTask:
-    """Locks the task, applies the change and returns the task. Raises LeaseLost."""
+    """Locks the row of the start task, calls `apply` with the task, and returns the task. Raises
+    LeaseLost.
+    """
     task = await session.scalar(
         select(StartTask).where(StartTask.id == task_id, StartTask.lease_owner == owner).with_for_update()
     )
@@ -145,7 +149,9 @@ async def change(
 
 
 def set_stage(task: StartTask, status: StartStatus, **fields: Any) -> None:
-    """Changes one stage of the task. It assigns a new list, so that SQLAlchemy notices the change."""
+    """Changes fields of one stage of the task. The function assigns a new list of stages, so that SQLAlchemy
+    notices the change.
+    """
     task.stages = [{**stage, **fields} if stage["status"] == status else stage for stage in task.stages]
 
 
@@ -180,8 +186,8 @@ def fail(task: StartTask, stage: StartStatus, error: StartError) -> None:
 
 
 def begin_again(task: StartTask) -> None:
-    """Reopens a start that is READY: it brings its sandbox up again and then delivers the waiting
-    messages.
+    """Reopens a start that is READY. The start worker then starts or restores the sandbox again and delivers
+    the waiting messages.
     """
     task.status, task.detail, task.error = StartStatus.WAITING_FOR_SANDBOX, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
@@ -190,7 +196,7 @@ def begin_again(task: StartTask) -> None:
 
 
 def begin_anew(task: StartTask) -> None:
-    """Makes all stages that need the sandbox run again, because the sandbox has nothing of the
+    """Reopens all stages of the start that need the sandbox, because the sandbox contains no files of the
     conversation.
     """
     if task.status is StartStatus.READY:
@@ -200,7 +206,7 @@ def begin_anew(task: StartTask) -> None:
 
 
 def only_waits(task: StartTask) -> bool:
-    """Returns True if the conversation was READY before and the start only waits until its sandbox runs
+    """Returns whether the conversation was READY before and its start only waits until the sandbox runs
     again.
     """
     before = stage_of(task, StartStatus.PREPARING_REPOSITORY)
@@ -208,8 +214,8 @@ def only_waits(task: StartTask) -> bool:
 
 
 def wait_no_more(task: StartTask) -> None:
-    """Undoes `begin_again` because the sandbox is no longer needed. The worker that runs the start loses its
-    lease.
+    """Undoes `begin_again` because the sandbox is no longer needed. The start worker that runs the start
+    loses its lease.
     """
     task.status, task.detail, task.error = StartStatus.READY, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()

@@ -1,7 +1,8 @@
-"""Brings conversations up and removes deleted ones. Each app server has one worker; any number may run.
+"""Starts conversations and removes deleted ones. Each app server has one start worker; any number of app
+servers may run.
 
-The starts are leased in SQL. When a server dies, another worker continues with the interrupted step after the
-lease has expired; a new server in the same home continues at once.
+A worker leases start tasks in SQL. When a server dies, another worker continues with the interrupted step
+after the lease has expired. A new server in the same home directory continues at once.
 """
 
 import asyncio
@@ -53,9 +54,10 @@ _OWNER_FILE = "start-worker"
 
 
 class StartWorker:
-    """Runs the starts of this app server.
+    """The background worker that starts the conversations of this app server.
 
-    `open` starts the worker, `wake` says that there is work, `close` stops it and releases its leases.
+    `open` starts the worker, `wake` tells it that there is a new task, `close` stops it and releases its
+    leases.
     """
 
     def __init__(
@@ -69,8 +71,8 @@ class StartWorker:
         *,
         has_own_tools: HasOwnTools = no_own_tools,
     ) -> None:
-        """`has_own_tools`: whether Slipway's own MCP server, which a higher layer serves, has tools for an
-        agent.
+        """Creates a worker that does not run yet. `has_own_tools`: a function that returns whether Slipway's
+        own MCP server, which a higher layer serves, has tools for an agent.
         """
         self._has_own_tools, self._git_tokens = has_own_tools, git_tokens
         self._config = config
@@ -86,7 +88,7 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Starts the worker. Of all servers in one home, only the newest may work: see
+        """Starts the worker. If several servers use one home directory, only the newest may work: see
         listeners.home_of_our_own.
         """
         await self._take_over()
@@ -96,7 +98,9 @@ class StartWorker:
         self._woken.set()
 
     async def close(self) -> None:
-        """Stops all work and releases the leases, so that another worker can continue it."""
+        """Stops all steps of starts and releases the leases, so that another worker can continue
+        the starts.
+        """
         tasks = [*self._tasks.values(), *([self._loop] if self._loop else [])]
         for task in tasks:
             task.cancel()
@@ -118,7 +122,9 @@ class StartWorker:
             await self.announce(conversation_id)
 
     async def bring_back(self, sandbox_id: UUID) -> None:
-        """If the sandbox is archived, restores it by starting its newest conversation again."""
+        """Restores the sandbox if it is archived. For this, the start of its newest conversation
+        is reopened.
+        """
         async with self._database.session() as session:
             residents = await residents_of(session, sandbox_id)
             if not residents:
@@ -130,8 +136,8 @@ class StartWorker:
         await self.announce_sandbox(sandbox_id)
 
     async def _take_over(self) -> None:
-        """Releases the leases of the previous worker in this home if it was killed, so that its starts
-        continue at once.
+        """Releases the leases of the worker that used this home directory before, if it was killed. So its
+        starts continue at once.
         """
         note = self._config.home / _OWNER_FILE
         if before := await asyncio.to_thread(_exchange, note, self._owner):
@@ -167,7 +173,9 @@ class StartWorker:
 
     @property
     def _busy(self) -> int:
-        """Returns how many starts are worked on. Starts that wait for memory do not count."""
+        """Returns how many starts the worker is carrying out. Starts that wait for free memory do
+        not count.
+        """
         return sum(not self._sandboxes.is_waiting(self._sandbox_of.get(each, each)) for each in self._tasks)
 
     async def _take_down_deleted(self) -> None:
@@ -207,7 +215,7 @@ class StartWorker:
         task.add_done_callback(finished)
 
     async def _work(self, claim: Claim) -> None:
-        """Runs the steps of a start while the lease holds."""
+        """Runs the steps of a start while this worker has the lease."""
         steps = asyncio.create_task(self._steps(claim.id), name="start steps")
         lease = asyncio.create_task(self._keep_lease(claim.id), name="start lease")
         try:
@@ -250,7 +258,9 @@ class StartWorker:
     async def _with_progress(
         self, task_id: UUID, stage: StartStatus, progress: Progress, step: Awaitable[StepOutcome]
     ) -> StepOutcome:
-        """Runs the step and saves its progress from time to time."""
+        """Runs one step of a start and stores its progress from time to time. Returns the outcome of the
+        step.
+        """
         work = asyncio.ensure_future(step)
         saved = (progress.detail, progress.output)
         try:
@@ -264,7 +274,9 @@ class StartWorker:
             await asyncio.gather(work, return_exceptions=True)
 
     async def _hand_over(self, start: Start, outcome: StepOutcome) -> None:
-        """Sends the waiting messages in order. Sets READY when none is left."""
+        """Sends the waiting messages to the agent server in order. Sets the start to READY when no message
+        waits any more.
+        """
         running, silences = await start.sandbox(), 0
 
         def finish(task: StartTask) -> None:
