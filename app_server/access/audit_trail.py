@@ -1,4 +1,4 @@
-"""Records in the audit log what a request has done, and which user it acted for."""
+"""Adds entries to the audit log about what a request or a command has done, and for which user."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -22,7 +22,9 @@ _MEANS = {"key": ActorMeans.KEY, "session": ActorMeans.SESSION}
 
 @dataclass(frozen=True)
 class AuditTrail:
-    """Adds entries to the audit log for one actor. An entry is written only if the session commits."""
+    """Adds entries to the audit log for one actor (a user, a sandbox or the server). An entry is written only
+    if the database session commits.
+    """
 
     actor: Actor
 
@@ -38,10 +40,9 @@ class AuditTrail:
     ) -> None:
         """Adds an entry to the audit log.
 
-        target: the kind of the object, and its id or name. of_organisation: the organisation whose
-        administrators may read the entry; None means the actor's.
-        details: never a secret; values that are None are
-        left out.
+        target: the kind of the changed object, and its id or name. of_organisation: the organisation whose
+        administrators may read the entry; None means the actor's organisation. details: further facts; never
+        a secret. Details with the value None are left out.
         """
         kind, id_ = target or (None, None)
         entry = NewEntry(
@@ -101,7 +102,7 @@ async def record_first_use(
 
 
 def trail_of_command_line(owner: User) -> AuditTrail:
-    """Returns the audit trail for commands on the server's machine, which act as the owner."""
+    """Returns the audit trail for commands on the server's machine. These commands act as the owner."""
     return AuditTrail(Actor(ActorMeans.COMMAND_LINE, user_id=owner.id, name=owner.name))
 
 

@@ -1,8 +1,8 @@
-"""Identifies the user of a request: the dependencies that every public route uses.
+"""Finds out which user sends a request. Every route of the public app depends on these functions.
 
 A key in a header takes precedence over the cookie. If the key is wrong, the request is refused even with a
-valid cookie. The cookie counts only together with the proof from our page, because browsers send cookies to
-every port of our host.
+valid cookie. The cookie counts only together with a proof that the request comes from Slipway's page, because
+browsers send cookies to every port of a host.
 """
 
 import hmac

@@ -1,4 +1,4 @@
-"""Ends open streams and links when their API key or browser session is no longer valid."""
+"""Ends open streams and links when the API key or browser session that opened them is no longer valid."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -45,15 +45,15 @@ class _Use:
 
 
 class CredentialEnded(Exception):
-    """The API key or session was deleted or has expired, its user is disabled, or its user no longer has the
-    required permission.
+    """Raised when the API key or session was deleted or has expired, when its user is disabled, or when its
+    user no longer has the required permission.
     """
 
 
 class CredentialsInUse:
-    """Checks all credentials of open streams together: once a second, whatever the number of streams.
+    """The API keys and sessions of all open streams. One SQL statement checks all of them once a second.
 
-    It asks the database, so a sign-out at any app server takes effect at all of them.
+    The check reads the database, so a sign-out at one app server takes effect at all app servers.
     """
 
     def __init__(self, database: Database) -> None:
@@ -62,7 +62,9 @@ class CredentialsInUse:
 
     @asynccontextmanager
     async def hold(self, credential: Credential, permission: Permission) -> AsyncIterator[None]:
-        """Cancels the block and raises CredentialEnded when the credential no longer has the permission."""
+        """Runs the block. When the credential no longer has the permission, cancels the block and raises
+        CredentialEnded.
+        """
         async with self._held.until_ended(_Use(credential, permission), CredentialEnded):
             yield
 

@@ -46,7 +46,7 @@ async def delete_api_key(user: CurrentUser, trail: CurrentTrail, session: Sessio
 
 @dataclass(frozen=True)
 class KeyLimits:
-    """The limits of an API key. None in a field: the key has no such limit."""
+    """The limits of an API key. None in a field means that the key does not have this limit."""
 
     scopes: list[Permission] | None
     addresses: list[str] | None
@@ -56,8 +56,9 @@ class KeyLimits:
 async def create_key(
     session: AsyncSession, trail: AuditTrail, principal: Principal, account: User, body: CreateApiKey
 ) -> CreatedApiKey:
-    """Creates a key that acts for the account, and records it. Raises Forbidden `stronger_key` if it would
-    have more rights than the credential of the request, Conflict `too_many_api_keys`.
+    """Creates an API key that acts for the account, and records this in the audit log. Raises Forbidden
+    `stronger_key` if the key would have more rights than the credential of the request. Raises Conflict
+    `too_many_api_keys`.
     """
     limits = await _bounded(session, principal, body)
     row, key = await service.create_api_key(
@@ -82,8 +83,8 @@ async def create_key(
 
 
 async def _bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
-    """Returns the limits of the new key. Raises Forbidden `stronger_key` if they exceed those of
-    its creator.
+    """Returns the limits of the new key. Raises Forbidden `stronger_key` if the new key would be less limited
+    than the credential that creates it.
     """
     maker = await _maker(session, principal)
     return KeyLimits(

@@ -1,4 +1,4 @@
-"""The people of an organisation: inviting them, and changing what they may do."""
+"""Lists the people of an organisation and changes their accounts."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -38,7 +38,7 @@ async def find(session: AsyncSession, person_id: UUID, organisation_id: UUID) ->
 
 
 def require_can_manage(manager: User, role: Role) -> None:
-    """Refuses a manager who may not create, change or sign in people of this role.
+    """Checks that the manager may create, change and sign in people with this role.
 
     Raises Forbidden `role_not_manageable`.
     """
@@ -53,7 +53,8 @@ def require_can_manage(manager: User, role: Role) -> None:
 def change(
     session: AsyncSession, manager: User, trail: AuditTrail, person: User, wanted: ChangePerson
 ) -> None:
-    """Changes the name, the role, or whether the account is disabled. Only the fields that are set change.
+    """Changes a person's name, the role, or whether the account is disabled. Only the fields that are set in
+    `wanted` change.
 
     Raises Forbidden `role_not_manageable`, Conflict `person_being_deleted`.
     """

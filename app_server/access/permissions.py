@@ -44,10 +44,11 @@ OF_ROLE: Mapping[Role, frozenset[Permission]] = MappingProxyType(
 def permissions_of(
     role: Role, organisation_id: UUID, scopes: Collection[str] | None = None
 ) -> frozenset[Permission]:
-    """Returns the permissions of a user with this role in this organisation who uses a key with these scopes.
+    """Returns the permissions of a request. They follow from the user's role, from the organisation, and from
+    the scopes of the API key.
 
-    scopes: None means that there is no limit: all permissions of the role. Only administrators of the default
-    organisation have the permission INSTALLATION.
+    scopes: None means that the key has no scopes, so that it has all permissions of the role. Only
+    administrators of the default organisation have the permission INSTALLATION.
     """
     allowed = OF_ROLE[role]
     if not administers_installation(role, organisation_id):

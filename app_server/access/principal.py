@@ -1,4 +1,4 @@
-"""The sender of a request and the permissions of the request."""
+"""The user who sends a request, and the permissions of this request."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,9 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Principal:
-    """The user of a request, the permissions of the request, and its API key or browser session."""
+    """The user of a request, the permissions of the request, and the API key or browser session that it was
+    sent with.
+    """
 
     user: User
     permissions: frozenset[Permission]

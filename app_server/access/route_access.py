@@ -1,4 +1,6 @@
-"""Which permission each route asks for. A public app with a route that states none does not start."""
+"""Declares which permission each route requires. The public app does not start if one of its routes declares
+none.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,10 +19,11 @@ _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 @dataclass(frozen=True)
 class RouteAccess:
-    """The permissions that the routes of a router require: `read` for safe methods, `change` for the others.
+    """The permissions that the routes of a router require: `read` for safe HTTP methods, `change` for all
+    other methods.
 
-    None means that no sign-in is required. WebSocket streams check the `read` permission in their own code,
-    because they answer with a close code.
+    None in a field means that no sign-in is required. WebSocket streams check the `read` permission in their
+    own code, because they refuse a client with a close code.
     """
 
     read: Permission | None
@@ -30,7 +33,7 @@ class RouteAccess:
         return self.read if method in _SAFE_METHODS else self.change
 
     async def __call__(self, connection: HTTPConnection) -> None:
-        """Checks that the request has the required permission.
+        """Checks that the request has the permission that its HTTP method requires.
 
         Raises NotAuthenticated, Forbidden `permission_missing`.
         """
@@ -67,7 +70,9 @@ def permission_missing(permission: Permission) -> Forbidden:
 
 
 def require_stated(router: APIRouter, dependencies: Sequence[Any]) -> None:
-    """Raises RuntimeError with the paths of the routes if none of the dependencies is a RouteAccess."""
+    """Checks that one of the dependencies is a RouteAccess. Otherwise raises RuntimeError with the paths of
+    the router's routes.
+    """
     if not any(isinstance(one.dependency, RouteAccess) for one in dependencies):
         paths = ", ".join(sorted({str(getattr(route, "path", route)) for route in router.routes}))
         raise RuntimeError(f"These routes state no access, see app_server/routers.py: {paths}")
@@ -83,7 +88,7 @@ def add_permissions(app: FastAPI, description: dict[str, Any]) -> None:
 
 
 def depends_on(access: RouteAccess) -> Any:
-    """Returns the FastAPI dependency that checks this access, for `include_router`."""
+    """Returns the FastAPI dependency that checks this access. It is passed to `include_router`."""
     return Depends(access)
 
 

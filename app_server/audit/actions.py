@@ -1,5 +1,5 @@
-"""The closed lists of what the audit log can record: actions, the means by which they were done, and kinds of
-targets.
+"""The lists of everything that the audit log can record: actions, the ways in which an actor can act, and
+kinds of targets.
 """
 
 from enum import StrEnum

@@ -1,8 +1,9 @@
-"""Adds entries to the audit log. A hash ties each entry to the entry before it.
+"""Adds entries to the audit log. Each entry contains the hash of the entry before it.
 
-An entry is written in the transaction of the change that it records: both are stored, or neither. Entries are
-held back until that transaction is about to commit. All writers lock the head of the chain. So the head is
-the last thing that a transaction locks, and it is locked only during the commit.
+An entry is written in the transaction of the change that it records, so both are stored or neither. The
+entries are held in memory until this transaction is about to commit. All writers lock the row AuditHead, the
+head of the chain. So this row is the last one that a transaction locks, and it is locked only during the
+commit.
 """
 
 import hashlib
@@ -49,8 +50,8 @@ _USERS = table("users", column("id", Uuid()), column("organisation_id", Uuid()))
 
 @dataclass(frozen=True)
 class Actor:
-    """The user or system that acts, and how. `credential_id`: the id of the API key, browser session or
-    sandbox that was used.
+    """The user or system that does an action, and how. `credential_id`: the id of the API key, browser
+    session or sandbox that was used.
     """
 
     means: ActorMeans
@@ -65,7 +66,9 @@ SERVER = Actor(ActorMeans.SERVER)
 
 @dataclass(frozen=True)
 class NewEntry:
-    """An entry to be written. `details` contains names and numbers, never a secret."""
+    """An entry that will be written to the audit log. `details` contains names and numbers, never
+    a secret.
+    """
 
     actor: Actor
     action: AuditAction
@@ -78,7 +81,8 @@ class NewEntry:
 
 
 def record(session: AsyncSession, entry: NewEntry) -> None:
-    """Writes the entry when the session commits. If the session rolls back, the entry is dropped.
+    """Writes the entry to the audit log when the session commits. If the session rolls back, the entry is
+    dropped.
 
     Must not be used within a savepoint: the rollback of a savepoint does not drop the entry.
     """
@@ -86,8 +90,8 @@ def record(session: AsyncSession, entry: NewEntry) -> None:
 
 
 def hash_of(row: Mapping[str, Any]) -> str:
-    """Returns the hash of an entry: the SHA-256 of its columns as canonical JSON, as 64 hex digits. `row`:
-    the values by column name.
+    """Returns the hash of an entry of the audit log: the SHA-256 of its columns as canonical JSON, as 64 hex
+    digits. `row`: the values by column name.
     """
     names = [*_HASHED, *(name for name in _HASHED_IF_SET if row[name] is not None)]
     values = {name: _canonical(row[name]) for name in names}
@@ -124,7 +128,7 @@ def _forget(session: SyncSession, ended: SessionTransaction) -> None:
 
 
 def _organisations_of(session: SyncSession, entries: Sequence[NewEntry]) -> Mapping[UUID | None, UUID]:
-    """Returns the organisations of the actors who are users, by user id."""
+    """Returns the id of the organisation of each user who is the actor of an entry, by user id."""
     ids = {entry.actor.user_id for entry in entries if entry.actor.user_id is not None}
     if not ids:
         return {}
@@ -154,8 +158,8 @@ def _row(entry: NewEntry, id_: int, previous_hash: str, organisation_id: UUID | 
 
 
 def _bounded(value: Any) -> Any:
-    """Returns the value as JSON types. Texts longer than MAX_TEXT and collections of more than 100 members
-    are cut.
+    """Returns the value as JSON types. Texts are cut after MAX_TEXT characters and collections after 100
+    members.
     """
     if isinstance(value, str):
         return str(value)[:MAX_TEXT]

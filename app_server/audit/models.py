@@ -1,4 +1,4 @@
-"""The database rows of the audit log: the entries, which are only ever added, and the head of their chain."""
+"""The tables of the audit log: the entries, which are never changed, and the head of their chain."""
 
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ HEAD_ID = 1
 
 
 class AuditEntry(Base):
-    """One action that was done or refused. `id`: 1, 2, 3 … without gaps, in the order of the commits.
+    """An action that was done or refused. `id`: 1, 2, 3 … without gaps, in the order of the commits.
 
     Users are named without a foreign key, so that entries remain when a user is deleted. `details` contains
     names and numbers, never a secret. `hash`: computed from all other columns, including the hash of the
@@ -56,10 +56,11 @@ class AuditEntry(Base):
 
 
 class AuditHead(Base):
-    """The one row that says where the chain begins and ends. Every writer of an entry locks this row.
+    """The head of the audit log: a single row that says with which entry the log begins and ends. Every
+    writer of an entry locks this row.
 
     `anchor_id`, `anchor_hash`: the id and hash of the last entry that was deleted because of its age; 0 and
-    NO_HASH if none was. `last_id`, `last_hash`: the id and hash of the newest entry.
+    NO_HASH if no entry was deleted. `last_id`, `last_hash`: the id and hash of the newest entry.
     """
 
     __tablename__ = "audit_head"
@@ -83,5 +84,5 @@ FIRST_HEAD = {
 
 @event.listens_for(AuditHead.__table__, "after_create")
 def _insert_head(table: Table, connection: Connection, **_: object) -> None:
-    """Inserts the head when the table is created without the migrations."""
+    """Inserts the row of AuditHead when its table is created without the migrations."""
     connection.execute(table.insert().values(FIRST_HEAD))

@@ -1,5 +1,5 @@
-"""Deletes old entries of the audit log, and keeps an anchor from which the remaining entries can still be
-verified.
+"""Deletes old entries of the audit log. Stores the hash of the last deleted entry, from which the remaining
+entries can still be verified.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ UnsentAfter = Callable[[AsyncSession], Awaitable[int | None]]
 
 
 def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = None) -> Handler:
-    """Returns the job that deletes entries which are more than `days` days old."""
+    """Returns the handler of the job that deletes entries which are more than `days` days old."""
 
     async def run(_attempt: JobAttempt) -> None:
         await trim(database, days, unsent_after)
@@ -34,10 +34,10 @@ def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = No
 
 
 async def trim(database: Database, days: int, unsent_after: UnsentAfter | None = None) -> None:
-    """Deletes entries that are more than `days` days old; 0 means that all are kept.
+    """Deletes entries of the audit log that are more than `days` days old; 0 means that no entry is deleted.
 
-    Only the beginning of the chain is deleted: if an entry is younger, all entries after it stay. Entries
-    that a receiver of the log has not got yet stay, too. An entry in the log records each deletion.
+    Only the oldest entries are deleted: all entries after an entry that stays also stay. Entries that were
+    not yet sent to the receiver of the audit log stay, too. Each deletion is recorded as a new entry.
     """
     has_more = days > 0
     while has_more:

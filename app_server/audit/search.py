@@ -17,8 +17,8 @@ EXPORT_BATCH = 500
 
 @dataclass(frozen=True)
 class AuditFilter:
-    """The conditions that an entry must meet. None and an empty tuple mean no condition. An entry at the time
-    `since` is included, an entry at the time `until` is not.
+    """The conditions that an entry of the audit log must meet. None and an empty tuple mean no condition. An
+    entry at the time `since` is included, an entry at the time `until` is not.
     """
 
     since: datetime | None = None
@@ -52,8 +52,8 @@ class AuditFilter:
 async def search(
     session: AsyncSession, wanted: AuditFilter, *, before: int | None, limit: int
 ) -> tuple[Sequence[AuditEntry], int | None]:
-    """Returns one page of entries, the newest first, and the `before` of the next page. `before`: only
-    entries with smaller ids are returned. The second value is None on the last page.
+    """Returns one page of entries, newest first, and the value of `before` for the next page. This value is
+    None on the last page. `before`: only entries with smaller ids are returned.
     """
     query = wanted.apply(select(AuditEntry)).order_by(AuditEntry.id.desc()).limit(limit + 1)
     if before is not None:
@@ -64,8 +64,8 @@ async def search(
 
 
 async def every(database: Database, wanted: AuditFilter) -> AsyncIterator[AuditEntry]:
-    """Yields all matching entries that exist at the beginning, the oldest first. No transaction is open
-    between batches.
+    """Yields all matching entries that exist when the function is called, oldest first. No transaction is
+    open between batches.
     """
     async with database.read() as session:
         newest = await session.scalar(select(func.max(AuditEntry.id))) or 0

@@ -1,4 +1,6 @@
-"""Checks that no entry of the audit log was changed, removed or inserted."""
+"""Verifies that no entry of the audit log was changed, removed or inserted, by computing the chain of hashes
+again.
+"""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -16,7 +18,9 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class ChainMark:
-    """The id and the hash of an entry, for example of one that an administrator noted outside this server."""
+    """The id and the hash of an entry of the audit log. An administrator can note them outside this server
+    and compare later.
+    """
 
     id: int
     hash: str
@@ -24,10 +28,11 @@ class ChainMark:
 
 @dataclass(frozen=True)
 class Verification:
-    """The result of a check.
+    """The result of verifying the audit log.
 
-    `entries`: the number of entries checked. `anchor`: the last deleted entry. `head`: the newest entry, to
-    be noted outside this server. `problem`: the first fault found, as a sentence; None if there is none.
+    `entries`: the number of entries that were verified. `anchor`: the last entry that was deleted because of
+    its age. `head`: the newest entry, to be noted outside this server. `problem`: the first fault found, as a
+    sentence; None if there is no fault.
     """
 
     entries: int
@@ -37,10 +42,10 @@ class Verification:
 
 
 async def verify(session: AsyncSession, known: ChainMark | None = None) -> Verification:
-    """Checks every entry in one snapshot of the database.
+    """Verifies every entry of the audit log in one snapshot of the database.
 
-    `known`: an entry that was noted earlier and must still be there unchanged. It detects even a chain that
-    was rewritten from the beginning. `session` must be a new session.
+    `known`: an entry that was noted earlier and must still exist unchanged. With this entry, even a chain
+    that was rewritten from the beginning is detected. `session` must be a new session.
     """
     if session.get_bind().dialect.name == "postgresql":
         await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
@@ -48,7 +53,7 @@ async def verify(session: AsyncSession, known: ChainMark | None = None) -> Verif
 
 
 class _Broken(Exception):
-    """Raised when the chain is faulty. Its text says what is wrong."""
+    """Raised when the chain of hashes is faulty. The text of the error says what is wrong."""
 
 
 @dataclass

@@ -1,4 +1,6 @@
-"""Sends the audit log to its receiver: in order, each entry at least once, from a stored position."""
+"""Sends the entries of the audit log to its receiver: in order, and each entry at least once. Stores the id
+of the last entry sent.
+"""
 
 import ssl
 import time
@@ -32,19 +34,23 @@ _TIMEOUT: Final = httpx.Timeout(15)
 
 
 class StreamFailed(Exception):
-    """The receiver did not take the entries. The message says why."""
+    """Raised when the receiver did not accept the entries. The message says why."""
 
 
 @dataclass(frozen=True)
 class StreamDelivery:
-    """Sends entries. http: calls any address, because only administrators choose the receiver."""
+    """Sends the entries of the audit log to the receiver. http: an HTTP client that can call any address,
+    because only administrators choose the receiver.
+    """
 
     database: Database
     cipher: Cipher
     http: httpx.AsyncClient
 
     async def run(self, _attempt: JobAttempt) -> dict[str, Any]:
-        """Sends all new entries, in batches. Raises TryAgain if the receiver does not take one."""
+        """Sends all new entries of the audit log, in batches. Raises TryAgain if the receiver does not accept
+        a batch.
+        """
         sent, began = 0, time.monotonic()
         while time.monotonic() - began < _WORK_SECONDS:
             async with self.database.read() as session:
@@ -67,7 +73,7 @@ class StreamDelivery:
         return {"sent": sent}
 
     async def send(self, stream: AuditStream, entries: list[AuditEntryInfo]) -> None:
-        """Sends the entries once. Raises StreamFailed."""
+        """Makes one attempt to send these entries. Raises StreamFailed."""
         messages = [
             syslog.message(
                 one.happened_at,
@@ -81,7 +87,7 @@ class StreamDelivery:
         await self._send(stream, messages, bodies, name=f"{entries[0].id}-{entries[-1].id}")
 
     async def send_test(self, stream: AuditStream) -> None:
-        """Sends a message that is not an entry of the audit log. Raises StreamFailed."""
+        """Sends a test message, which is not an entry of the audit log. Raises StreamFailed."""
         body = {"test": True, "slipway": VERSION}
         text = orjson.dumps(body).decode()
         await self._send(stream, [syslog.message(now(), "test", text)], [body], name=f"test-{time.time_ns()}")
@@ -121,7 +127,9 @@ class StreamDelivery:
             raise StreamFailed(f"The receiver answered {reply.status_code}.")
 
     async def _note(self, stream: AuditStream, **values: Any) -> None:
-        """Stores the outcome, unless the receiver was changed meanwhile."""
+        """Stores the outcome of an attempt in the row of AuditStream, unless the receiver was changed
+        meanwhile.
+        """
         async with self.database.session() as session:
             same = update(AuditStream).where(
                 AuditStream.id == STREAM_ID,

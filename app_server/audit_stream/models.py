@@ -1,4 +1,4 @@
-"""The database row that says where the audit log is sent to, and up to which entry it was sent."""
+"""The table with the receiver of the audit log, and with the id of the last entry that was sent."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -23,9 +23,9 @@ class StreamKind(StrEnum):
 class AuditStream(Base):
     """The one receiver of the audit log.
 
-    `address`: a URL for webhooks, else `HOST:PORT`. `secret_encrypted`: signs webhooks. `sent_up_to`: the id
-    of the last entry that the receiver has got. `failing_since`, `error`: of the last attempt; null if it
-    succeeded.
+    `address`: a URL for webhooks, otherwise `HOST:PORT`. `secret_encrypted`: the secret that signs webhooks.
+    `sent_up_to`: the id of the last entry that the receiver has accepted. `failing_since`, `error`: since
+    when attempts fail, and why the last attempt failed; null if the last attempt succeeded.
     """
 
     __tablename__ = "audit_streams"

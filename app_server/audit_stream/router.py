@@ -1,4 +1,4 @@
-"""Routes by which administrators say where the audit log is sent to."""
+"""Routes by which administrators choose where the audit log is sent."""
 
 import re
 from typing import Annotated, Literal
@@ -136,7 +136,9 @@ async def test_audit_stream(database: ServerDatabase, cipher: ServerCipher, requ
 
 
 async def unsent_after(session: AsyncSession) -> int | None:
-    """Returns the id of the last entry that was sent. Returns None if the audit log is sent nowhere."""
+    """Returns the id of the last entry that was sent to the receiver. Returns None if the audit log has no
+    receiver.
+    """
     position: int | None = await session.scalar(select(AuditStream.sent_up_to))
     return position
 

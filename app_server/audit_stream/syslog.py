@@ -1,4 +1,4 @@
-"""Syslog messages: their form (RFC 5424), and sending them over UDP, TCP (RFC 6587) and TLS (RFC 5425)."""
+"""Builds syslog messages (RFC 5424), and sends them over UDP, TCP (RFC 6587) or TLS (RFC 5425)."""
 
 import asyncio
 import os
@@ -17,7 +17,9 @@ _WARNING, _INFORMATIONAL = 4, 6
 
 
 def message(moment: datetime, message_id: str, text: str, *, is_refusal: bool = False) -> bytes:
-    """Returns one message. message_id: at most 32 printable characters. text: the body, JSON."""
+    """Returns one syslog message. message_id: at most 32 printable characters. text: the body of the message,
+    as JSON.
+    """
     priority = _FACILITY_AUDIT * 8 + (_WARNING if is_refusal else _INFORMATIONAL)
     stamp = moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     host = re.sub(r"[^!-~]", "", socket.gethostname())[:255] or "-"
@@ -26,8 +28,8 @@ def message(moment: datetime, message_id: str, text: str, *, is_refusal: bool = 
 
 
 async def send_datagrams(host: str, port: int, messages: Sequence[bytes]) -> None:
-    """Sends each message as one datagram. Longer ones than MAX_DATAGRAM_BYTES are cut. The receiver confirms
-    nothing. Raises OSError.
+    """Sends each message as one UDP datagram. Messages longer than MAX_DATAGRAM_BYTES are cut. The receiver
+    does not confirm datagrams. Raises OSError.
     """
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -40,8 +42,8 @@ async def send_datagrams(host: str, port: int, messages: Sequence[bytes]) -> Non
 
 
 async def send_stream(host: str, port: int, messages: Sequence[bytes], tls: ssl.SSLContext | None) -> None:
-    """Sends the messages over one connection, each after its length, and closes the connection in order. A
-    receiver that ends it earlier has not taken all of them.
+    """Sends the messages over one TCP or TLS connection, each after its length, and then closes the
+    connection. If the receiver closes the connection earlier, the receiver has not accepted all messages.
 
     Raises OSError and TimeoutError.
     """

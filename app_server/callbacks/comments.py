@@ -1,4 +1,6 @@
-"""Comments on the issue or the pull requests of a conversation. Each place gets a comment once."""
+"""Writes the comments of callbacks on issues and pull requests. Each issue or pull request gets a comment
+once.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +25,9 @@ NO_PLACE: Final = "The conversation has no open pull request, and no issue has s
 
 @dataclass(frozen=True)
 class CommentPlace:
-    """An issue or a pull request. `origin`: the host, `https://github.com`. `repository`: its full name."""
+    """The issue or pull request to comment on. `origin`: the URL of the git host, such as
+    `https://github.com`. `repository`: the full name.
+    """
 
     origin: str
     repository: str
@@ -37,8 +41,9 @@ FindPlaces = Callable[[AsyncSession, UUID], Awaitable[Sequence[CommentPlace]]]
 
 @dataclass(frozen=True)
 class Commenting:
-    """What comments are written with. http: for administrators, calls any address. guarded_http: for other
-    users, refuses private addresses.
+    """Writes the comments of callbacks at git hosts. http: the HTTP client for callbacks of administrators;
+    it can call any address. guarded_http: the HTTP client for other users' callbacks; it refuses private
+    addresses.
     """
 
     database: Database
@@ -52,8 +57,8 @@ class Commenting:
     async def comment(
         self, user: User, conversation_id: UUID, delivery_id: UUID, told: Told, *, is_repeated: bool
     ) -> int:
-        """Writes the comment with the user's tokens and returns the number of places that have it.
-        is_repeated: an earlier attempt may have written it.
+        """Writes the comment with the user's tokens. Returns the number of issues and pull requests that have
+        the comment. is_repeated: an earlier attempt may have written the comment.
 
         Raises Forbidden `no_git_credential` and the errors of the git hosts.
         """

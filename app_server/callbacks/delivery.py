@@ -1,4 +1,4 @@
-"""Delivers events to callbacks. One attempt is one call of a receiver."""
+"""Delivers events to the receivers of callbacks. One attempt calls a receiver once."""
 
 import logging
 import time
@@ -66,8 +66,9 @@ class _Work:
 
 
 class Deliveries:
-    """The handler of the jobs that deliver. http: for administrators, calls any address. guarded_http: for
-    other users, refuses private addresses. base_url: of the pages. mail_server: takes e-mail. commenting:
+    """The handler of the jobs that deliver events to callbacks. http: the HTTP client for callbacks of
+    administrators; it can call any address. guarded_http: the HTTP client for other users' callbacks; it
+    refuses private addresses. base_url: the URL of Slipway's pages. mail_server: sends e-mail. commenting:
     writes comments at git hosts. start_task: starts conversations.
     """
 
@@ -96,9 +97,10 @@ class Deliveries:
         self._start_task = start_task
 
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Makes one attempt and notes its outcome on the delivery.
+        """Makes one attempt of a delivery and stores its outcome in the delivery's row.
 
-        Raises TryAgain and GiveUp. A delivery, callback or event that was deleted meanwhile is left out.
+        Raises TryAgain and GiveUp. Does nothing if the delivery, its callback or its event was deleted
+        meanwhile.
         """
         work = await self._load(UUID(attempt.payload["delivery_id"]))
         if work is None:
@@ -118,7 +120,7 @@ class Deliveries:
         return await ways.get(work.callback.processor, self._call)(work)
 
     async def forget_old(self, _attempt: JobAttempt) -> None:
-        """Deletes deliveries that are more than KEPT old."""
+        """Deletes deliveries that are older than KEPT."""
         async with self._database.session() as session:
             await session.execute(delete(Delivery).where(Delivery.created_at < now() - KEPT))
 
@@ -279,7 +281,9 @@ class Deliveries:
         *,
         is_counted: bool = False,
     ) -> None:
-        """is_counted: the attempt has been counted before."""
+        """Stores the outcome of an attempt in the delivery's row. is_counted: the attempt is already included
+        in `attempts`.
+        """
         duration = int((time.monotonic() - began) * 1000) if began else None
         async with self._database.session() as session:
             await session.execute(
@@ -327,7 +331,7 @@ async def _beginning(reply: httpx.Response) -> str:
 
 
 def message_id(delivery: Delivery) -> str:
-    """Returns the `webhook-id`: the same in every attempt and every redelivery."""
+    """Returns the value of the header `webhook-id`. It is the same in every attempt and every redelivery."""
     return f"msg_{delivery.id.hex}"
 
 

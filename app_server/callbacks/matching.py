@@ -1,4 +1,6 @@
-"""Finds the callbacks of new events, and stores their deliveries in the same transaction as the events."""
+"""Finds the callbacks that match new events, and stores the deliveries in the same transaction as
+the events.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -24,9 +26,9 @@ async def enqueue_matching(
     *,
     sets_off_tasks: bool,
 ) -> None:
-    """Stores a delivery and its job for each pair of a new event and a callback that it matches. user_id: the
-    owner of the conversation. events: positions and events. sets_off_tasks: False for a conversation that a
-    callback has started and for a sub-conversation, so that tasks start no tasks.
+    """Stores a delivery and its job for each new event and each callback that matches the event. user_id: the
+    owner of the conversation. events: pairs of position and event. sets_off_tasks: False for a conversation
+    that a callback has started and for a sub-conversation, so that a task never starts another task.
     """
     # Callbacks for everyone end when their owner is no longer an administrator of this organisation.
     administrators = select(User.id).where(
@@ -67,8 +69,9 @@ async def add_delivery(
 
 
 async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: Delivery) -> None:
-    """Stores the job under the delivery's `job_id`. One callback gets one delivery at a time, and the
-    callbacks of one user get MAX_OF_USER: slow receivers of one user must not hold up the others.
+    """Stores the job of the delivery with the id `job_id`. For each callback, one delivery runs at a time.
+    For all callbacks of one user, at most MAX_OF_USER run at a time, so that slow receivers of one user do
+    not delay the callbacks of others.
     """
     payload = {"delivery_id": delivery.id.hex}
     key = f"callbacks:{callback.user_id.hex}:{callback.id.int % MAX_OF_USER}"
@@ -76,9 +79,9 @@ async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: 
 
 
 def matches(callback: Callback, event: Mapping[str, Any]) -> bool:
-    """Returns whether each filter of the callback allows the event. An empty filter allows everything.
+    """Returns whether each filter of the callback allows the event. An empty filter allows every event.
 
-    The status of an event is the execution status that it sets; other events have none.
+    The status of an event is the execution status that the event sets. Other events have no status.
     """
     return (
         _allows(callback.kinds, event.get("kind"))

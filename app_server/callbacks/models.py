@@ -61,8 +61,8 @@ class Callback(Base):
 
 
 class Delivery(Base):
-    """One event for one callback. `job_id`: the job that delivers it, or has tried to. `attempts`,
-    `status_code`, `error`, `duration_ms`: the attempts made, and the outcome of the last one.
+    """The delivery of one event to one callback. `job_id`: the job that delivers the event. `attempts`: the
+    number of attempts so far. `status_code`, `error`, `duration_ms`: the outcome of the last attempt.
     """
 
     __tablename__ = "callback_deliveries"

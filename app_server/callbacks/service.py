@@ -110,7 +110,9 @@ async def deliveries(
     before: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[DeliveryInfo]:
-    """Returns deliveries, newest first. before: the time and id after which the page begins."""
+    """Returns deliveries of the callback, newest first. before: the time and id of the last delivery on the
+    page before; None means the first page.
+    """
     query = (
         select(Delivery, Job)
         .outerjoin(Job, Job.id == Delivery.job_id)
@@ -127,7 +129,7 @@ async def deliveries(
 
 
 async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID) -> DeliveryInfo:
-    """Sends a delivery again, with the same id. Raises NotFound, and Conflict `delivery_waits`,
+    """Sends a delivery again, with the same `webhook-id`. Raises NotFound, and Conflict `delivery_waits`,
     `callback_disabled`.
     """
     delivery = await session.get(Delivery, delivery_id, with_for_update=True)

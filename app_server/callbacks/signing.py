@@ -1,4 +1,4 @@
-"""Signatures of outgoing webhooks, as Standard Webhooks describes them."""
+"""Signs outgoing webhooks with the method of the Standard Webhooks specification."""
 
 import base64
 import hmac
@@ -15,7 +15,9 @@ def new_secret() -> str:
 
 
 def signed_headers(message_id: str, timestamp: int, body: bytes, keys: Sequence[str]) -> dict[str, str]:
-    """Returns the headers of a message, with one signature for each secret. timestamp: seconds since 1970."""
+    """Returns the HTTP headers of a webhook, with one signature for each key. timestamp: seconds
+    since 1970.
+    """
     signed = f"{message_id}.{timestamp}.".encode() + body
     signatures = [
         "v1,"

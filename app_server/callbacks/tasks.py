@@ -1,4 +1,6 @@
-"""Tasks that callbacks start: new conversations about an event in another conversation."""
+"""Builds the new conversations that callbacks of the kind `task` start, about an event in another
+conversation.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -21,18 +23,18 @@ Raises AppError.
 
 
 def task_of(delivery_id: UUID) -> UUID:
-    """Returns the id of the conversation that a delivery starts: the same in each attempt."""
+    """Returns the id of the conversation that this delivery starts. The id is the same in each attempt."""
     return uuid5(delivery_id, _NAME)
 
 
 def title_of_task(name: str, told: Told) -> str:
-    """Returns the title of the new conversation. name: of the callback."""
+    """Returns the title of the new conversation. name: the name of the callback."""
     return f"{name}: {told.title}"[:200]
 
 
 def message_of_task(instructions: str, told: Told, delivery_id: UUID) -> str:
-    """Returns the first message of the new conversation. The text that the other agent has written is between
-    marks.
+    """Returns the first message of the new conversation. The text that the agent of the other conversation
+    has written is enclosed in marks.
     """
     return (
         f"{instructions}\n\nThis was asked for because of an event in another conversation ({told.url}). The "

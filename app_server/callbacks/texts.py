@@ -1,4 +1,4 @@
-"""Describes an event in a few lines for people: for chats, e-mails and comments. Pure."""
+"""Describes an event in a few lines for people: in chats, e-mails and comments. Does no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ _ERRORS: Final = {"ConversationErrorEvent", "ServerErrorEvent", "AgentErrorEvent
 
 @dataclass(frozen=True)
 class Told:
-    """The text about an event. `title`: the title of the conversation. `text`: what has happened. `url`: the
-    page of the conversation.
+    """The description of an event for people. `title`: the title of the conversation. `text`: what has
+    happened. `url`: the URL of the conversation's page.
     """
 
     title: str
@@ -29,7 +29,9 @@ class Told:
 
 
 def told(event: Mapping[str, Any], *, title: str | None, url: str) -> Told:
-    """Returns the text about an event. `title`: the title of the conversation; None if it has none yet."""
+    """Returns the description of an event. `title`: the title of the conversation; None if it has no title
+    yet.
+    """
     return Told(_one_line(title or "A conversation"), _shortened(_text(event)), url)
 
 

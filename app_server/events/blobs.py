@@ -1,8 +1,9 @@
-"""Keeps large parts of events beside the log: images and long outputs of tools, once for each conversation.
+"""Stores large parts of events (images and long outputs of tools) in a separate table, once for each
+conversation.
 
-The stored event contains a reference that readers of the protocol understand: for an image, the address of a
-route of this server; for a text, its beginning and its end with that address between them. `restored` returns
-exactly the event that was reported.
+The stored event has a reference in place of each large part, in a form that readers of the protocol
+understand. For an image, the reference is the URL of a route of this server. For a text, it is the beginning
+and the end of the text with that URL between them. `restored` returns exactly the event that was reported.
 """
 
 import base64
@@ -46,8 +47,8 @@ class Blob:
 
 @dataclass(frozen=True)
 class StoredForm:
-    """An event as it is stored: its JSON text, the references in it, and the large parts that they refer
-    to.
+    """An event in the form in which it is stored: its JSON text with references, the list of these
+    references, and the large parts that they refer to.
     """
 
     body: str
@@ -120,9 +121,9 @@ async def find(session: AsyncSession, conversation_id: UUID, sha256: str) -> Blo
 async def whole(
     session: AsyncSession, conversation_id: UUID, rows: Sequence[tuple[str, list[Reference] | None]]
 ) -> list[str]:
-    """Returns the JSON texts of events with their large contents put back in, as the agent server sent them.
+    """Returns the JSON texts of events with their large parts put back in, as the agent server sent them.
 
-    `rows`: for each event, the stored text and the references to the contents that are stored apart.
+    `rows`: for each event, the stored text and the references to its large parts.
     """
     wanted = {reference["sha256"] for _, references in rows for reference in references or ()}
     if not wanted:
@@ -137,8 +138,8 @@ async def whole(
 
 
 def fitting(rows: Sequence[tuple[str, list[Reference] | None]]) -> int:
-    """Returns how many of these events can be complete in one reply; at least one if there is one. rows: as
-    for `whole`.
+    """Returns how many of these events fit with all their large parts into one reply. At least one event
+    fits. rows: as for `whole`.
     """
     size = 0
     for number, (_, references) in enumerate(rows):

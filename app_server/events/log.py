@@ -1,4 +1,6 @@
-"""The log in SQL: events are appended once and read in order. Callers have checked the user's access."""
+"""The event log in SQL: events are appended once and read in order. The callers have checked that the user
+may read the conversation.
+"""
 
 import json
 from collections.abc import Sequence
@@ -30,8 +32,8 @@ class EventSortOrder(StrEnum):
 
 @dataclass(frozen=True)
 class Appended:
-    """The result of `append`. `acknowledged_seq`: the log's last position; `new`: the frames that were not
-    stored before.
+    """The result of `append`. `acknowledged_seq`: the seq of the newest stored event. `new`: the frames that
+    were not stored before.
     """
 
     acknowledged_seq: int
@@ -46,12 +48,12 @@ class EventFilter:
 
 
 async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> Appended:
-    """Appends the frames that are not stored yet. A batch may be repeated or overlap an earlier one.
+    """Appends the frames that are not stored yet. A batch may be sent again or overlap an earlier batch.
 
-    frames: ascending by seq. The caller holds the conversation's row lock, so that only one appends at a
-    time. Raises Conflict: `seq_gap` if a position is missing before the first new frame (with
-    `acknowledged_seq`), `seq_conflict` if a stored position comes with another event id, or a stored event id
-    with another position.
+    frames: ascending by seq. The caller holds the lock of the conversation's row, so that only one caller
+    appends at a time. Raises Conflict `seq_gap` (with `acknowledged_seq`) if an event before the first new
+    frame is missing. Raises Conflict `seq_conflict` if the seq of a frame is stored with another event id, or
+    its event id with another seq.
     """
     last = await last_seq(session, conversation_id)
     known = await _known(session, conversation_id, frames)
@@ -79,7 +81,7 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
 
 
 async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
-    """Returns the last position of the log, 0 if it is empty."""
+    """Returns the seq of the newest event in the log. Returns 0 if the log is empty."""
     query = select(func.max(StoredEvent.seq)).where(StoredEvent.conversation_id == conversation_id)
     return await session.scalar(query) or 0
 
@@ -87,8 +89,8 @@ async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
 async def read_frames(
     session: AsyncSession, conversation_id: UUID, *, after_seq: int, through_seq: int, limit: int
 ) -> list[Frame]:
-    """Returns up to `limit` events after `after_seq`, up to `through_seq`, as frames of the stream. They have
-    references in place of large parts (blobs.py).
+    """Returns up to `limit` events after `after_seq`, up to and including `through_seq`, as frames of the
+    stream. They contain references in place of large parts (blobs.py).
     """
     query = (
         select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs)
@@ -114,7 +116,7 @@ async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> s
 async def read_bodies(
     session: AsyncSession, conversation_id: UUID, *, from_seq: int, through_seq: int = 2**53, limit: int
 ) -> list[str]:
-    """Returns up to `limit` events from a position on, as they were reported, as JSON texts."""
+    """Returns up to `limit` events from the position `from_seq` on as JSON texts, as they were reported."""
     query = (
         select(StoredEvent.body, StoredEvent.blobs)
         .where(
@@ -139,11 +141,12 @@ async def search(
     limit: int,
     full: bool = False,
 ) -> str:
-    """Returns one page of events as JSON text, in the order of the log; with a limit of time, by timestamp.
-    full: returns the large parts of the events in place of the references to them. Then a page ends earlier
-    if its events would be too large together (blobs.fitting).
+    """Returns one page of events as JSON text. The events are in the order of the log. If the criteria limit
+    the time, they are sorted by timestamp. full: returns the large parts of the events in place of the
+    references to them. A page then ends earlier if its events would be too large together (blobs.fitting).
 
-    Both grow together, unless a sandbox reports other times. Each order has an index.
+    The two orders are equal, unless a sandbox reports timestamps that do not grow. There is an index for each
+    order.
     """
     query = _filtered(select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
@@ -195,14 +198,14 @@ async def batch(
 
 
 async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> dict[str, Any] | None:
-    """Returns the event with this id as it was reported. Returns None if there is none."""
+    """Returns the event with this id as it was reported. Returns None if there is no such event."""
     [event] = json.loads(await batch(session, conversation_id, [event_id], full=True))
     found: dict[str, Any] | None = event
     return found
 
 
 async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
-    """Deletes all events. See `words.delete_some` for a long log."""
+    """Deletes all events of the conversation. See `words.delete_some` for a long log."""
     await words.delete_some(session, conversation_id)
     await session.execute(delete(StoredEvent).where(StoredEvent.conversation_id == conversation_id))
     await blobs.delete_all(session, conversation_id)
@@ -211,8 +214,8 @@ async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
 async def _known(
     session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
 ) -> dict[str, int]:
-    """Returns the position of each stored event that has the position or the id of one of these frames, by
-    event id.
+    """Returns the positions of stored events, by event id. An event is included if its position is in the
+    range of these frames, or if its id is that of a frame.
     """
     if not frames:
         return {}
@@ -254,7 +257,7 @@ def _filtered(query: Select[*Columns], conversation_id: UUID, criteria: EventFil
 
 
 def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
-    """Returns what the criteria require of an event."""
+    """Returns the SQL conditions that an event must meet for these criteria."""
     found: list[ColumnElement[bool]] = []
     if criteria.kind is not None:
         found.append(StoredEvent.kind == criteria.kind)
@@ -266,7 +269,9 @@ def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
 
 
 def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement[bool]:
-    """Returns the condition that an event comes after the one at this position, by timestamp."""
+    """Returns the SQL condition that an event comes after the event at position `at`, in the order of
+    timestamps.
+    """
     moment = select(StoredEvent.timestamp).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.seq == at
     )
@@ -276,14 +281,16 @@ def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement
 
 
 def next_page(seqs: Sequence[int], number: int) -> str:
-    """Returns the id of the page after one of `number` events as JSON. `seqs`: at least one more, if there
-    is one.
+    """Returns the id of the next page as JSON text, or `null` for the last page. `number`: how many events
+    this page has. `seqs`: the positions of these events and of at least one later event, if there is one.
     """
     return f'"{encode_page_id("events", str(seqs[number - 1]))}"' if len(seqs) > number else "null"
 
 
 def page_position(page_id: str) -> int:
-    """Returns the position of the last event before the page. Raises BadRequest `bad_page_id`."""
+    """Returns the position that a page id contains: that of the last event before the page. Raises BadRequest
+    `bad_page_id`.
+    """
     name, position = decode_page_id(page_id, 2)
     if name != "events" or not position.isascii() or not position.isdecimal() or len(position) > 16:
         raise BadRequest("page_id is not one that this route gave out.", code="bad_page_id")

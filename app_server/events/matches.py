@@ -1,4 +1,6 @@
-"""The search for words in the events of one conversation. Callers have checked the user's access."""
+"""The search for words in the events of one conversation. The callers have checked that the user may read the
+conversation.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,8 +27,8 @@ async def search(
     limit: int,
     full: bool = False,
 ) -> str:
-    """Returns one page of the events that have all words of the query, as JSON text (schemas.FoundEvents), in
-    the order of the log. Nothing is found if the query has no word. full: see log.search.
+    """Returns one page of the events that contain all words of the query, as JSON text (schemas.FoundEvents)
+    in the order of the log. Returns an empty page if the query contains no word. full: see log.search.
     """
     wanted = wanted_words(query)
     at = None if page_id is None else log.page_position(page_id)
@@ -51,7 +53,7 @@ async def search(
 
 
 async def count(session: AsyncSession, conversation_id: UUID, query: str, criteria: EventFilter) -> int:
-    """Returns the number of events that have all words of the query."""
+    """Returns the number of events that contain all words of the query and meet the criteria."""
     wanted = wanted_words(query)
     if not wanted:
         return 0

@@ -1,4 +1,4 @@
-"""The table of stored events."""
+"""The tables of stored events and of their large parts."""
 
 from datetime import datetime
 from typing import Any
@@ -11,8 +11,9 @@ from app_server.core.database import Base
 
 
 class StoredEvent(Base):
-    """One event at its position. `body` is the event as JSON text. It is written once and returned unchanged.
-    `blobs`: the references in it to its large parts (blobs.py); None if it has no large parts.
+    """An event of a conversation at its position in the log. `body` is the event as JSON text. It is written
+    once and returned unchanged. `blobs`: the references in `body` to large parts (blobs.py); None if the
+    event has no large parts.
     """
 
     __tablename__ = "events"
@@ -34,7 +35,7 @@ class StoredEvent(Base):
 
 
 class EventBlob(Base):
-    """A large part of one event or of several. `sha256`: the hash of the part as it was in the event.
+    """A large part of one event or of several events. `sha256`: the hash of the part as it was in the event.
     `content`: the bytes of an image, or a text in UTF-8.
     """
 

@@ -1,4 +1,6 @@
-"""Limits the number of open streams of each user. Each costs a queue, two tasks and a file descriptor."""
+"""Limits how many live streams each user can have open. Each stream uses a queue, two tasks and a file
+descriptor.
+"""
 
 from collections import defaultdict
 from typing import Annotated, Protocol
@@ -14,7 +16,7 @@ MAX_STREAMS = 256
 
 
 class OpenStream(Protocol):
-    """A WebSocket, or another stream with the same states."""
+    """A live stream to a client: a WebSocket, or an object with the same states."""
 
     @property
     def client_state(self) -> WebSocketState: ...
@@ -24,14 +26,16 @@ class OpenStream(Protocol):
 
 
 class OpenStreams:
-    """The open streams of this process. A stream is removed when it ends."""
+    """The open live streams of this process, by user. A stream is removed when it ends."""
 
     def __init__(self, limit: int = MAX_STREAMS) -> None:
         self._limit = limit
         self._open: defaultdict[UUID, WeakSet[OpenStream]] = defaultdict(WeakSet)
 
     def admit(self, user_id: UUID, stream: OpenStream) -> bool:
-        """Adds the stream. Returns False if the user has too many streams."""
+        """Adds the stream and returns True. Returns False if the user already has the maximum number of
+        streams.
+        """
         found = self._open[user_id]
         for one in [one for one in found if _has_ended(one)]:
             found.discard(one)

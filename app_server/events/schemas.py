@@ -1,4 +1,4 @@
-"""Schemas of the frames that a sandbox reports, and of the replies of the log routes."""
+"""Schemas of the frames that a sandbox reports, and of the replies of the event routes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,7 +51,9 @@ Moment = Annotated[datetime, AfterValidator(_as_utc)]
 
 
 class _Envelope(BaseModel):
-    """The fields that every event must have. Other fields are not checked."""
+    """The fields of an event that the app server reads and that every event must have. Other fields are not
+    checked.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -62,8 +64,8 @@ class _Envelope(BaseModel):
 
 
 def durable_frame(seq: int, body: str, blobs: Sequence[Reference] | None = None) -> Frame:
-    """Returns the frame for a stored event. The body is not encoded again. `blobs`: the references in the
-    body.
+    """Returns the frame for a stored event. `body`: the event as JSON text, which is sent unchanged. `blobs`:
+    the references in `body` to large parts.
     """
     told = f',"blobs":{to_json(blobs).decode()}' if blobs else ""
     return Frame(f'{{"type":"durable","seq":{seq},"event":{body}{told}}}', seq)
@@ -95,8 +97,8 @@ class DurableFrame(BaseModel):
     _kept: StoredForm | None = None
 
     def keep(self, conversation_id: UUID) -> StoredForm:
-        """Returns the event in the form in which the log of this conversation stores it. From then on,
-        `frame` contains this form.
+        """Returns the event in the form in which the log of this conversation stores it. From then on, the
+        property `frame` contains the event in this form.
         """
         self._kept = shortened(conversation_id, self.event, self._body)
         return self._kept
@@ -112,7 +114,7 @@ class DurableFrame(BaseModel):
 
     @property
     def frame(self) -> Frame:
-        """Returns the frame for subscribers."""
+        """Returns the frame that subscribers of the conversation receive."""
         kept = self._kept or StoredForm(self._body, [], [])
         frame = durable_frame(self.seq, kept.body, kept.references)
         return replace(frame, stands=False, subject=RETRY) if self._ends_retry else frame
@@ -206,7 +208,9 @@ ReportedFrame = Annotated[
 
 
 def as_of_now(frame: Frame) -> Frame:
-    """Returns the frame for a later subscriber. The remaining seconds of a pending retry are updated."""
+    """Returns the frame as a new subscriber must get it now. In a frame about a retry that waits, the
+    remaining seconds are updated. Other frames are returned unchanged.
+    """
     if frame.subject != RETRY or not frame.stands or not frame.kept_seconds:
         return frame
     aborted = ItemAbortedFrame.model_validate_json(frame.text)

@@ -1,4 +1,4 @@
-"""A reply that stays open and sends server-sent events (`text/event-stream`)."""
+"""An HTTP reply that stays open and sends server-sent events (`text/event-stream`)."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -14,8 +14,8 @@ KEEP_ALIVE_SECONDS = 15.0
 
 
 class ServerSentEvents(Response):
-    """Runs `serve` with a function that sends one JSON text as an event. The reply ends when `serve` returns
-    or when the client leaves or does not read for 30 s; `serve` is then cancelled.
+    """An HTTP reply that calls `serve` with a function that sends one JSON text as an event. The reply ends
+    when `serve` returns. If the client disconnects or does not read for 30 s, `serve` is cancelled.
     """
 
     media_type = "text/event-stream"
@@ -54,7 +54,7 @@ class ServerSentEvents(Response):
 
 
 class _Body:
-    """The body of one reply, written by one task at a time."""
+    """The body of one open reply. Only one task at a time writes to the body."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

@@ -1,7 +1,7 @@
-"""The live stream of a conversation over a WebSocket: stored events, then live frames, without gap or
-repetition.
+"""The live stream of a conversation over a WebSocket: first the stored events, then live frames, without gaps
+or repetitions.
 
-The caller checks access and supplies the frames that follow `sync` (see conversations/).
+The caller checks the access and supplies the frames that follow the `sync` frame (see conversations/).
 """
 
 import asyncio
@@ -57,12 +57,12 @@ async def serve(
     opening: Opening | None = None,
     shown: Shown | None = None,
 ) -> None:
-    """Sends frames over the accepted `websocket` until either side ends.
+    """Sends frames over the accepted `websocket` until the client or the server ends the stream.
 
-    after_seq: the last position the client has. greeting: returns the frames that follow `sync`. opening:
-    returns the first position to send, and the frame that comes before all others; without it, the stream
-    begins after `after_seq`. shown: returns the part of a frame that the client may see, or None if it may
-    not see the frame; without it, all frames are sent.
+    after_seq: the seq of the newest event that the client has. greeting: returns the frames that follow the
+    `sync` frame. opening: returns the first position to send, and a frame that is sent before all others;
+    None means that the stream begins after `after_seq`. shown: returns the part of a frame that the client
+    may see, or None if the client may not see the frame; without this function, all frames are sent.
     """
     source = _Source(database, conversation_id, after_seq, greeting, opening)
 
@@ -77,8 +77,9 @@ async def serve(
 
 
 async def serve_with(websocket: WebSocket, send_all: Callable[[SendText], Awaitable[None]]) -> None:
-    """Runs `send_all` with a function that sends one text frame over the accepted `websocket`, until either
-    side ends. If `send_all` raises Ended, or the client does not read for 30 s, the reason is sent.
+    """Calls `send_all` with a function that sends one text frame over the accepted `websocket`, until the
+    client or the server ends the stream. If `send_all` raises Ended, or if the client does not read for 30 s,
+    the reason is sent to the client.
     """
     listener = asyncio.create_task(_until_disconnected(websocket), name="stream-listen")
     sender = asyncio.create_task(_send_all(websocket, send_all), name="stream-send")
@@ -94,8 +95,8 @@ async def serve_with(websocket: WebSocket, send_all: Callable[[SendText], Awaita
 
 
 async def close(websocket: WebSocket, code: int, *, error: str, detail: str) -> None:
-    """Sends an error frame, then closes. The caller must have accepted the websocket, because browsers cannot
-    see the code of a refused handshake.
+    """Sends an error frame, then closes the websocket with this code. The caller must have accepted the
+    websocket before, because browsers cannot see the code of a refused handshake.
     """
     text = orjson.dumps(ErrorFrame(type="error", code=error, detail=detail)).decode()
     try:
@@ -136,7 +137,7 @@ DETAILS = {
 
 @dataclass(frozen=True)
 class _Source:
-    """The source of the frames of one connection."""
+    """The frames for one client connection, from SQL and from the live subscription."""
 
     database: Database
     conversation_id: UUID
@@ -145,7 +146,7 @@ class _Source:
     opening: Opening | None
 
     async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
-        """Yields everything after `after_seq` until the subscription ends."""
+        """Yields the events after `after_seq` and the live frames, until the subscription ends."""
         # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
         through_seq = await self._last_seq()
         after_seq = self.after_seq
@@ -170,8 +171,8 @@ class _Source:
             live = [await subscription.next()]
 
     async def _due(self, frame: Frame, reached: int) -> AsyncIterator[Frame]:
-        """Yields the frames to send because of `frame`: stored earlier events that were not sent yet, then
-        the frame. LOOK itself is not sent, nor is an event that was sent already.
+        """Yields the frames to send when `frame` arrives: stored earlier events that were not sent yet, then
+        `frame`. LOOK is not sent, nor is an event that was sent already.
         """
         if frame == LOOK:
             async for untold in self._stored(reached, await self._last_seq()):
@@ -207,7 +208,9 @@ class _Source:
 
 
 def _without_stale_pieces(frames: list[Frame], reached: int) -> list[Frame]:
-    """Drops the pieces of replies whose finished event was part of the replay."""
+    """Returns the frames without pieces of unfinished replies whose finished event is at or before the
+    position `reached`. The client gets this event from SQL.
+    """
     last_known = max(
         (index for index, frame in enumerate(frames) if frame.seq is not None and frame.seq <= reached),
         default=-1,

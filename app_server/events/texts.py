@@ -1,4 +1,6 @@
-"""The text of an event that a reader can search for, its words, and the passage in which they occur."""
+"""Extracts the text of an event that a reader can search for, the words of this text, and the passage that
+contains the searched words.
+"""
 
 import re
 import unicodedata
@@ -27,11 +29,11 @@ class PassagePart:
 
 
 def text_of(event: Mapping[str, Any]) -> str:
-    """Returns what a reader of the timeline can find: messages, calls of tools with their arguments, results,
-    errors and summaries. Empty for other events.
+    """Returns the text by which a reader of the timeline can find the event: messages, tool calls with their
+    arguments, tool results, errors and summaries. Returns an empty text for other events.
 
-    Of each string of a call and of each text of a result, the first and the last 4,000 characters. This is
-    what a stored event with a reference to a large part still has (blobs.py).
+    Of each string of a tool call and of each text of a result, only the first and the last 4,000 characters
+    are included. These characters are also in a stored event that has references to large parts (blobs.py).
     """
     match event:
         case {"kind": "MessageEvent", "llm_message": {"content": content}}:
@@ -54,14 +56,14 @@ def text_of(event: Mapping[str, Any]) -> str:
 
 
 def content_texts(content: Any) -> list[str]:
-    """Returns the texts of a message's or a result's content."""
+    """Returns the text parts of the content of a message or a tool result."""
     listed = content if isinstance(content, list) else []
     texts = (part.get("text") for part in listed if isinstance(part, Mapping))
     return [text for text in texts if isinstance(text, str)]
 
 
 def words_of(text: str) -> set[str]:
-    """Returns the different words, in lower case and without accents."""
+    """Returns the set of words in the text, in lower case and without accents."""
     return {word[:_MAX_WORD] for word in _WORD.findall(_folded(text))}
 
 
@@ -72,12 +74,14 @@ def wanted_words(query: str) -> list[str]:
 
 
 def is_prefix(word: str) -> bool:
-    """Whether a wanted word also stands for the words that it begins. A single letter does not."""
+    """Returns whether a searched word also matches words that begin with it. A single letter does not."""
     return len(word) > 1
 
 
 def passage(text: str, wanted: Sequence[str]) -> list[PassagePart]:
-    """Returns about 200 characters around the first match, in parts. `wanted`: see `wanted_words`."""
+    """Returns about 200 characters around the first searched word in the text, in parts. `wanted`: see
+    `wanted_words`.
+    """
     first = next(_matches(text, wanted, 0), None)
     begin = max(0, (first.start() if first else 0) - _BEFORE)
     end = (first.start() if first else 0) + _AFTER
@@ -107,7 +111,9 @@ def _matches(text: str, wanted: Sequence[str], begin: int) -> Iterator[re.Match[
 
 @lru_cache
 def _pattern_of(wanted: tuple[str, ...]) -> re.Pattern[str]:
-    """Returns what finds the words in a text without accents, twice as fast as a look at each word."""
+    """Returns a regular expression that finds the searched words in a text without accents. It is twice as
+    fast as a comparison word by word.
+    """
     words = (rf"{word}[^\W_]*" if is_prefix(word) else rf"{word}(?![^\W_])" for word in wanted)
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(words)})", re.IGNORECASE)
 

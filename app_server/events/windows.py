@@ -1,4 +1,6 @@
-"""Windows of a log: consecutive events of bounded number and size, from the end or beside a position."""
+"""Windows of a log: consecutive events of limited number and size, at the end of the log or beside a
+position.
+"""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -32,12 +34,14 @@ class Window:
 
 
 async def newest(session: AsyncSession, conversation_id: UUID, limit: int) -> Window:
-    """Returns the last events of the log."""
+    """Returns the window with the last events of the log."""
     return await before(session, conversation_id, None, limit)
 
 
 async def before(session: AsyncSession, conversation_id: UUID, seq: int | None, limit: int) -> Window:
-    """Returns at most `limit` events right before the position `seq`. None means the end of the log."""
+    """Returns the window with at most `limit` events directly before the position `seq`. None as `seq` means
+    the end of the log.
+    """
     log_seq = await log.last_seq(session, conversation_id)
     end = log_seq + 1 if seq is None else min(seq, log_seq + 1)
     query = _sizes(conversation_id).where(StoredEvent.seq < end).order_by(StoredEvent.seq.desc())
@@ -46,7 +50,7 @@ async def before(session: AsyncSession, conversation_id: UUID, seq: int | None, 
 
 
 async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: int) -> Window:
-    """Returns at most `limit` events right after the position `seq`."""
+    """Returns the window with at most `limit` events directly after the position `seq`."""
     log_seq = await log.last_seq(session, conversation_id)
     begin = min(seq, log_seq) + 1
     query = _sizes(conversation_id).where(StoredEvent.seq >= begin).order_by(StoredEvent.seq)
@@ -55,7 +59,8 @@ async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: i
 
 
 async def around(session: AsyncSession, conversation_id: UUID, event_id: str, limit: int) -> Window:
-    """Returns the events around one event, which is among them. The size is at most that of two windows.
+    """Returns a window that contains the event `event_id` and the events around it. The size is at most that
+    of two windows.
 
     Raises NotFound `event_not_found`.
     """
@@ -73,7 +78,7 @@ async def around(session: AsyncSession, conversation_id: UUID, event_id: str, li
 
 
 async def read_at(session: AsyncSession, conversation_id: UUID, positions: Collection[int]) -> list[Frame]:
-    """Returns the events at these positions, in their order."""
+    """Returns the events at these positions, sorted by position."""
     query = (
         select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs)
         .where(StoredEvent.conversation_id == conversation_id, StoredEvent.seq.in_(positions))
@@ -96,7 +101,7 @@ def _sizes(conversation_id: UUID) -> Select[int]:
 
 
 def _fitting(sizes: Iterable[int]) -> int:
-    """Returns how many of the events fit into a window."""
+    """Returns how many of the events fit into a window. `sizes`: the size of each event in order."""
     room, count = MAX_CHARACTERS, 0
     for size in sizes:
         room -= size

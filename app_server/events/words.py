@@ -1,9 +1,9 @@
-"""The index of the words of events, for the search within one conversation: SQLite by FTS5, PostgreSQL by a
-text search vector with a GIN index.
+"""The index of the words in events, for the search within one conversation. SQLite uses FTS5. PostgreSQL uses
+a text search vector with a GIN index.
 
-Each word begins with a key of its conversation. So a search reads only the entries of this conversation,
-however many others there are, and a beginning of a word is a range of neighbouring entries. The index has no
-positions of words: it only tells which events have them.
+In the index, each word begins with a key of its conversation. So a search reads only the entries of this
+conversation, and all words with the same beginning are neighbouring entries. The index does not contain where
+in an event a word is: it only contains which events have the word.
 """
 
 import asyncio
@@ -52,8 +52,8 @@ _LONG_REPORT = 64 * 1024
 
 
 class EventWords(Base):
-    """The words of one event; on PostgreSQL, each after the key of its conversation. `id` grows with `seq`
-    within a conversation.
+    """The words of one event. On PostgreSQL, the key of the conversation is in front of each word. `id` grows
+    with `seq` within a conversation.
     """
 
     __tablename__ = "event_words"
@@ -101,7 +101,7 @@ event.listen(EventWords.__table__, "after_create", _make_searchable)
 
 
 async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Adds the words of new events, in the order of the log."""
+    """Adds the words of new events to the index, in the order of the log."""
     # A long report would keep the event loop from other requests.
     is_long = sum(len(frame.body) for frame in frames) > _LONG_REPORT
     found = await asyncio.to_thread(_words_of, frames) if is_long else _words_of(frames)
@@ -126,7 +126,9 @@ def _words_of(frames: Sequence[DurableFrame]) -> list[tuple[int, list[str]]]:
 
 
 async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int | None = None) -> int:
-    """Deletes the words of up to `limit` events and returns their number. `limit`: None means all."""
+    """Deletes the index entries of up to `limit` events and returns how many events had entries. `limit`:
+    None means all events.
+    """
     ids = select(EventWords.id).where(EventWords.conversation_id == conversation_id).limit(limit)
     done = (
         await session.scalars(delete(EventWords).where(EventWords.id.in_(ids)).returning(EventWords.id))
@@ -137,8 +139,8 @@ async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int |
 def having(
     session: AsyncSession, query: Select[Any], conversation_id: UUID, words: Sequence[str]
 ) -> tuple[Select[Any], SQLColumnExpression[int]]:
-    """Returns the query with rows of EventWords for the events that have all words, and the column by which
-    to order them. The order is that of the log.
+    """Returns the query limited to events that contain all words, joined with their rows of EventWords. Also
+    returns the column to sort by; this order is that of the log.
 
     words: at least one; see texts.wanted_words.
     """
@@ -158,12 +160,12 @@ def having(
 
 
 def of_event() -> ColumnElement[bool]:
-    """Returns the condition that a row has the words of an event."""
+    """Returns the SQL condition that a row of EventWords belongs to a stored event."""
     return and_(StoredEvent.conversation_id == EventWords.conversation_id, StoredEvent.seq == EventWords.seq)
 
 
 def place_of(session: AsyncSession, conversation_id: UUID, seq: int) -> ColumnElement[int]:
-    """Returns the value that the column of `having` has for the event at this position."""
+    """Returns the value of the sort column of `having` for the event at position `seq`."""
     is_sqlite = session.get_bind().dialect.name == _SQLITE
     place = select(EventWords.id if is_sqlite else EventWords.seq)
     at = place.where(EventWords.conversation_id == conversation_id, EventWords.seq == seq)

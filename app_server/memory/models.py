@@ -1,4 +1,4 @@
-"""Database tables of notes about repositories: accepted notes, and notes that agents propose."""
+"""Tables of notes about repositories: notes that the user has accepted, and notes that agents propose."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -12,10 +12,11 @@ MAX_REPOSITORY_CHARACTERS = 500
 
 
 class MemoryProposal(Base):
-    """A note that an agent proposes. `text` is null if the agent proposes to delete the note.
+    """A note about a repository that an agent proposes. `text` is null if the agent proposes to delete the
+    note.
 
-    Each change of a proposal gives it a new id. So a user's answer applies only to the text that the user has
-    seen.
+    Each change of a proposal gives it a new id. So the user's decision applies only to the text that the user
+    has seen.
     """
 
     __tablename__ = "memory_proposals"
@@ -32,10 +33,11 @@ class MemoryProposal(Base):
 
 
 class MemoryNote(Base):
-    """A note that the user has accepted, or that was written before notes had to be accepted.
+    """A note about a repository that the user has accepted, or that was written before notes had to be
+    accepted.
 
-    `repository` is an Address.identity. `conversation_id`: the conversation that wrote the note last; it may
-    have been deleted.
+    `repository` is an Address.identity. `conversation_id`: the conversation that wrote the note last; this
+    conversation may have been deleted.
     """
 
     __tablename__ = "memory_notes"

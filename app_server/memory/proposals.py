@@ -1,8 +1,8 @@
-"""Notes that agents propose, until their user accepts or rejects them.
+"""Stores the notes that agents propose, until the user accepts or rejects them.
 
-Notes are given to every later conversation about a repository, and a sandbox can report anything in its
-agent's name. Therefore the agent proposes and the user decides. A new proposal for a name replaces the
-earlier one.
+Each later conversation about a repository gets the accepted notes, and a sandbox can report anything as its
+agent's words. Therefore the agent proposes notes and the user decides. A new proposal replaces an earlier one
+for a note with the same name.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ async def list_proposals(
 async def accept(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> None:
     """Accepts a proposal: writes or deletes the note, and deletes the proposal.
 
-    Raises NotFound, also if the proposal has been replaced since, and Conflict `too_many_notes`.
+    Raises NotFound, also if another proposal has replaced this one, and Conflict `too_many_notes`.
     """
     proposal = await _take(session, user_id, proposal_id)
     if proposal.text is not None:
@@ -80,7 +80,7 @@ async def accept(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> Non
 
 
 async def reject(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> None:
-    """Deletes a proposal. Raises NotFound."""
+    """Deletes a proposal without writing its note. Raises NotFound."""
     await _take(session, user_id, proposal_id)
 
 
@@ -100,8 +100,9 @@ async def _take(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> Memo
 def _proposed(
     written: MemoryWrite, waiting: MemoryProposal | None, note: MemoryNote | None
 ) -> tuple[str, str | None]:
-    """Returns the proposed title and text. A part that the agent did not write is taken from the earlier
-    proposal or from the note. The text is None for a deletion, or if there is no text at all.
+    """Returns the title and the text that a note would have. A part that the agent has not written is taken
+    from the earlier proposal or from the note. The returned text is None for a deletion, or if there is no
+    text at all.
     """
     if written.command == "delete":
         return (note.title if note else written.name), None

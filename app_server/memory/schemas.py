@@ -1,4 +1,4 @@
-"""Wire schemas for notes."""
+"""Schemas of the notes in requests and replies."""
 
 from typing import Annotated, Literal
 

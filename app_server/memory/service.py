@@ -62,8 +62,8 @@ async def find_note(session: AsyncSession, user_id: UUID, repository: str, name:
 
 
 async def put_note(session: AsyncSession, accepted: MemoryProposal, text: str) -> None:
-    """Writes an accepted note with this text: adds the note or replaces its title and text. Raises Conflict
-    `too_many_notes`.
+    """Stores an accepted note: adds the note, or replaces the title and text of the note with the same name.
+    Raises Conflict `too_many_notes`.
     """
     known = await find_note(session, accepted.user_id, accepted.repository, accepted.name)
     if known is None and await _is_full(session, accepted.user_id, accepted.repository):

@@ -1,5 +1,5 @@
-"""Finds the notes that an agent has written, in the events of its sandbox. Pure. The events are not
-trusted.
+"""Finds the notes that an agent has written, in the events that its sandbox reports. The events are not
+trusted. Does no I/O.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from app_server.memory.schemas import NoteName, NoteText, NoteTitle
 
 
 class MemoryWrite(BaseModel):
-    """One successful call of the tool that writes notes."""
+    """The arguments of one successful call of the tool with which an agent writes notes."""
 
     command: Literal["create", "update", "delete"]
     name: NoteName
@@ -20,8 +20,8 @@ class MemoryWrite(BaseModel):
 
 
 def succeeded(event: Mapping[str, Any]) -> str | None:
-    """Returns the id of the call's event if this event reports that a note was written or deleted. Otherwise
-    returns None.
+    """Returns the id of the action event if this event reports that the agent wrote or deleted a note.
+    Otherwise returns None.
     """
     match event:
         case {
@@ -36,8 +36,8 @@ def succeeded(event: Mapping[str, Any]) -> str | None:
 
 
 def written_by(call: Mapping[str, Any]) -> MemoryWrite | None:
-    """Returns what the call writes or deletes. Returns None if the event is not such a call, or if its data
-    are not valid for a note.
+    """Returns the note that this tool call writes or deletes. Returns None if the event is not a call of the
+    notes tool, or if its arguments are not valid for a note.
     """
     match call:
         case {"kind": "ActionEvent", "tool_name": "memory_write", "action": {"data": dict(data)}}:

@@ -54,7 +54,7 @@ class Progress:
 
 @dataclass
 class Start:
-    """The data of one start that its steps use."""
+    """The data of one conversation's start that the steps use."""
 
     id: UUID
     sandbox_id: UUID
