@@ -164,7 +164,9 @@ def _size(number: int) -> str:
 
 
 def _docstrings(model: type) -> dict[str, str]:
-    """Returns the docstrings below the fields of a class, each on one line."""
+    """Returns the docstring below each field of a class, by the name of the field. Each docstring is joined
+    to one line.
+    """
     (body,) = ast.parse(dedent(inspect.getsource(model))).body
     assert isinstance(body, ast.ClassDef)
     found = {}

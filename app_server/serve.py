@@ -87,8 +87,8 @@ def _keep_what_stands() -> None:
 
 
 async def _first_sign_in_link(config: Config, database: Database) -> str | None:
-    """Returns a sign-in link for the owner. Returns None once the owner has signed in, because a server's
-    output is stored and a link gives full access.
+    """Returns a link with which the owner signs in for the first time. Returns None once the owner has signed
+    in. The server prints the link, its output is stored, and the link gives full access.
     """
     async with database.read() as session:
         owner = await find_owner(session)

@@ -58,7 +58,9 @@ class AuditTrail:
 
 
 def address_of(connection: HTTPConnection) -> str | None:
-    """Returns the IP address of the client, as trusted proxies report it. Returns None if it is unknown."""
+    """Returns the IP address of the client, as trusted proxies report it. Returns None if the address is
+    unknown.
+    """
     return connection.client.host if connection.client else None
 
 
@@ -82,7 +84,8 @@ async def trail_of_sandbox(session: AsyncSession, user_id: UUID, sandbox_id: UUI
 async def record_first_use(
     database: Database, user_id: UUID, sandbox_id: UUID, name: str, *, of_conversation: UUID | None = None
 ) -> None:
-    """Records that a sandbox has looked up a secret, unless the audit log already has an entry about it.
+    """Records that a sandbox has looked up a secret, unless the audit log already has an entry about this
+    sandbox and secret.
 
     of_conversation: the conversation that the secret was given to at its start; None if the secret is one of
     the user's saved secrets.

@@ -38,7 +38,7 @@ _BEARER = {"WWW-Authenticate": "Bearer"}
 async def authenticate(connection: HTTPConnection) -> Principal:
     """Returns the principal (user, permissions and credential) of this request or WebSocket.
 
-    The credential is looked up once for each request or WebSocket. Raises NotAuthenticated.
+    Looks up the credential only once for each request or WebSocket. Raises NotAuthenticated.
     """
     known: Principal | None = connection.scope.get(_PRINCIPAL)
     if known is None:

@@ -21,7 +21,7 @@ _BATCH = 500
 
 @dataclass(frozen=True)
 class Credential:
-    """An API key or a browser session, identified by the id of its database row."""
+    """An API key or a browser session, identified by its id in the database."""
 
     kind: Literal["key", "session"]
     id: UUID

@@ -121,7 +121,9 @@ def _end(maker: ApiKey | None, lifetime: timedelta | None) -> datetime | None:
 
 
 async def _maker(session: AsyncSession, principal: Principal) -> ApiKey | None:
-    """Returns the API key that authenticated the request. Returns None if a browser session did."""
+    """Returns the API key that the request was sent with. Returns None if the request was sent with a browser
+    session.
+    """
     if principal.credential.kind != "key":
         return None
     return await session.get(ApiKey, principal.credential.id)

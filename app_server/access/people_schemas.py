@@ -1,4 +1,4 @@
-"""Schemas of the people of this installation in the API."""
+"""Schemas for the people of an organisation and for their invitations."""
 
 from typing import Annotated, Literal
 

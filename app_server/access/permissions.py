@@ -1,4 +1,4 @@
-"""What a request may do: permissions, the roles that have them, and the scopes that narrow an API key."""
+"""The permissions of requests, the roles that include them, and the scopes that limit an API key."""
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum

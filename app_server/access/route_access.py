@@ -79,7 +79,9 @@ def require_stated(router: APIRouter, dependencies: Sequence[Any]) -> None:
 
 
 def add_permissions(app: FastAPI, description: dict[str, Any]) -> None:
-    """Writes the permission of each operation into an OpenAPI description, as `x-permission`."""
+    """Writes the permission that each operation requires into an OpenAPI description, in the field
+    `x-permission`.
+    """
     for route, access in _routes(app):
         operations = description["paths"].get(route.path, {})
         for method in route.methods or ():

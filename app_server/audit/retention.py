@@ -46,7 +46,7 @@ async def trim(database: Database, days: int, unsent_after: UnsentAfter | None =
 
 
 async def _trim(session: AsyncSession, age: timedelta, unsent_after: UnsentAfter | None) -> int:
-    """Deletes one batch of old entries and returns their number."""
+    """Deletes one batch of old entries and returns how many entries it has deleted."""
     locked = select(AuditHead.anchor_id, AuditHead.last_id).where(AuditHead.id == HEAD_ID).with_for_update()
     anchor_id, last_id = (await session.execute(locked)).one()
     youngest = select(func.min(AuditEntry.id)).where(AuditEntry.happened_at >= now() - age)

@@ -336,7 +336,9 @@ def message_id(delivery: Delivery) -> str:
 
 
 def _wanted_pause(reply: httpx.Response) -> timedelta | None:
-    """Returns the pause that the receiver asks for with `Retry-After` in seconds, at most three hours."""
+    """Returns how long the receiver asks to wait before the next attempt: the header `Retry-After` in
+    seconds, at most three hours.
+    """
     return _seconds(reply.headers.get("retry-after", ""))
 
 

@@ -23,12 +23,12 @@ class Processor(StrEnum):
 
 
 class Callback(Base):
-    """An action for events of a user's conversations.
+    """An action that runs for events of a user's conversations.
 
-    conversation_id: null means all conversations of the user. is_for_everyone: it runs for the conversations
-    of all users; only administrators can have such a callback. kinds, sources, tools, statuses: filters; each
-    list that is not empty must contain the value of the event. previous_secret_encrypted: signs messages in
-    addition to the new secret until `previous_secret_until`.
+    conversation_id: null means all conversations of the user. is_for_everyone: the callback runs for the
+    conversations of all users; only administrators can have such a callback. kinds, sources, tools, statuses:
+    filters; each filter that is not empty must contain the value of the event. previous_secret_encrypted: a
+    second secret that also signs messages until `previous_secret_until`.
     """
 
     __tablename__ = "callbacks"

@@ -1,4 +1,4 @@
-"""The API's models of callbacks."""
+"""Schemas of callbacks and their deliveries in the API."""
 
 from enum import StrEnum
 from typing import Annotated, Self

@@ -44,7 +44,7 @@ async def callback_of(session: AsyncSession, user_id: UUID, callback_id: UUID) -
 async def add(
     session: AsyncSession, cipher: Cipher, user_id: UUID, wanted: AddCallback
 ) -> tuple[Callback, str | None]:
-    """Stores a callback and returns it with its secret; only webhooks have one. Raises Conflict
+    """Stores a callback. Returns the callback and its secret; only webhooks have a secret. Raises Conflict
     `too_many_callbacks`.
     """
     known = await callbacks_of(session, user_id)
@@ -73,8 +73,8 @@ async def add(
 
 
 def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
-    """Changes a callback. Raises BadRequest `no_url` if a url is given for a callback that has none, and
-    `no_instructions` if instructions are given for one that is not a task.
+    """Applies the changes to a callback. Raises BadRequest `no_url` if a URL is given for a callback without
+    a URL. Raises BadRequest `no_instructions` if instructions are given for a callback that is not a task.
     """
     values = changes.model_dump(exclude_none=True)
     if "instructions" in values and callback.processor is not Processor.TASK:
@@ -90,8 +90,8 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
 
 
 def rotate(cipher: Cipher, callback: Callback, keep: timedelta) -> str:
-    """Gives the webhook a new secret and returns it. For the time `keep`, messages are also signed with the
-    previous secret. Raises BadRequest `no_secret`.
+    """Gives the webhook a new secret and returns the secret. For the time `keep`, messages are also signed
+    with the previous secret. Raises BadRequest `no_secret`.
     """
     if callback.secret_encrypted is None:
         raise BadRequest("Only a webhook has a secret.", code="no_secret")

@@ -35,10 +35,11 @@ _REACHABLE = (SandboxStatus.RUNNING, SandboxStatus.PAUSED)
 async def deleted_conversations(
     database: Database, limit: int, server_id: str | None = None
 ) -> Sequence[UUID]:
-    """Returns the deleted conversations whose data the server with this id can remove now.
+    """Returns the ids of at most `limit` deleted conversations whose data this server can remove now.
+    server_id: the id of this server; None means that there is only one server.
 
     If other conversations use the sandbox, the removal waits until the sandbox is reachable, for example
-    until it is restored from its archive or repaired.
+    until the sandbox is restored from its archive or repaired.
     """
     other = aliased(Conversation)
     others = select(other.id).where(other.sandbox_id == Conversation.sandbox_id, other.deleted_at.is_(None))

@@ -59,8 +59,8 @@ async def require(
 ) -> Conversation:
     """Returns the conversation if the user has this access to it.
 
-    Raises NotFound, also if it is not shared with the user, and Forbidden `conversation_access_missing` if
-    the user's access is not enough.
+    Raises NotFound if there is no such conversation or the user has no access to it. Raises Forbidden
+    `conversation_access_missing` if the user has less access than `access`.
     """
     return await require_access(session, user_id, conversation_id, access)
 
@@ -283,7 +283,8 @@ async def queue_message(
     *,
     max_bytes: int,
 ) -> QueuedMessage:
-    """Stores a message for a conversation that is starting. A conversation that is READY gets it at once.
+    """Stores a message for a conversation that is starting. If the conversation is READY, sends the message
+    at once.
 
     Raises PayloadTooLarge, TooManyRequests, what `locked_task` raises, and what `send_message` raises if the
     conversation is READY.
@@ -344,7 +345,8 @@ def _id_taken() -> Conflict:
 
 
 async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
-    """Returns the conversation's start task with its row locked, for a user who may steer the conversation.
+    """Locks the row of the conversation's start task and returns the task. The user must have the right to
+    steer the conversation.
 
     Raises NotFound, Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work`,
     `conversation_imported` and `sandbox_deleted`.

@@ -16,7 +16,8 @@ from app_server.sandboxes.service import Sandboxes
 async def snapshot_of(
     database: Database, sandboxes: Sandboxes, conversation: Conversation, name: str | None
 ) -> Archive:
-    """Takes and returns a snapshot of the conversation's current files. A container is paused meanwhile.
+    """Takes a snapshot of the conversation's current files and returns its row. A container is paused while
+    the files are copied.
 
     Raises Conflict `sandbox_shared` and `sandbox_not_at_rest`, TooManyRequests `quota_reached`, and
     Unavailable.

@@ -40,8 +40,8 @@ async def join_family(session: AsyncSession, user_id: UUID, parent_id: UUID, chi
 
 
 async def leave_family(session: AsyncSession, conversation: Conversation, moment: datetime) -> list[UUID]:
-    """Removes the conversation from its parent's list and deletes all its sub-conversations. Returns their
-    ids.
+    """Removes the conversation from its parent's list of sub-conversations. Deletes all sub-conversations of
+    the conversation and returns their ids.
     """
     if conversation.parent_conversation_id is not None:
         parent = await session.get(Conversation, conversation.parent_conversation_id, with_for_update=True)

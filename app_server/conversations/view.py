@@ -100,8 +100,8 @@ class Viewer:
     sandboxes: Sandboxes
 
     def show(self, row: Row, user_id: UUID | None = None) -> AppConversation:
-        """Returns the conversation for the API. user_id: the user who sends the request. None means that the
-        result is for all subscribers, and its `access` is null.
+        """Returns the conversation for the API. user_id: the user who sends the request. None means that all
+        subscribers get the returned object; its field `access` is then null.
         """
         conversation, task, stored, error, by_programs, owner_name, shared, *given = row
         status = self._sandbox_status(conversation.sandbox_id, task, stored)

@@ -61,7 +61,9 @@ def address_of(conversation_id: UUID, sha256: str) -> str:
 
 
 def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> StoredForm:
-    """Returns the event with references in place of its large parts. `body`: the event as JSON text."""
+    """Returns the stored form of an event, with references in place of its large parts. `body`: the event as
+    JSON text.
+    """
     kept = StoredForm(body, [], [])
     if len(body) <= MAX_INLINE_CHARACTERS:
         return kept
@@ -77,7 +79,9 @@ def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> Stored
 
 
 def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str]) -> str:
-    """Returns the event as JSON text with its large parts. `parts`: the large parts by their hash."""
+    """Returns the event as JSON text with its large parts put back in. `parts`: the large parts by their
+    hash.
+    """
     event = from_json(body)
     for reference in references:
         *way, last = reference["path"]
@@ -89,8 +93,8 @@ def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str
 
 
 async def add(session: AsyncSession, conversation_id: UUID, blobs: Iterable[Blob]) -> None:
-    """Stores the large parts that the conversation does not have yet. The caller holds the conversation's row
-    lock.
+    """Stores the large parts that are not stored yet for this conversation. The caller holds the lock of the
+    conversation's row.
     """
     new = {blob.sha256: blob for blob in blobs}
     if not new:
@@ -176,8 +180,8 @@ def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...
 
 
 def _blob(value: str, is_text: bool) -> Blob | None:
-    """Returns the large part that is stored for this value. Returns None if the value must stay in the event:
-    a text of a message, or a URL that is not canonical base64.
+    """Returns the large part to store for this value of an event. Returns None if the value must stay in the
+    event: a text that belongs to a message, or a URL that is not canonical base64.
     """
     encoded = value.encode()
     sha256 = hashlib.sha256(encoded).hexdigest()

@@ -106,8 +106,8 @@ async def read_frames(
 
 
 async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> str | None:
-    """Returns one event as it was reported, as JSON text. Returns None if there is no event at this
-    position.
+    """Returns the event at this position as JSON text, as it was reported. Returns None if there is no event
+    at this position.
     """
     bodies = await read_bodies(session, conversation_id, from_seq=seq, through_seq=seq, limit=1)
     return bodies[0] if bodies else None
@@ -177,9 +177,9 @@ async def count(session: AsyncSession, conversation_id: UUID, criteria: EventFil
 async def batch(
     session: AsyncSession, conversation_id: UUID, event_ids: Sequence[str], *, full: bool = False
 ) -> str:
-    """Returns the events with these ids as a JSON array; null for an unknown id. full: see `search`.
+    """Returns the events with these ids as a JSON array. An unknown id gives null. full: see `search`.
 
-    Raises PayloadTooLarge `events_too_large` if they are too large together.
+    Raises PayloadTooLarge `events_too_large` if the events are too large together.
     """
     query = select(StoredEvent.event_id, StoredEvent.body, StoredEvent.blobs).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.event_id.in_(event_ids)

@@ -68,7 +68,9 @@ def words_of(text: str) -> set[str]:
 
 
 def wanted_words(query: str) -> list[str]:
-    """Returns the words of a query in their order, each once; at most ten."""
+    """Returns the words to search for, in the order of the query. Each word is returned once; at most ten
+    words are returned.
+    """
     found = dict.fromkeys(word[:_MAX_WORD] for word in _WORD.findall(_folded(query)))
     return list(found)[:_MAX_QUERY_WORDS]
 

@@ -22,9 +22,10 @@ MAX_CHARACTERS = 192 * 1024
 
 @dataclass(frozen=True)
 class Window:
-    """The events from `first_seq` to `last_seq`. An empty window has `first_seq` after `last_seq`.
+    """Consecutive events of a log, from the position `first_seq` to `last_seq`. An empty window has
+    `first_seq` after `last_seq`.
 
-    log_seq: the last position of the log.
+    log_seq: the position of the newest event of the log.
     """
 
     first_seq: int

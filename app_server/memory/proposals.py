@@ -49,7 +49,9 @@ async def propose(
 async def list_proposals(
     session: AsyncSession, user_id: UUID
 ) -> Sequence[tuple[MemoryProposal, ProposalKind]]:
-    """Returns the user's proposals with their kinds, sorted by repository and name."""
+    """Returns the user's proposals, sorted by repository and name. Each one has its kind: a new note, a
+    changed note or a deletion.
+    """
     of_same_place = (
         (MemoryNote.user_id == MemoryProposal.user_id)
         & (MemoryNote.repository == MemoryProposal.repository)

@@ -25,7 +25,9 @@ async def list_notes(session: AsyncSession, user_id: UUID) -> Sequence[MemoryNot
 
 
 async def notes_of(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[MemoryNote]:
-    """Returns the notes that a conversation gets: the newest first, at most MAX_NOTES_GIVEN."""
+    """Returns the notes that a conversation about this repository gets: the newest first, at most
+    MAX_NOTES_GIVEN.
+    """
     query = _of_user(user_id).where(MemoryNote.repository == repository)
     newest = query.order_by(MemoryNote.updated_at.desc(), MemoryNote.name).limit(MAX_NOTES_GIVEN)
     return (await session.scalars(newest)).all()

@@ -26,15 +26,15 @@ class LogFull(Gone):
 
 
 def require_open(conversation: Conversation) -> None:
-    """Checks that the log can take more events. Raises LogFull if it has reached its maximum size."""
+    """Checks that the log accepts more events. Raises LogFull if the log has reached its maximum size."""
     if conversation.log_size > MAX_LOG_CHARACTERS:
         raise LogFull
 
 
 def take_room(conversation: Conversation, appended: Appended) -> None:
-    """Adds the size of the new events to the size of the log.
+    """Adds the size of the new events to the stored size of the conversation's log.
 
-    Raises LogFull if the log becomes too large; the caller must then discard these events and end the log.
+    Raises LogFull if the log becomes too large. The caller must then discard these events and end the log.
     """
     conversation.log_size += sum(len(frame.body) for frame in appended.new)
     if appended.acknowledged_seq > MAX_EVENTS:

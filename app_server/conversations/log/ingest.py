@@ -37,10 +37,10 @@ async def ingest(
     conversation_id: UUID,
     report: EventsReport,
 ) -> int:
-    """Stores the reported events and returns the last stored position.
+    """Stores the reported events and returns the position of the newest stored event.
 
-    Raises NotFound, also for a conversation of another sandbox; Conflict `seq_gap` or `seq_conflict` (see
-    events.log.append); and LogFull, after which the sandbox stops reporting this conversation.
+    Raises NotFound, also for a conversation of another sandbox. Raises Conflict `seq_gap` or `seq_conflict`
+    (see events.log.append). Raises LogFull, after which the sandbox stops reporting this conversation.
     """
     try:
         async with database.session() as session:

@@ -103,8 +103,9 @@ def text_of(event_: Mapping[str, Any]) -> str | None:
 
 
 def with_words(query: str, dialect: str) -> Select[UUID] | None:
-    """Returns the query for the ids of conversations with a message that has all words of `query`, or words
-    that begin with them. A single letter is only found as a word. Returns None if `query` has no word.
+    """Returns the query for the ids of conversations with a message that contains all words of `query`. A
+    word of `query` also matches longer words that begin with it, unless it is a single letter. Returns None
+    if `query` contains no word.
 
     dialect: the name of the database's dialect.
     """

@@ -167,7 +167,9 @@ def _cause(kept: Mapping[str, Any], model: str, at: str | None) -> MissCause:
 
 
 def _seconds(before: str | None, after: str | None) -> float:
-    """Returns the seconds between two timestamps of one log. Returns 0 if one of them is unreadable."""
+    """Returns the seconds between two timestamps of one log. Returns 0 if a timestamp is missing or cannot be
+    read.
+    """
     try:
         passed = datetime.fromisoformat(after or "") - datetime.fromisoformat(before or "")
     except (ValueError, TypeError):

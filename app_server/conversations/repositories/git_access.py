@@ -56,7 +56,9 @@ async def git_work_of(
 
 
 async def providers_with_token(session: AsyncSession, conversation: Conversation) -> frozenset[GitProvider]:
-    """Returns the kinds of git hosts of the conversation's repositories for which its user has a token."""
+    """Returns the kinds of git hosts that the conversation's repositories are at and for which the
+    conversation's user has a token.
+    """
     named = [
         (conversation.selected_repository, conversation.git_provider),
         *(

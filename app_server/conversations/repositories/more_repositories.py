@@ -87,8 +87,8 @@ def _names(name: str) -> Iterable[str]:
 
 
 def words_for_agent(kept: Sequence[KeptRepository]) -> str | None:
-    """Returns the text that tells the agent about the further repositories. Returns None if there are
-    none.
+    """Returns the text that tells the agent about the further repositories. Returns None if there are no
+    further repositories.
     """
     if not kept:
         return None

@@ -102,7 +102,9 @@ def _is_inside(path: str) -> bool:
 
 
 def _absolute(url: str, parent: Address) -> str:
-    """Returns the URL as git resolves it: `./` and `../` are relative to the URL of the repository."""
+    """Returns the absolute URL of a submodule, as git resolves it: `./` and `../` are relative to the URL of
+    the repository.
+    """
     if not url.startswith(("./", "../")):
         # A name such as owner/repo would be looked up at another host than the repository's.
         return url if "://" in url or re.match(r"[^/]+@[^/:]+:", url) else ""

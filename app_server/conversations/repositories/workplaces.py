@@ -101,7 +101,7 @@ def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
 
 @dataclass(frozen=True)
 class Workplace:
-    """The working directory of a conversation, and a client of the agent server in its sandbox."""
+    """The directories in which a conversation works, and a client of the agent server in its sandbox."""
 
     client: AgentClient
     directory: str

@@ -1,4 +1,4 @@
-"""Selects the conversations that a retention rule applies to."""
+"""Selects the conversations that a retention rule archives or deletes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,8 +67,8 @@ def has_sub_conversations() -> ColumnElement[bool]:
 
 
 async def due_conversations(session: AsyncSession, rule: Rule) -> list[UUID]:
-    """Returns the conversations that the rule applies to, newest first. So sub-conversations come before
-    their parents. A parent is kept while one of its sub-conversations is kept.
+    """Returns the ids of the conversations that the rule applies to, newest first. So sub-conversations come
+    before their parents. A parent is left out while one of its sub-conversations is kept.
     """
     query = select(Conversation.id).where(is_due(rule)).order_by(Conversation.created_at.desc())
     due = list(await session.scalars(query))

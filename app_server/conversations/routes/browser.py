@@ -1,4 +1,4 @@
-"""Route to view the agent's browser."""
+"""The route that shows the tabs and the current page of the agent's browser."""
 
 from fastapi import APIRouter
 

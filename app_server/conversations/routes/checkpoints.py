@@ -1,4 +1,6 @@
-"""Routes to list checkpoints of the workspace, to compare with them, and to go back to one."""
+"""Routes that list checkpoints of a conversation's workspace, compare the files with a checkpoint, and go
+back to a checkpoint.
+"""
 
 from fastapi import APIRouter
 

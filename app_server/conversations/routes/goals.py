@@ -1,4 +1,6 @@
-"""Routes for goals. The agent works on a goal until a judge finds that it is reached."""
+"""Routes that set, stop and resume the goal of a conversation. The agent works on a goal until a judge (a
+model) finds that the goal is reached.
+"""
 
 from typing import Annotated
 

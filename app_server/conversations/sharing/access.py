@@ -105,8 +105,8 @@ async def require_access(
 ) -> Conversation:
     """Returns the conversation if the user has this access to it.
 
-    Raises NotFound, also if it is not shared with the user, and Forbidden `conversation_access_missing` if
-    the user's access is not enough.
+    Raises NotFound if there is no such conversation or the user has no access to it. Raises Forbidden
+    `conversation_access_missing` if the user has less access than `wanted`.
     """
     conversation = await session.scalar(
         select(Conversation).where(Conversation.id == conversation_id, Conversation.deleted_at.is_(None))

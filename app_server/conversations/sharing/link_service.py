@@ -191,7 +191,9 @@ async def create_link(
 async def end_link(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, link_id: UUID
 ) -> None:
-    """Ends a link. Raises NotFound (also `link_not_found`), Forbidden `conversation_access_missing`."""
+    """Deletes a read-only link, so that it can no longer be opened. Raises NotFound (also `link_not_found`),
+    Forbidden `conversation_access_missing`.
+    """
     await require_access(session, user_id, conversation_id, Access.OWN)
     statement = delete(ConversationLink).where(
         ConversationLink.id == link_id, ConversationLink.conversation_id == conversation_id
@@ -234,7 +236,7 @@ def valid_links() -> Select[ConversationLink, Conversation]:
 
 
 async def touch_link(database: Database, link: ConversationLink) -> None:
-    """Stores that the link was used now, at most once a minute."""
+    """Stores the present time as the time of the link's last use, at most once a minute."""
     if link.last_used_at is not None and now() - link.last_used_at < _TOUCH_INTERVAL:
         return
     async with database.session() as session:

@@ -1,4 +1,4 @@
-"""The tables and roles of shared conversations: who else may view or steer a conversation."""
+"""Tables of shared conversations: which other people and teams may view or steer a conversation."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -18,7 +18,7 @@ class ShareRole(StrEnum):
 
 
 class ConversationTeamShare(Base):
-    """The access of all members of a team to a conversation."""
+    """The share of a conversation with a team: all members of the team have access."""
 
     __tablename__ = "conversation_team_shares"
 
@@ -33,7 +33,7 @@ class ConversationTeamShare(Base):
 
 
 class ConversationShare(Base):
-    """The access of one person to a conversation of another person."""
+    """The share of a conversation with one person who is not its owner."""
 
     __tablename__ = "conversation_shares"
 

@@ -1,4 +1,4 @@
-"""Routes for the owner of a conversation: the access of other people and of teams."""
+"""Routes by which the owner of a conversation gives access to other people and to teams, and ends it."""
 
 from typing import Annotated
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Schemas of the sharing routes."""
+"""Schemas of the routes that share conversations with people and teams."""
 
 from pydantic import BaseModel, ConfigDict
 

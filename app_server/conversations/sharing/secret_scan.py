@@ -57,8 +57,8 @@ _IMAGE = re.compile(r"data:image/[\w.+-]{1,20};base64,")
 
 @dataclass(frozen=True)
 class Match:
-    """A secret in a text. `name`: the name of a known secret; None if the text only has the form of a
-    secret.
+    """A secret that was found in a text. `name`: the name of a known secret; None if the text only has the
+    form of a secret.
     """
 
     kind: str

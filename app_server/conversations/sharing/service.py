@@ -1,4 +1,6 @@
-"""Shares conversations and ends sharing. Only the owner of a conversation may do this."""
+"""Shares conversations with people and with everyone, and ends the sharing. Only the owner of a conversation
+may do this.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal

@@ -109,7 +109,9 @@ class Start:
         return f"{running.working_root}/{self.folder}" if self.folder else running.working_root
 
     async def checkouts(self) -> list[Checkout]:
-        """Returns the checkouts of the conversation's repositories, the first one first."""
+        """Returns the checkouts of the conversation's repositories; that of the first repository
+        comes first.
+        """
         _, directory = await self.workplace()
         async with self.database.read() as session:
             return checkouts_of(await session.get_one(Conversation, self.id), directory)

@@ -68,7 +68,9 @@ def _pack(notes: Sequence[MemoryNote]) -> bytes:
 
 
 def _render(note: MemoryNote) -> str:
-    """Returns the note in the format that the agent server writes (docs/context.md)."""
+    """Returns the text of the note's file, in the format in which agent servers write notes
+    (docs/context.md).
+    """
     source = note.conversation_id.hex if note.conversation_id else None
     fields = {"title": note.title, "created": note.updated_at.isoformat(timespec="seconds"), "source": source}
     lines = [f"{name}: {json.dumps(value)}" for name, value in fields.items() if value is not None]

@@ -183,8 +183,8 @@ async def require_folder(client: AgentClient, directory: str, folder: str) -> No
 
 
 async def submodule_settings(client: AgentClient, directory: str) -> str:
-    """Returns the `.gitmodules` of the checked-out commit as `git config --list -z` prints it; empty if there
-    is none or if git cannot read it.
+    """Returns the `.gitmodules` file of the checked-out commit as `git config --list -z` prints it. Returns
+    an empty text if there is no such file or if git cannot read it.
     """
     read = "git config -z --blob HEAD:.gitmodules --list 2>/dev/null | head -c 100000 | base64 -w 0"
     output = await client.execute_command(read, cwd=directory, timeout_seconds=_COMMAND_TIMEOUT_SECONDS)

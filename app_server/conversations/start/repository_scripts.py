@@ -1,4 +1,4 @@
-"""Runs the repository's own scripts inside the sandbox, only in the version that the user has allowed."""
+"""Runs scripts of a repository inside the sandbox, only in the version that the user has allowed."""
 
 import asyncio
 import shlex
@@ -101,8 +101,8 @@ async def run_setup_script(
 
 
 async def install_git_hook(client: AgentClient, directory: str, script: Offer) -> None:
-    """Makes git run the script before commits. If the script is changed later, the hook skips it and prints
-    why.
+    """Installs a git hook that runs the script before each commit. If the script is changed later, the hook
+    does not run it and prints why.
     """
     hook = _HOOK.format(unchanged=_unchanged(script), changed=_changed(script), path=shlex.quote(script.path))
     await must_run(

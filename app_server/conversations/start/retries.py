@@ -24,10 +24,11 @@ from app_server.users.models import User
 async def retry(
     session: AsyncSession, cipher: Cipher, home: Path, user: User, task_id: UUID, change: RetryStart | None
 ) -> StartTask:
-    """Retries a start that has failed. `change`: another branch or repository. `home`: the data directory of
-    the app server. A start that has not failed stays as it is; with a change it is an error.
+    """Reopens a start that has failed and returns its task. `change`: another branch or repository; None
+    changes nothing. `home`: the data directory of the app server. Without a change, a start that has not
+    failed stays as it is; with a change, this is an error.
 
-    Raises NotFound, Forbidden `conversation_access_missing`, `repository_of_team`; with a change also
+    Raises NotFound, Forbidden `conversation_access_missing`, `repository_of_team`. With a change, also raises
     Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden
     `repository_not_allowed`, and the errors of with_directory.
     """

@@ -99,7 +99,7 @@ class SetupRun:
 
 
 def require_none(task: StartTask) -> None:
-    """Raises Conflict `setup_script_runs` if a set-up script of the conversation is running."""
+    """Checks that no set-up script of the conversation is running. Raises Conflict `setup_script_runs`."""
     if _is_running(task) and task.lease_until > now():
         raise Conflict(
             "A set-up script is running already.", code="setup_script_runs", fix="Wait until it has ended."

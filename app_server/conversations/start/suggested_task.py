@@ -70,7 +70,7 @@ def repository_of(task: SuggestedTask) -> str | None:
 
 
 def message_of(task: SuggestedTask) -> str:
-    """Returns the text that asks the agent to do the task."""
+    """Returns the first message of a conversation, which asks the agent to do the suggested task."""
     is_issue = task.task_type is TaskType.OPEN_ISSUE
     what = "Issue" if is_issue else "Merge request" if task.git_provider == "gitlab" else "Pull request"
     return f"{what} #{task.issue_number} of {task.repo}: {task.title}\n\n{_ASKS[task.task_type]}"

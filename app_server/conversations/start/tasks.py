@@ -227,9 +227,10 @@ def wait_no_more(task: StartTask) -> None:
 
 
 def retry(task: StartTask) -> None:
-    """Makes a failed start continue at the stage that failed.
+    """Reopens a failed start at the stage that failed.
 
-    If the set-up script failed, the repository is fetched again, so that a corrected script runs.
+    If the set-up script failed, the repository is fetched again, so that a corrected version of the script
+    runs.
     """
     failed = StartStatus(task.error["stage"]) if task.error else StartStatus.WORKING
     fetches_again = failed is StartStatus.RUNNING_SETUP_SCRIPT

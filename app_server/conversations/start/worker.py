@@ -109,7 +109,7 @@ class StartWorker:
             await start_tasks.release(session, self._owner)
 
     async def announce(self, conversation_id: UUID) -> None:
-        """Publishes the current state of the conversation to its subscribers."""
+        """Publishes the current state of the conversation and of its start to its subscribers."""
         async with self._database.read() as session:
             news = await news_of(session, self._viewer, conversation_id)
         news.publish(self._pubsub)
