@@ -22,7 +22,7 @@ _MEANS = {"key": ActorMeans.KEY, "session": ActorMeans.SESSION}
 
 @dataclass(frozen=True)
 class AuditTrail:
-    """Adds entries to the audit log for one actor (a user, a sandbox or the server). An entry is written only
+    """A writer of audit log entries for one actor (a user, a sandbox or the server). An entry is written only
     if the database session commits.
     """
 

@@ -45,8 +45,8 @@ class _Use:
 
 
 class CredentialEnded(Exception):
-    """Raised when the API key or session was deleted or has expired, when its user is disabled, or when its
-    user no longer has the required permission.
+    """The error that is raised when the API key or session was deleted or has expired, when its user is
+    disabled, or when its user no longer has the required permission.
     """
 
 

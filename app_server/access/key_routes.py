@@ -56,7 +56,7 @@ class KeyLimits:
 async def create_key(
     session: AsyncSession, trail: AuditTrail, principal: Principal, account: User, body: CreateApiKey
 ) -> CreatedApiKey:
-    """Creates an API key that acts for the account, and records this in the audit log. Raises Forbidden
+    """Creates an API key that acts for `account`, and records this in the audit log. Raises Forbidden
     `stronger_key` if the key would have more rights than the credential of the request. Raises Conflict
     `too_many_api_keys`.
     """

@@ -53,7 +53,7 @@ async def verify(session: AsyncSession, known: ChainMark | None = None) -> Verif
 
 
 class _Broken(Exception):
-    """Raised when the chain of hashes is faulty. The text of the error says what is wrong."""
+    """The error that is raised when the chain of hashes is faulty. Its text says what is wrong."""
 
 
 @dataclass

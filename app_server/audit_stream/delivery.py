@@ -34,12 +34,14 @@ _TIMEOUT: Final = httpx.Timeout(15)
 
 
 class StreamFailed(Exception):
-    """Raised when the receiver did not accept the entries. The message says why."""
+    """The error that is raised when the receiver of the audit log did not accept entries. The message says
+    why.
+    """
 
 
 @dataclass(frozen=True)
 class StreamDelivery:
-    """Sends the entries of the audit log to the receiver. http: an HTTP client that can call any address,
+    """A sender of the audit log's entries to their receiver. http: an HTTP client that can call any address,
     because only administrators choose the receiver.
     """
 

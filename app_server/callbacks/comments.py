@@ -26,7 +26,7 @@ NO_PLACE: Final = "The conversation has no open pull request, and no issue has s
 @dataclass(frozen=True)
 class CommentPlace:
     """The issue or pull request to comment on. `origin`: the URL of the git host, such as
-    `https://github.com`. `repository`: the full name.
+    `https://github.com`. `repository`: the repository's full name, such as `owner/name`.
     """
 
     origin: str
@@ -41,9 +41,9 @@ FindPlaces = Callable[[AsyncSession, UUID], Awaitable[Sequence[CommentPlace]]]
 
 @dataclass(frozen=True)
 class Commenting:
-    """Writes the comments of callbacks at git hosts. http: the HTTP client for callbacks of administrators;
-    it can call any address. guarded_http: the HTTP client for other users' callbacks; it refuses private
-    addresses.
+    """A writer of the comments of callbacks at git hosts. http: the HTTP client for callbacks of
+    administrators; it can call any address. guarded_http: the HTTP client for other users' callbacks; it
+    refuses private addresses.
     """
 
     database: Database

@@ -36,15 +36,15 @@ def told(event: Mapping[str, Any], *, title: str | None, url: str) -> Told:
 
 
 def for_chat(told: Told) -> str:
-    """Returns the text for an incoming webhook of Slack, Mattermost or a similar chat. Text from an agent
-    cannot mention people or make links.
+    """Returns the description of an event for an incoming webhook of Slack, Mattermost or a similar chat.
+    Text from an agent cannot mention people or make links there.
     """
     return f"*{_inert(told.title)}*\n{_inert(told.text)}\n{told.url}"
 
 
 def for_comment(told: Told) -> str:
-    """Returns the text for a comment at a git host, in Markdown. Text from an agent cannot mention people
-    there.
+    """Returns the description of an event for a comment at a git host, in Markdown. Text from an agent cannot
+    mention people there.
     """
     return f"{without_mentions(told.text)}\n\n[Follow the work]({told.url})"
 

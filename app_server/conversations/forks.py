@@ -55,7 +55,7 @@ class ForkConversation(BaseModel):
 
 @dataclass(frozen=True)
 class Forks:
-    """The operation that forks conversations. `specs`: see service.start."""
+    """A maker of forks of conversations. `specs`: which sandbox specs and images the user may choose."""
 
     config: Config
     database: Database

@@ -160,8 +160,8 @@ async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:
 
 
 async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
-    """Returns the models, branches and owners of the conversations that the user may see. Each list has at
-    most 200 values: those with the most conversations.
+    """Returns the models, branches and owners of the conversations that the user may see, as values for
+    filters. Each list has at most 200 values: those with the most conversations.
     """
     models, branches = [
         [value for (value,) in await _most_used(session, user_id, column)]

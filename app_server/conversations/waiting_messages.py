@@ -17,7 +17,9 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus
 async def waiting_messages(
     session: AsyncSession, user_id: UUID, conversation_id: UUID
 ) -> list[WaitingMessage]:
-    """Returns the waiting messages in the order in which the agent gets them. Raises NotFound."""
+    """Returns the messages that the agent has not received yet, in the order in which it will get them.
+    Raises NotFound.
+    """
     await require(session, user_id, conversation_id, Access.VIEW)
     return [
         WaitingMessage.model_validate({**each.message, "id": each.id, "created_at": each.created_at})

@@ -1,5 +1,5 @@
-"""The event log in SQL: events are appended once and read in order. The callers have checked that the user
-may read the conversation.
+"""Stores and reads the event log in SQL. Events are appended once and read in order. The callers have checked
+that the user may read the conversation.
 """
 
 import json

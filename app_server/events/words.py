@@ -1,9 +1,9 @@
-"""The index of the words in events, for the search within one conversation. SQLite uses FTS5. PostgreSQL uses
-a text search vector with a GIN index.
+"""Keeps an index of the words in events, for the search within one conversation. SQLite uses FTS5. PostgreSQL
+uses a text search vector with a GIN index.
 
 In the index, each word begins with a key of its conversation. So a search reads only the entries of this
-conversation, and all words with the same beginning are neighbouring entries. The index does not contain where
-in an event a word is: it only contains which events have the word.
+conversation, and all words with the same beginning are neighbouring entries. The index contains which events
+have a word, but not where in the event the word is.
 """
 
 import asyncio
@@ -165,7 +165,7 @@ def of_event() -> ColumnElement[bool]:
 
 
 def place_of(session: AsyncSession, conversation_id: UUID, seq: int) -> ColumnElement[int]:
-    """Returns the value of the sort column of `having` for the event at position `seq`."""
+    """Returns a subquery for the value by which `having` sorts the event at position `seq`."""
     is_sqlite = session.get_bind().dialect.name == _SQLITE
     place = select(EventWords.id if is_sqlite else EventWords.seq)
     at = place.where(EventWords.conversation_id == conversation_id, EventWords.seq == seq)

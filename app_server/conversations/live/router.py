@@ -77,8 +77,8 @@ async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSoc
 
 
 async def _send_all(connection: HTTPConnection, principal: Principal, send: SendText) -> None:
-    """Sends the frames of the user's live stream until the stream ends. Raises Ended, CredentialEnded and the
-    errors of `send`.
+    """Sends the frames of the user's live stream until the stream ends. Raises Ended when the server ends the
+    stream, CredentialEnded when the user's key or session ends, and the errors of `send`.
     """
     state = connection.state
     source = UserStream(state.database, state.pubsub, Viewer(state.sandboxes), principal.user.id)

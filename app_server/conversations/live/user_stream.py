@@ -93,7 +93,9 @@ class UserStream:
     """What the client knows of each conversation and start task, as a hash of what was sent last."""
 
     async def frames(self) -> AsyncGenerator[UserFrame]:
-        """Yields the snapshot, then the changes. Raises Ended when a subscription ends."""
+        """Yields the snapshot, then the changes. Raises Ended when the server ends a subscription to
+        published messages.
+        """
         async with self.pubsub.subscribe(self.user_id) as own, self.pubsub.subscribe(EVERYONE) as common:
             is_first = True
             while True:

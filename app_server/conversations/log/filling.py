@@ -53,9 +53,10 @@ async def removed_after_failure(database: Database, conversation_id: UUID) -> As
 
 
 async def fill(database: Database, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Appends the frames to the log of a hidden conversation, in one transaction.
+    """Appends the events to the log of a hidden conversation, in one transaction.
 
-    frames: at most PER_TRANSACTION. Raises Unavailable `copy_cut_off`, LogFull, and the errors of log.append.
+    frames: at most PER_TRANSACTION events. Raises Unavailable `copy_cut_off`, LogFull, and the errors of
+    log.append.
     """
     async with database.session() as session:
         conversation = await _hidden(session, conversation_id)

@@ -32,7 +32,9 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError
 
 
 class NotAnExport(AppError):
-    """Raised if the file is not an exported conversation, or is too large. The text says what is wrong."""
+    """The error for an imported file that is not an exported conversation, or is too large. The text says
+    what is wrong.
+    """
 
     status = 422
     code = "not_an_export"

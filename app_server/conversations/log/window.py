@@ -1,4 +1,6 @@
-"""Reads what a client needs to open a long conversation: the folded state, and the last events of the log."""
+"""Reads what a client needs to open a long conversation: the folded state (settings, task list and open tool
+calls), and the last events of the log.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,8 +21,8 @@ _PAGE = 500
 
 
 async def state_of(database: Database, session: AsyncSession, conversation_id: UUID) -> FoldedState:
-    """Returns the folded state of the log. If it was never computed, computes it from all events and stores
-    it.
+    """Returns the folded state of the log (folded_state.py). If it was never computed, computes it from all
+    events and stores it.
     """
     state = await _stored(session, conversation_id)
     last_seq = await log.last_seq(session, conversation_id)
@@ -44,14 +46,14 @@ async def state_of(database: Database, session: AsyncSession, conversation_id: U
 async def state_frames(
     session: AsyncSession, conversation_id: UUID, state: FoldedState, window: Window
 ) -> list[Frame]:
-    """Returns the events that make up the folded state and are outside the window."""
+    """Returns the events that make up the folded state (folded_state.py) and are outside the window."""
     wanted = {seq for seq in state.positions if not window.first_seq <= seq <= window.last_seq}
     return await windows.read_at(session, conversation_id, wanted)
 
 
 async def opening(database: Database, conversation_id: UUID, limit: int) -> tuple[int, Frame]:
-    """Returns the position of the first event in the newest window, and a frame with the folded state before
-    that event.
+    """Returns the position of the first event in the newest window, and a frame with the folded state
+    (folded_state.py) before that event.
     """
     async with database.read() as session:
         state = await state_of(database, session, conversation_id)

@@ -1,6 +1,4 @@
-"""FastAPI dependencies of the conversation routes: the viewer of this process, and the conversation named in
-the path.
-"""
+"""FastAPI dependencies of the conversation routes, for example the conversation that is named in the path."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -59,7 +57,9 @@ async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID)
 
 @dataclass(frozen=True)
 class Links:
-    """Adds the URLs that the current user can open to conversations and start tasks in replies."""
+    """A helper that adds URLs, which the current user can open, to conversations and start tasks
+    in replies.
+    """
 
     request: Request
     principal: Principal

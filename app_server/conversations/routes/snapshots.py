@@ -1,5 +1,5 @@
-"""Routes for snapshots of workspaces. A new conversation can begin from a snapshot (field `snapshot_id` of
-its start request).
+"""Routes for snapshots of workspaces. A new conversation can begin with the files of a snapshot (field
+`snapshot_id` of its start request).
 """
 
 from typing import Annotated

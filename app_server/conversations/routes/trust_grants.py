@@ -231,8 +231,8 @@ async def _shown(database: ServerDatabase, user: User, offered: Sequence[_Offere
 def _chosen(
     offered: Sequence[_Offered], hashes: Sequence[str], kinds: Collection[OfferKind] = EVERY_KIND
 ) -> list[tuple[Checkout, list[Offer]]]:
-    """Returns the offers with these hashes, by repository. Raises Conflict `offer_changed` if a hash is not
-    among the offers.
+    """Returns the offers that have these hashes, each with the checkout that contains it. Raises Conflict
+    `offer_changed` if a hash is not among the offers.
     """
 
     def is_chosen(offer: Offer) -> bool:

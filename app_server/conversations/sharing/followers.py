@@ -14,7 +14,7 @@ from app_server.core.held_blocks import HeldBlocks
 
 
 class AccessEnded(Exception):
-    """Raised when the conversation is no longer shared with the user who follows it."""
+    """The error that is raised when a conversation is no longer shared with a user who follows it."""
 
 
 class Followers:

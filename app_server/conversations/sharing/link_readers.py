@@ -25,7 +25,7 @@ _BATCH = 500
 
 
 class LinkEnded(Exception):
-    """Raised when a link has expired or was revoked."""
+    """The error that is raised when a read-only link has expired or was revoked."""
 
 
 class LinkReaders:

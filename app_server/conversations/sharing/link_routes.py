@@ -159,7 +159,7 @@ async def stream_linked_conversation(
 
 
 class _Shown:
-    """Converts the frames of a conversation to the frames that the readers of one link receive."""
+    """A converter of the frames of a conversation to the frames that the readers of one link receive."""
 
     def __init__(self, database: Database, cipher: Cipher, link: ConversationLink, owner_id: UUID) -> None:
         self._database = database
@@ -170,8 +170,8 @@ class _Shown:
         self._read_at = 0.0
 
     async def frame(self, frame: Frame) -> Frame | None:
-        """Returns the part of a frame that the link shows. Returns None for a frame that is not shown, such
-        as an unfinished reply or the output of a running command.
+        """Returns the part of a frame that the readers of the link may see. Returns None if they may see
+        nothing of it, such as of an unfinished reply or of the output of a running command.
         """
         seq = frame.seq
         if seq is None:

@@ -222,7 +222,7 @@ async def open_link(session: AsyncSession, token: str) -> tuple[ConversationLink
 
 
 def valid_links() -> Select[ConversationLink, Conversation]:
-    """Returns the query for the links that are valid now, with their conversations."""
+    """Returns the query for the links that are valid now, each with its conversation."""
     return (
         select(ConversationLink, Conversation)
         .join(Conversation, Conversation.id == ConversationLink.conversation_id)

@@ -1,5 +1,5 @@
-"""Collects the secret values that a user's agents can use. What the user shares is searched for
-these values.
+"""Collects the secret values that a user's agents can use. A conversation that the user shares by a link is
+searched for these values.
 """
 
 import json

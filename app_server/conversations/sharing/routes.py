@@ -1,4 +1,6 @@
-"""Routes by which the owner of a conversation gives access to other people and to teams, and ends it."""
+"""Routes by which the owner of a conversation gives access to other people and to teams, and ends their
+access.
+"""
 
 from typing import Annotated
 from uuid import UUID

@@ -67,7 +67,7 @@ class Match:
 
 
 class SecretScan:
-    """Finds secrets in texts and in the texts inside JSON values.
+    """A search for secrets in texts and in the texts inside JSON values.
 
     known: values that must not be in a text, by name. Values with fewer than 8 characters are not searched,
     because they occur by chance. Known values are also found in the encoded forms that `ResponseRedaction`

@@ -52,8 +52,9 @@ async def share_with_everyone(
 async def make_public(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, public: bool
 ) -> None:
-    """Lets all signed-in users view the conversation, or ends this. If they may already do more than view,
-    making it public changes nothing. Raises the errors of `share_with_everyone`.
+    """If `public`, lets all signed-in users view the conversation; otherwise ends their access. If they may
+    already do more than view, making the conversation public changes nothing. Raises the errors of
+    `share_with_everyone`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     role = (conversation.everyone_role or ShareRole.VIEW) if public else None

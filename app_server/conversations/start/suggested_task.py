@@ -59,8 +59,8 @@ _ASKS: dict[TaskType, str] = {
 
 
 def repository_of(task: SuggestedTask) -> str | None:
-    """Returns the task's repository: `owner/name` at the provider's usual host, or the URL at another host.
-    Returns None if the provider has no usual host and the task names none.
+    """Returns the repository of the suggested task: `owner/name` at the provider's usual host, or the URL at
+    another host. Returns None if the task names no host and its provider has no usual host.
     """
     usual = HOSTS[task.git_provider]
     if task.git_provider in HOST_OF_PROVIDER and task.host in {None, f"https://{usual}"}:

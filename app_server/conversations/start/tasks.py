@@ -24,8 +24,8 @@ _ENDED = (StartStatus.READY, StartStatus.ERROR)
 
 
 class LeaseLost(Exception):
-    """Raised when the start task was deleted or another worker has leased it. The worker that gets this error
-    stops and saves nothing.
+    """The error that a start worker gets when the start task was deleted or another worker has leased it. The
+    worker then stops and saves nothing.
     """
 
 
@@ -186,8 +186,8 @@ def fail(task: StartTask, stage: StartStatus, error: StartError) -> None:
 
 
 def begin_again(task: StartTask) -> None:
-    """Reopens a start that is READY. The start worker then starts or restores the sandbox again and delivers
-    the waiting messages.
+    """Reopens a start that is READY. The worker then makes the sandbox run again and delivers the waiting
+    messages.
     """
     task.status, task.detail, task.error = StartStatus.WAITING_FOR_SANDBOX, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()

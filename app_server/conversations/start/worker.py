@@ -122,9 +122,7 @@ class StartWorker:
             await self.announce(conversation_id)
 
     async def bring_back(self, sandbox_id: UUID) -> None:
-        """Restores the sandbox if it is archived. For this, the start of its newest conversation
-        is reopened.
-        """
+        """Restores the sandbox if it is archived, by reopening the start of its newest conversation."""
         async with self._database.session() as session:
             residents = await residents_of(session, sandbox_id)
             if not residents:
