@@ -52,7 +52,8 @@ async def end_session(session: AsyncSession, user_id: UUID, session_id: UUID) ->
 
 
 async def end_other_sessions(session: AsyncSession, user_id: UUID, kept: UUID | None) -> Sequence[UUID]:
-    """Deletes the user's other sessions and returns their ids.
+    """Deletes the user's browser sessions except the session `kept`, and returns the ids of the deleted
+    sessions.
 
     kept: the id of the session that stays; None means that all are deleted.
     """

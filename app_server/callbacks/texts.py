@@ -50,7 +50,7 @@ def for_comment(told: Told) -> str:
 
 
 def without_mentions(text: str) -> str:
-    """Returns the text with an invisible character after each `@`, so that it notifies no one."""
+    """Returns the text with an invisible character after each `@`, so that the text notifies no one."""
     return text.replace("@", "@\u200b")
 
 

@@ -114,8 +114,8 @@ class ConversationChanges:
         return shown
 
     async def delete(self, conversation_id: UUID) -> list[UUID]:
-        """Deletes the conversation with its sub-conversations, and returns all their ids. Raises what
-        service.require raises.
+        """Deletes the conversation with its sub-conversations, and returns the ids of all deleted
+        conversations. Raises what service.require raises.
         """
         state = self.state
         async with state.database.session() as session:

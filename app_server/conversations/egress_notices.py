@@ -1,5 +1,5 @@
-"""Connects conversations with the egress proxy: gives it their repositories, and notifies them of network
-requests that it has refused.
+"""Gives the egress proxy the repositories of conversations, and notifies conversations of network requests
+that the proxy has refused.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """Forks a conversation: makes an independent copy with its files, in a separate sandbox.
 
 A fork is started like a new conversation, but its event log exists before its sandbox. The start worker
-creates the sandbox from a copy of the files and sends the log to the agent server there. The fork has new
-keys, addresses and proofs.
+creates the sandbox from a copy of the files and sends the log to the agent server there. The fork shares no
+keys, addresses or model proofs with the original.
 """
 
 import asyncio

@@ -53,7 +53,7 @@ async def update_note(
 
 
 async def delete_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> None:
-    """Deletes a note. Conversations that start from now on do not get it. Raises NotFound."""
+    """Deletes a note. Conversations that start from now on do not get the note. Raises NotFound."""
     await session.delete(await get_note(session, user_id, note_id))
 
 

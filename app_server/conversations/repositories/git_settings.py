@@ -1,4 +1,4 @@
-"""Sends the settings of git to sandboxes: which repositories git can reach, and how it signs commits."""
+"""Sends git settings to sandboxes: which repositories git can reach, and how git signs commits."""
 
 import logging
 from uuid import UUID

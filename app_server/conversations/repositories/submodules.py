@@ -1,5 +1,5 @@
-"""Decides which submodules of a conversation's repositories may be fetched, and gives a reason for each of
-the others. Does no I/O.
+"""Decides which submodules of a conversation's repositories may be fetched, and why a submodule may not be
+fetched. Does no I/O.
 
 The settings in a repository are not trusted, so only submodules on the repository's own host are fetched. The
 user's token is used only for submodules of the same owner, so that a repository cannot open the user's other

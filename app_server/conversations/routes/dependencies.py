@@ -79,8 +79,8 @@ class Links:
         return conversation.model_copy(update=opened)
 
     def task(self, task: StartTask) -> StartTaskInfo:
-        """Returns the start task for the API's reply. It contains the address of the agent server if it is
-        READY.
+        """Returns the start task for the API's reply. If the start is READY, the reply contains the address
+        of the agent server.
         """
         if task.status != StartStatus.READY or not self.principal.may(Permission.WORK):
             return show_task(task)

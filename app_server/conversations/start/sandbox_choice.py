@@ -1,8 +1,8 @@
 """Chooses the sandbox for a new conversation: a new sandbox, or one of the user's sandboxes that can be
 shared.
 
-A conversation joins only a sandbox that is equal to the new one that it would get: the same kind of machine,
-the same network policy, and a directory that no other conversation uses.
+A conversation joins only a sandbox that is equal to a new one. Equal means the same kind of machine, the same
+network policy, and a directory that no other conversation uses.
 """
 
 from collections.abc import Sequence
@@ -143,7 +143,7 @@ async def find(
     session: AsyncSession, config: Config, newcomer: Newcomer, strategy: GroupingStrategy
 ) -> UUID | None:
     """Returns the id of one of the user's sandboxes that the conversation can join. The strategy gives the
-    order in which they are tried; running sandboxes come first.
+    order in which sandboxes are tried; running sandboxes come first.
 
     Returns None if a new sandbox is needed.
     """

@@ -88,7 +88,7 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Starts the worker. If several servers use one home directory, only the newest may work: see
+        """Starts the worker. If several servers use one home directory, only the newest server may work: see
         listeners.home_of_our_own.
         """
         await self._take_over()
