@@ -1,4 +1,6 @@
-"""The interface of sandbox backends: Docker, processes, and other hosts that run Docker for us (remote/)."""
+"""The interface of sandbox backends. There are three: Docker containers on this machine, processes on this
+machine, and other hosts that run Docker for this app server (remote/).
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +19,9 @@ MachineState = Literal["running", "halted", "stopped"]
 class WorkspaceCapacity:
     """The size limit of new workspaces. `bytes`: None means no limit.
 
-    `kept_by`: "disk" is a disk of that size, which cannot be exceeded; "watch" measures workspaces and stops
-    a sandbox that holds more; "none" is no limit. `reason`: why no disk is used.
+    `kept_by`: how the limit is enforced. With "disk", each workspace is a disk of that size. With "watch",
+    the app server measures workspaces and stops a sandbox whose workspace is larger. With "none", there is no
+    limit. `reason`: why no disk is used.
     """
 
     bytes: int | None
@@ -28,10 +31,10 @@ class WorkspaceCapacity:
 
 @dataclass(frozen=True)
 class SandboxKind:
-    """The isolation of this backend's sandboxes, as shown to users.
+    """How a backend isolates its sandboxes, as shown to users.
 
-    `isolation`: "full" isolates from everything on this machine, "files" from everything but its memory,
-    "none" from nothing.
+    `isolation`: "full" isolates sandboxes from everything on this machine, "files" from everything but the
+    machine's memory, "none" from nothing.
     """
 
     backend: Literal["docker", "process", "remote"]
@@ -44,16 +47,16 @@ class SandboxKind:
 
     @property
     def closes_network(self) -> bool:
-        """Whether a sandbox can reach the network only through the app server, which
-        judges each connection.
+        """Returns whether sandboxes can reach the network only through the app server, which checks each
+        connection.
         """
         return self.isolation != "none"
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A started sandbox: the address of its agent server, and the addresses and paths
-    that the sandbox sees.
+    """The running container or process of a sandbox: the address of its agent server, and the addresses and
+    paths that programs in the sandbox see.
     """
 
     spec_id: str
@@ -67,10 +70,10 @@ class Machine:
 
 @dataclass(frozen=True)
 class MemoryCapacity:
-    """The memory of the machine on which a sandbox would start.
+    """The memory for sandboxes on the machine where a sandbox would start.
 
-    `beside`: the sandboxes that hold memory there.
-    `capacity_bytes`: the limit for the sum of all sandboxes' memory limits there; None means no limit.
+    `beside`: the other sandboxes that hold memory on that machine. `capacity_bytes`: the limit for the sum of
+    the memory limits of all sandboxes on that machine; None means no limit.
     """
 
     beside: Collection[UUID]
@@ -79,7 +82,9 @@ class MemoryCapacity:
 
 @dataclass(frozen=True)
 class LastWords:
-    """Why a machine does not answer, and the end of its output, as parts of a StartFailure."""
+    """Why the machine of a sandbox does not answer, and the end of its output. The fields become those of a
+    StartFailure.
+    """
 
     cause: str
     output: str
@@ -88,43 +93,46 @@ class LastWords:
 
 
 class Backend(Protocol):
-    """Starts, finds and removes the machines of this installation.
+    """Starts, finds and removes the machines of this installation. A machine is the container or process of
+    one sandbox.
 
     A machine is identified by its sandbox's id alone. A backend stores all else that it needs to find the
-    machine after a restart of the app server. All methods may raise StartFailure if the engine does not
-    answer.
+    machine after a restart of the app server. All methods may raise StartFailure if the container engine does
+    not answer.
     """
 
     @property
     def kind(self) -> SandboxKind:
-        """The isolation of sandboxes. It no longer changes after `open`."""
+        """Returns how this backend isolates sandboxes. The value does not change after `open`."""
 
     async def open(self) -> None:
-        """Prepares the backend. Raises StartFailure if it cannot work here."""
+        """Prepares the backend. Raises StartFailure if the backend cannot work on this machine."""
 
     async def secure(self) -> None:
-        """Closes this host's services to the machines as far as possible.
+        """Prevents sandboxes from reaching services of this host, as far as possible.
 
-        Called before the server listens to them.
+        Called before the server listens for connections of sandboxes.
         """
 
     async def examine(self) -> None:
-        """Tests what only a started machine shows, for `kind`.
+        """Tests isolation and disks with a started machine, and updates `kind` with the result.
 
         Takes seconds the first time, later nearly none.
         """
 
     def inner_addresses(self) -> list[str]:
-        """Returns the addresses of this host on which the inner listener must answer."""
+        """Returns the addresses of this host on which the inner listener (the app server's port for
+        sandboxes) must answer.
+        """
 
     async def prepare(
         self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
     ) -> None:
-        """Prepares what starts need, such as the image. Takes little time if it is there already.
+        """Prepares what a start needs, such as the image. Takes little time if everything is prepared
+        already.
 
-        base: the base image that a user has chosen; None means the default.
-        sandbox_id: the sandbox that will start, if known; the image is prepared on the machine where it will
-        start.
+        base: the base image that a user has chosen; None means the default. sandbox_id: the sandbox that will
+        start, if known; the image is prepared on the machine where that sandbox will start.
         """
 
     async def start(
@@ -132,23 +140,25 @@ class Backend(Protocol):
     ) -> Machine:
         """Returns the sandbox's machine: the running one, or a new one with the sandbox's workspace.
 
-        session_key: what its agent server is given at its start: `FirstKeys` as JSON, or the key alone.
-        base: the name of the base image with which `prepare` was called.
-        Does not wait until the agent server answers.
+        session_key: what the agent server is given at its start: `FirstKeys` as JSON, or the key alone. base:
+        the name of the base image with which `prepare` was called. Does not wait until the agent server
+        answers.
         """
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Returns the ids of those given sandboxes whose machine does not run. It must be fast, because it is
-        called every second.
+        """Returns the ids of those given sandboxes whose machine does not run. This method must be fast,
+        because it is called every second.
         """
 
     async def find_lost(self, sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
-        """Returns those given sandboxes whose sandbox host cannot be reached, each with the failure. Their
-        machines may still be running.
+        """Returns those given sandboxes whose sandbox host cannot be reached, each with the failure. The
+        machines of these sandboxes may still be running.
         """
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
-        """Returns how the machine ended and the end of its output. Also works while the machine runs."""
+        """Returns why the sandbox's machine ended, and the end of its output. Also works while the machine
+        runs.
+        """
 
     async def freeze(self, sandbox_id: UUID) -> None:
         """Pauses the machine with all its processes; `start` resumes it within moments.
@@ -157,8 +167,8 @@ class Backend(Protocol):
         """
 
     async def find_frozen(self) -> set[UUID]:
-        """Returns the sandboxes whose machines are paused and hold
-        memory, also those of other installations.
+        """Returns the sandboxes whose machines are paused and hold memory, including sandboxes of other
+        installations.
         """
 
     async def stop(self, sandbox_id: UUID) -> None:
@@ -167,83 +177,93 @@ class Backend(Protocol):
     async def export(
         self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None = None
     ) -> None:
-        """Writes these parts of the workspace to `sink` as a clean tar (workspace_tar.py), from a thread.
+        """Writes these parts of the sandbox's workspace to `sink`, as a tar with the restrictions of
+        workspace_tar.py. Runs in a thread.
 
-        folder: a directory in each part; if given, only its content is written, in place of the part's.
-        Running processes are paused meanwhile if the backend can do that. Call `prepare` first. Raises
-        StartFailure `workspace_missing` if there is no workspace.
+        folder: a directory in each part; if given, only the content of this directory is written instead of
+        the whole part. Running processes are paused meanwhile if the backend can do that. Call `prepare`
+        first. Raises StartFailure `workspace_missing` if there is no workspace.
         """
 
     async def restore(self, sandbox_id: UUID, source: TarSource) -> None:
-        """Deletes the sandbox's machine and workspace, then unpacks a clean tar into a new workspace.
+        """Deletes the sandbox's machine and workspace, then unpacks a tar that `export` has written into a
+        new workspace.
 
         The tar is read in a thread. Call `prepare` first. After a failure, call `delete` or `restore` again.
         """
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """The size limit of new workspaces. `examine` may change it."""
+        """Returns the size limit of new workspaces. `examine` may change the limit."""
 
     async def watched_bytes(self, sandbox_id: UUID) -> int | None:
-        """Returns the size of a running machine's workspace in bytes, if it is only limited by measuring.
+        """Returns the size in bytes of a running sandbox's workspace if the app server enforces the size
+        limit by measuring.
 
-        May take seconds. Returns None if a disk limits the workspace, or if it cannot be measured in time.
+        May take seconds. Returns None if a disk limits the workspace, or if the size cannot be measured in
+        time.
         """
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the machine and its workspace. Does nothing if there is none."""
+        """Removes the sandbox's machine and workspace. Does nothing if there are none."""
 
     async def abandon(self, sandbox_id: UUID, /) -> None:
-        """Gives up what a lost host has of the sandbox, so that `restore` can put it on another host.
+        """Removes the sandbox's assignment to a lost host, so that `restore` can create the sandbox on
+        another host.
 
         The data on the lost host stays there.
         """
 
     async def forget(self, sandbox_id: UUID, /) -> None:
-        """Removes what was abandoned of a sandbox. Called after `delete`, when the
-        sandbox is gone for good.
+        """Removes the data of the sandbox that was left on lost hosts by `abandon`. Called after `delete`,
+        when the sandbox is gone for good.
         """
 
     def host_name(self, sandbox_id: UUID, /) -> str | None:
-        """Returns the name of the host that has the sandbox. None for backends with only one machine."""
+        """Returns the name of the host on which the sandbox is. Returns None for backends with only one
+        machine.
+        """
 
     @property
     def spare_bytes(self) -> int:
-        """The memory in bytes of machines that are kept ready for new sandboxes."""
+        """Returns the memory in bytes of the machines that this server keeps ready for new sandboxes."""
 
     async def spare_bytes_of_others(self) -> int:
         """Returns the memory in bytes of machines that other app servers on the same database keep ready."""
 
     @property
     def lacks_spare(self) -> bool:
-        """Whether a machine is missing among those kept ready, so that `replenish` has work to do."""
+        """Returns whether fewer machines are kept ready for new sandboxes than configured. Then `replenish`
+        has work to do.
+        """
 
     async def capacities(self) -> Sequence[int] | None:
-        """Returns for each machine the limit for the sum of its sandboxes' memory limits.
+        """Returns one limit for each host: the limit in bytes for the sum of its sandboxes' memory limits.
 
-        None means no limit.
+        Returns None if there is no limit.
         """
 
     async def room_for(self, sandbox_id: UUID, held: Collection[UUID], /) -> MemoryCapacity:
-        """Returns the memory of the machine on which this sandbox would
-        start. held: all sandboxes that hold memory.
+        """Returns the memory of the host on which this sandbox would start. held: all sandboxes that hold
+        memory.
         """
 
     async def replenish(self) -> None:
-        """Makes one more machine ready, if one is missing. That takes seconds."""
+        """Prepares one more machine for new sandboxes, if fewer are ready than configured. Takes seconds."""
 
     async def yield_spare(self) -> bool:
-        """Removes one ready machine to free its memory; if this server has none, one of another server.
+        """Removes one machine that is kept ready, to free its memory. If this server has none, removes one of
+        another server.
 
-        Returns False if there is none.
+        Returns False if there is no such machine.
         """
 
     async def close(self) -> None:
-        """Ends what cannot run without the app server."""
+        """Ends the machines that cannot run without the app server."""
 
 
 class OneMachine:
-    """Shared methods of backends whose sandboxes are all on one machine."""
+    """The methods that backends share whose sandboxes are all on one machine."""
 
     async def find_lost(self, _sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
         return {}

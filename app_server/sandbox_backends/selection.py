@@ -1,4 +1,4 @@
-"""Chooses the backend of this installation."""
+"""Chooses the sandbox backend of this installation."""
 
 import logging
 
@@ -13,9 +13,10 @@ logger = logging.getLogger(__name__)
 
 
 async def choose_backend(config: Config) -> tuple[Backend, bool]:
-    """Returns the opened backend, and whether its engine is missing.
+    """Returns the opened backend, and whether its container engine is missing.
 
-    An engine that is configured by name may become available later.
+    A missing engine is accepted only if the configuration names the backend, because the engine may become
+    available later.
     """
     process = ProcessBackend(config)
     if config.sandbox == "process":

@@ -1,8 +1,9 @@
-"""Workspaces as tar streams: made from hostile files, unpacked again, and checked to contain only plain data.
+"""Workspaces as tar streams: packed from untrusted files, unpacked again, and checked to contain only plain
+data.
 
-Names are relative and begin with a part of the workspace (`project/…`). Only directories, regular files,
-symbolic links (never followed here) and hard links between members are allowed; no devices, owners or set-uid
-bits. All functions block.
+Member names are relative and begin with a part of the workspace (`project/…`). Only directories, regular
+files, symbolic links (never followed here) and hard links between members are allowed; no devices, owners or
+set-uid bits. All functions block.
 """
 
 import errno
@@ -41,10 +42,10 @@ class TarSink(Protocol):
 
 
 def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder: str | None = None) -> None:
-    """Copies the allowed members of another tar to `tar`. All members of `raw` must be below `part`.
+    """Copies the allowed members of the tar `raw` to `tar`. All members of `raw` must be below `part`.
 
-    folder: a directory in the part; if given, only its content is copied, in place of the part's.
-    Raises StartFailure `archive_failed` if `raw` is damaged, incomplete or too large.
+    folder: a directory in the part; if given, only its content is copied, in place of the part's. Raises
+    StartFailure `archive_failed` if `raw` is damaged, incomplete or too large.
     """
     watched = _Watched(raw)
     skipped: set[str] = set()
@@ -70,10 +71,9 @@ def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder
 def pack(
     workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
 ) -> None:
-    """Adds these parts of a directory of this machine to `tar`. Files may change meanwhile.
+    """Adds the given parts of the directory `workspace` to `tar`. Files may change meanwhile.
 
-    folder: see `clean`.
-    Raises StartFailure `archive_failed` if something cannot be read.
+    folder: see `clean`. Raises StartFailure `archive_failed` if a file or directory cannot be read.
     """
     for part in parts:
         top = workspace / part / folder if folder else workspace / part
@@ -82,10 +82,11 @@ def pack(
 
 
 def unpack(source: TarSource, folder: Path) -> None:
-    """Unpacks a clean tar into an empty directory. Never touches anything outside, whatever the tar contains.
+    """Unpacks a tar that `clean` or `pack` has written into the empty directory `folder`. Never changes
+    anything outside, whatever the tar contains.
 
-    Symbolic links are made last, so that no name can lead outside before. Raises StartFailure
-    `archive_failed`.
+    Symbolic links are made last, so that no member's name can lead outside through a link. Raises
+    StartFailure `archive_failed`.
     """
     directories: list[tarfile.TarInfo] = []
     links: dict[str, str] = {}
@@ -108,7 +109,7 @@ def unpack(source: TarSource, folder: Path) -> None:
 
 
 def below(source: TarSource, folder: str) -> Iterator[bytes]:
-    """Yields the bytes of the same tar with `folder` put in front of all names."""
+    """Yields the bytes of the tar `source`, with `folder` put in front of all member names."""
     with reading(source) as tar:
         for member in members(tar):
             content = tar.extractfile(member) if member.isreg() else None
@@ -171,7 +172,9 @@ class ChunkReader(io.RawIOBase):
 
 
 class _Gate:
-    """Drops all writes once it is closed: an abandoned tar file would still write its buffer."""
+    """A file that drops all writes once it is closed, because an abandoned tar file would still write its
+    buffer.
+    """
 
     def __init__(self, sink: TarSink) -> None:
         self._sink = sink
@@ -190,7 +193,7 @@ class _Packing:
         """The first name of each file with several names, by device and inode."""
 
     def add_tree(self, top: Path, part: str) -> None:
-        """part: the name of the tree in the tar."""
+        """Adds the directory `top` with its content to the tar. part: the name of the directory in the tar."""
         for place, directories, files, directory in os.fwalk(top, onerror=_raise, follow_symlinks=False):
             prefix = f"{part}{place.removeprefix(str(top))}"
             if prefix.count("/") > MAX_DEPTH:
@@ -255,8 +258,8 @@ class _Packing:
 
 
 class _Exactly(io.RawIOBase):
-    """Exactly `size` bytes of a file, filled with zeros if it has become shorter: a tar
-    gives the size first.
+    """A reader that returns exactly `size` bytes of a file, because a tar states the size first. Zeros fill
+    up a file that has become shorter.
     """
 
     def __init__(self, file: IO[bytes], size: int) -> None:
@@ -274,7 +277,7 @@ class _Exactly(io.RawIOBase):
 
 
 class _Watched:
-    """Remembers the last bytes that were read."""
+    """A reader that remembers the last bytes that were read."""
 
     def __init__(self, file: TarSource) -> None:
         self._file = file
@@ -335,7 +338,7 @@ def _forget(tar: tarfile.TarFile) -> None:
 
 
 def _move_up(member: tarfile.TarInfo, folder: str, part: str) -> bool:
-    """Makes the member's name relative to the folder. Returns False for a member outside of it."""
+    """Makes the member's name relative to the folder. Returns False for a member outside of the folder."""
     names = [member.name, *([member.linkname] if member.islnk() else [])]
     if any(name != folder and not name.startswith(f"{folder}/") for name in names):
         return False

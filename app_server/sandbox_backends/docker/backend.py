@@ -108,14 +108,14 @@ class DockerBackend(OneMachine):
         await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
-        """Detaches disks and removes helper containers that a killed server with this home has left."""
+        """Detaches disks and removes helper containers that were left by a killed server with the same home."""
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):
             containers.remove_labelled(client, label, owner_of_helpers(self._config))
 
     async def examine(self) -> None:
-        """Starts a test container once: whether disks can be mounted, and whether
-        sandboxes reach this host.
+        """Starts a test container once, to find out whether disks can be mounted and whether sandboxes can
+        reach this host.
         """
         client, image = self._engine(), await asyncio.to_thread(image_name, self._config)
         if self._is_examined or not await self._has_image(client, image):
@@ -129,7 +129,7 @@ class DockerBackend(OneMachine):
 
     @property
     def image(self) -> str | None:
-        """The name of the image that was prepared last; None before the first `prepare`."""
+        """Returns the name of the image that was prepared last. Returns None before the first `prepare`."""
         return self._image
 
     async def prepare(
@@ -238,15 +238,15 @@ class DockerBackend(OneMachine):
         return [self._capacity_bytes]
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the states of all sandboxes with a container on
-        this engine, also of other installations.
+        """Returns the states of all sandboxes that have a container on this engine, including those of other
+        installations.
         """
         found = await self.call(containers.states, self._engine())
         return {sandbox_id: found[name] for sandbox_id, name in containers.sandboxes_of(found).items()}
 
     async def agent_address(self, sandbox_id: UUID) -> str:
-        """Returns the current address of the sandbox's agent server. Raises StartFailure
-        if it does not run.
+        """Returns the current address of the sandbox's agent server. Raises StartFailure if the container
+        does not run.
         """
         container = await self.call(containers.find, self._engine(), name_of(sandbox_id))
         if container is None:
@@ -319,8 +319,8 @@ class DockerBackend(OneMachine):
         return self._client
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Runs a blocking call of the SDK in a thread. Engine errors and timeouts are
-        raised as StartFailure.
+        """Runs a blocking call of the Docker SDK in a thread. Engine errors and timeouts are raised as
+        StartFailure.
         """
         return await asyncio.get_running_loop().run_in_executor(self._threads, ask, work, *arguments)
 

@@ -41,17 +41,19 @@ _STATES: Mapping[str, MachineState] = {"running": "running", "paused": "halted"}
 
 
 def name_of(sandbox_id: UUID) -> str:
-    """The name of a sandbox's container."""
+    """Returns the name of the sandbox's container."""
     return f"{_NAME_PREFIX}{sandbox_id.hex}"
 
 
 def sandboxes_of(names: Iterable[str]) -> dict[UUID, str]:
-    """Returns the sandboxes of these container names, each with its name. Ignores other names."""
+    """Returns the sandboxes that these container names belong to, each with its container's name. Ignores
+    other names.
+    """
     return {UUID(name.removeprefix(_NAME_PREFIX)): name for name in names if name.startswith(_NAME_PREFIX)}
 
 
 def image_id(client: "DockerClient", name: str) -> str | None:
-    """Returns the id of the image with this name, or None."""
+    """Returns the engine's id of the image with this name. Returns None if there is no such image."""
     from docker.errors import ImageNotFound
 
     try:
@@ -63,8 +65,8 @@ def image_id(client: "DockerClient", name: str) -> str | None:
 def walls(client: "DockerClient", image: str, config: Config) -> dict[str, Any]:
     """Returns the keyword arguments of `containers.create` that isolate a sandbox.
 
-    They depend on the image's labels: a user's own image may be older than the separation of agent server and
-    agent.
+    The arguments depend on the image's labels, because a user's own image may be older than the separation of
+    agent server and agent.
     """
     labels = client.images.get(image).labels or {}
     found = {**hardened(config), **(two_users() if labels.get(USERS_LABEL) == "two" else {})}
@@ -93,11 +95,11 @@ def find(client: "DockerClient", name: str) -> "Container | None":
 
 
 def start(container: "Container", key_file: str, key: str) -> None:
-    """Resumes a paused container; otherwise writes the key into this file of the workspace and starts the
-    container.
+    """Resumes a paused container. Otherwise writes the session key into the file `key_file` of the workspace
+    and starts the container.
 
-    At each start, the entrypoint reads the key and removes the file before any command of the agent runs. A
-    key in the environment could be read by every process in the container (/proc/1/environ).
+    At each start, the container's entrypoint reads the key and removes the file before any command of the
+    agent runs. A key in the environment could be read by every process in the container (/proc/1/environ).
     """
     if container.status == "paused":
         container.unpause()
@@ -107,8 +109,8 @@ def start(container: "Container", key_file: str, key: str) -> None:
 
 
 def address(container: "Container") -> str:
-    """Returns the container's current address on the sandboxes' network. Raises
-    StartFailure if it has ended.
+    """Returns the container's current address on the sandboxes' network. Raises StartFailure if the container
+    has ended.
     """
     container.reload()
     found = container.attrs["NetworkSettings"]["Networks"].get(NETWORK, {}).get("IPAddress")
@@ -119,14 +121,16 @@ def address(container: "Container") -> str:
 
 
 def names(client: "DockerClient", status: str) -> set[str]:
-    """Returns the names of all Slipway containers with this status, also of other installations."""
+    """Returns the names of all Slipway containers with this status, including those of other installations."""
     # sparse: one call, without an inspection of each.
     found = client.containers.list(filters={"label": LABEL, "status": status}, sparse=True)
     return {name.removeprefix("/") for container in found for name in container.attrs["Names"]}
 
 
 def volumes_in_use(client: "DockerClient") -> set[str]:
-    """Returns the names of volumes of all containers that run or are paused, also of other programs."""
+    """Returns the names of the volumes of all running and paused containers, including containers of other
+    programs.
+    """
     found = client.containers.list(filters={"status": ["running", "paused", "restarting"]}, sparse=True)
     return {mount["Name"] for container in found for mount in container.attrs["Mounts"] if "Name" in mount}
 
@@ -145,7 +149,7 @@ def measure(client: "DockerClient", name: str) -> int | None:
 
 
 def states(client: "DockerClient") -> dict[str, MachineState]:
-    """Returns the state of each Slipway container by name, also of those that have ended."""
+    """Returns the state of each Slipway container by name, including containers that have ended."""
     found = client.containers.list(all=True, filters={"label": LABEL}, sparse=True)
     return {
         name.removeprefix("/"): _STATES.get(str(container.attrs["State"]), "stopped")
@@ -189,7 +193,7 @@ def freeze(client: "DockerClient", name: str) -> None:
 
 @contextmanager
 def halted(client: "DockerClient", name: str) -> Iterator[None]:
-    """Pauses the container until the context ends, if it runs."""
+    """Pauses the container during the block, if the container runs."""
     container = find(client, name)
     if container is None or container.status != "running":
         yield
@@ -225,8 +229,8 @@ def remove_labelled(client: "DockerClient", label: str, value: str) -> None:
 
 
 def remove(container: "Container") -> None:
-    """Removes the container and returns when it is gone. It may already be in removal by another server, or
-    by the engine for a server that was killed.
+    """Removes the container and returns when it is gone. Another server may remove the container at the same
+    time, or the engine may still do so for a killed server.
     """
     from docker.errors import APIError, NotFound
 

@@ -21,7 +21,9 @@ _UNFINISHED = ".new-"
 
 
 class Disks:
-    """Disks in one folder, by name. All methods block and raise StartFailure `sandbox_disk_failed`."""
+    """Disks in one folder, each identified by its name. All methods block and raise StartFailure
+    `sandbox_disk_failed`.
+    """
 
     def __init__(self, folder: Path) -> None:
         # The engine has another working directory.
@@ -37,7 +39,7 @@ class Disks:
     def make(self, name: str, size_bytes: int, *, owner: int, directories: Sequence[str]) -> None:
         """Makes a disk with these directories, all owned by `owner`.
 
-        Its file takes only the space that is used.
+        The disk's file takes only as much space on this host as is used.
         """
         self._remove_unfinished(name)
         try:
@@ -61,9 +63,9 @@ class Disks:
             raise loops.failed(str(error)) from error
 
     def attach(self, name: str) -> Mapping[str, str]:
-        """Attaches the disk to a loop device and returns the options for the engine's volume.
+        """Attaches the disk to a loop device and returns the mount options for the engine's volume.
 
-        Does nothing more if the disk is attached to exactly one device already.
+        Does not attach the disk again if it is attached to exactly one device already.
         """
         device = self._only_device_of(name) or loops.run("losetup", "--find", "--show", str(self._file(name)))
         link = self._link(name)
@@ -73,9 +75,9 @@ class Disks:
         return {"type": "ext4", "device": str(link), "o": _MOUNT_OPTIONS}
 
     def detach(self, name: str) -> None:
-        """Detaches the disk, after the engine has unmounted it.
+        """Detaches the disk from its loop device. Call it after the engine has unmounted the disk.
 
-        Does nothing if it is not attached or does not exist.
+        Does nothing if the disk is not attached or does not exist.
         """
         if self.holds(name):
             for device in loops.devices_of(self._file(name)):
@@ -83,13 +85,15 @@ class Disks:
 
     @contextmanager
     def held(self, name: str) -> Iterator[None]:
-        """Locks the disk's file until the context or this process ends. `is_held` checks for this lock."""
+        """Locks the disk's file during the block. `is_held` checks for this lock. The lock also ends with
+        this process.
+        """
         with self._file(name).open() as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def detach_all(self, *, but: Collection[str]) -> None:
-        """Detaches all disks that are not in use, also those whose file is gone.
+        """Detaches all disks that are not in use, including disks whose file is deleted.
 
         but: the names of disks that are in use.
         """
@@ -99,7 +103,7 @@ class Disks:
                 loops.detach(device)
 
     def remove(self, name: str) -> None:
-        """Detaches and deletes the disk with its content. Does nothing if there is none."""
+        """Detaches and deletes the disk with its content. Does nothing if there is no such disk."""
         self.detach(name)
         for path in (self._link(name), self._file(name)):
             path.unlink(missing_ok=True)
@@ -110,18 +114,19 @@ class Disks:
             shutil.rmtree(path, ignore_errors=True)
 
     def _require_room(self) -> None:
-        """Raises StartFailure if little space is free: on a sparse
-        file, the sandbox's first writes would fail.
+        """Raises StartFailure if this host has little free disk space. The file of a disk is sparse, so the
+        sandbox's first writes would fail.
         """
         free = shutil.disk_usage(self._folder).free
         if free < _NEEDED_BYTES:
             raise loops.failed(f"only {free / 1024**2:.0f} MiB are free at {self._folder}.")
 
     def _only_device_of(self, name: str) -> str | None:
-        """Returns the disk's loop device, or None. Detaches the disk first if it has several devices.
+        """Returns the loop device of the disk. Returns None if the disk is not attached. Detaches the disk
+        first if it is attached to several devices.
 
-        Two mounts of a file system by different devices would destroy it. Raises StartFailure if several stay
-        in use.
+        Two mounts of one file system by different devices would destroy the file system. Raises StartFailure
+        if several devices stay in use.
         """
         file = self._file(name)
         if len(devices := loops.devices_of(file)) > 1:

@@ -14,13 +14,14 @@ _ANSWERS = ("-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED", "-j", "ACCEPT
 
 
 class NotFiltered(Exception):
-    """The rules cannot be set. The text says why."""
+    """The packet filter rules cannot be set or read. The error's text says why."""
 
 
 def admit_only(bridge: str, gateway: str, port: int) -> None:
-    """Blocks all new connections from `bridge` to this host, except to `port` and ports of other app servers.
+    """Blocks all new connections from `bridge` to this host, except those to `port` and to ports of other app
+    servers.
 
-    May be repeated. Blocking, some milliseconds. Raises NotFiltered.
+    The call can be repeated. It blocks for some milliseconds. Raises NotFiltered.
     """
     if _run("-n", "-L", CHAIN).returncode != 0:
         # Two servers may start at once: the second one finds the chain made.
@@ -32,7 +33,8 @@ def admit_only(bridge: str, gateway: str, port: int) -> None:
 
 
 def is_admitted(gateway: str, port: int) -> bool:
-    """Whether `port` is open to sandboxes: a server opened it and has not withdrawn it.
+    """Returns whether sandboxes can connect to `port`: a server has opened the port and has not closed it
+    again.
 
     Raises NotFiltered.
     """
@@ -40,12 +42,14 @@ def is_admitted(gateway: str, port: int) -> bool:
 
 
 def withdraw(gateway: str, port: int) -> None:
-    """Closes `port` to sandboxes again. Does nothing if it is closed. Raises NotFiltered."""
+    """Closes `port` to sandboxes again. Does nothing if the port is closed. Raises NotFiltered."""
     _run("-D", CHAIN, *_admission(gateway, port))
 
 
 def advice(bridge: str, gateway: str, port: int) -> str:
-    """Returns the commands for an administrator, for a server that may not set the rules itself."""
+    """Returns the commands by which an administrator sets the packet filter rules, for a server that is not
+    permitted to set them itself.
+    """
     return (
         f"Start Slipway as root, or let root run: iptables -I INPUT -i {bridge} -m conntrack --ctstate NEW "
         f"-j DROP && iptables -I INPUT -i {bridge} -d {gateway} -p tcp --dport {port} -j ACCEPT"

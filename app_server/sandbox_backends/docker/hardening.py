@@ -24,8 +24,8 @@ SPARE_TMP = {"/var/tmp": f"{_TMPFS},exec,mode=1777,size=32m"}  # noqa: S108 (ins
 
 
 def hardened(config: Config) -> dict[str, Any]:
-    """Returns keyword arguments for `containers.create`. The engine's default seccomp
-    profile stays in force.
+    """Returns the keyword arguments for `containers.create` that every container gets. The engine's default
+    seccomp profile stays in force.
     """
     from docker.types import LogConfig  # 0.3 s, see docker_engine/connection.py
 
@@ -50,11 +50,12 @@ def hardened(config: Config) -> dict[str, Any]:
 
 
 def two_users() -> dict[str, Any]:
-    """Returns further options for images that keep the agent server and the agent apart, in addition to
-    `hardened`.
+    """Returns further options, in addition to `hardened`, for images that run the agent server and the agent
+    as different users.
 
-    The container starts as root, prepares the workspace, becomes two users and gives up all privileges. Only
-    the first process keeps them, to pass signals on. Commands cannot get any of them.
+    The container starts as root, prepares the workspace, changes to the two users and gives up all
+    privileges. Only the container's first process keeps its privileges, to pass signals on. Commands of the
+    agent cannot get any privileges.
     """
     return {
         "user": "0",

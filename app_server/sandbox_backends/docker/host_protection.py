@@ -18,9 +18,9 @@ logger = logging.getLogger(__name__)
 
 
 class HostProtection:
-    """Sets and tests the packet filter.
+    """Sets the packet filter that keeps sandboxes from services of this host, and tests it.
 
-    gap: a sentence about what sandboxes can still reach, with the fix; None if no gap was found.
+    gap: a sentence about services that sandboxes can still reach, with the fix; None if no gap was found.
     """
 
     def __init__(self, config: Config) -> None:
@@ -30,7 +30,8 @@ class HostProtection:
         self.gap: str | None = None
 
     async def set_up(self, gateway: str) -> None:
-        """Closes this host to sandboxes, except for the inner listener.
+        """Blocks connections of sandboxes to this host, except to the inner listener (the app server's port
+        for sandboxes).
 
         gateway: the host's address on the sandboxes' network.
         """
@@ -41,7 +42,9 @@ class HostProtection:
             self._not_filtered = str(error)
 
     def examine(self, client: "DockerClient", image: str, gateway: str) -> None:
-        """Tests the protection from a container and sets `gap`. Blocking, about a second."""
+        """Tests from a container whether sandboxes can reach this host, and sets `gap`. Blocks for about a
+        second.
+        """
         options = {**hardened(self._config), "network": NETWORK}
         if is_host_reachable(client, image, options, gateway, owner_of_helpers(self._config)):
             self.gap = self._describe_gap(gateway)

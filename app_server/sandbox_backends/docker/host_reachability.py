@@ -1,6 +1,4 @@
-"""Tests whether a container on the sandboxes' network reaches this
-host, by a port that is opened for the test.
-"""
+"""Tests whether a container on the sandboxes' network can reach this host. A port is opened for the test."""
 
 import socket
 from collections.abc import Iterator
@@ -33,12 +31,11 @@ with ThreadPoolExecutor() as threads:
 def is_host_reachable(
     client: "DockerClient", image: str, options: dict[str, Any], gateway: str, owner: str = ""
 ) -> bool:
-    """Whether a container reaches this host. Blocking, about a second.
+    """Returns whether a container on the sandboxes' network can reach this host. Blocks for about a second.
 
-    `options`: the options of sandboxes, with their network.
-    `owner`: a label of the test container; the server with this label may remove it if this process is
-    killed.
-    Raises the engine's errors, and OSError if no port can be opened.
+    `options`: the container options of sandboxes, with their network. `owner`: a label for the test
+    container; the server with this label may remove the container if this process is killed. Raises the
+    engine's errors, and OSError if no port can be opened.
     """
     _remove_left_over(client)
     with _open_port() as port:
@@ -63,7 +60,7 @@ def _remove_left_over(client: "DockerClient") -> None:
 
 @contextmanager
 def _open_port() -> Iterator[int]:
-    """Listens on a port on all of this host's addresses until the context ends."""
+    """Listens on a free port on all addresses of this host during the block. Yields the port."""
     with socket.socket() as listener:
         listener.bind(("0.0.0.0", 0))
         listener.listen()
@@ -71,7 +68,9 @@ def _open_port() -> Iterator[int]:
 
 
 def _own_addresses(gateway: str) -> list[str]:
-    """Returns the bridge's address and the host's outward address. Sends nothing."""
+    """Returns this host's address on the sandboxes' bridge and its address towards the outside. Sends
+    nothing.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

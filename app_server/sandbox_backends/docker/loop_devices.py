@@ -1,6 +1,7 @@
-"""The loop devices of this host, and the programs that disks need. All functions block.
+"""Loop devices of this host, and the programs that workspace disks need. All functions block.
 
-A device in use is detached only when its use ends. After that its number may belong to another file.
+A loop device in use is detached only when its use ends. Afterwards, the device's number may belong to another
+file.
 """
 
 import errno
@@ -24,7 +25,7 @@ _GOES_WHEN_UNUSED = 4
 
 
 def why_impossible() -> str | None:
-    """Returns what this host lacks for disks, as a sentence. Returns None if it lacks nothing."""
+    """Returns a sentence about what this host lacks for workspace disks. Returns None if nothing is missing."""
     if os.geteuid() != 0:
         return "Slipway is not root, and only root may attach disks."
     missing = [tool for tool in _TOOLS if _path_of(tool) is None]
@@ -32,15 +33,17 @@ def why_impossible() -> str | None:
 
 
 def devices_of(file: Path) -> list[str]:
-    """Returns the devices to which this file is attached. Earlier files of the same name do not count."""
+    """Returns the loop devices to which this file is attached. Deleted files that had the same name do not
+    count.
+    """
     found = run("losetup", "--associated", str(file), "--noheadings", "--output", "NAME")
     return found.split()
 
 
 def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yields the devices that are attached to files of the folder, each with its file's path.
+    """Yields the loop devices that are attached to files of the folder, each with its file's path.
 
-    The kernel adds a mark to the path of a deleted file, so no file with this path exists.
+    For a deleted file, the kernel adds a mark to the path, so no file with this path exists.
     """
     told = run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE")
     for each in json.loads(told)["loopdevices"] if told else []:
@@ -50,7 +53,7 @@ def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def keep(device: str, file: Path) -> bool:
-    """Cancels a `detach` that waits for the end of the device's use.
+    """Cancels a `detach` of the loop device that waits until the device is no longer in use.
 
     Returns False if the device does not belong to this file any more.
     """
@@ -72,7 +75,9 @@ def keep(device: str, file: Path) -> bool:
 
 
 def detach(device: str) -> None:
-    """Detaches the device, at once or when its use ends. Does nothing if another process has detached it."""
+    """Detaches the loop device, at once or when its use ends. Does nothing if another process has detached
+    the device.
+    """
     try:
         run("losetup", "--detach", device)
     except StartFailure:

@@ -1,4 +1,4 @@
-"""The network of all sandbox containers: without a way out, and without connections between containers."""
+"""The network of all sandbox containers. It has no connection to the outside and none between containers."""
 
 import socket
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _OPTIONS = {"com.docker.network.bridge.enable_icc": "false", "com.docker.network
 
 
 def ensure_network(client: "DockerClient") -> str:
-    """Makes the sandboxes' network if it does not exist. Returns this host's address on it.
+    """Makes the sandboxes' network if it does not exist. Returns this host's address on that network.
 
     Raises StartFailure `sandbox_network_foreign`, or `docker_unavailable` if the engine runs on another
     machine.
@@ -53,7 +53,7 @@ def ensure_network(client: "DockerClient") -> str:
 
 
 def _require_ours(found: Mapping[str, Any]) -> None:
-    """Raises StartFailure if the network has other options than ours.
+    """Raises StartFailure if the existing network has other options than those that Slipway sets.
 
     Sandboxes on such a network might reach the outside, or each other.
     """

@@ -1,6 +1,7 @@
 """The volumes of workspaces: each on a separate disk if host and engine support that.
 
-If they do not, and no limit was configured, disk_quota.py measures the size of workspaces instead.
+If host and engine do not support disks, and no limit was configured, disk_quota.py measures the size of
+workspaces instead.
 """
 
 import logging
@@ -33,7 +34,7 @@ _STRAY_SECONDS = 600.0
 
 
 class Volumes:
-    """Makes and removes volumes.
+    """Makes and removes the engine's volumes for workspaces.
 
     All methods block, and raise the engine's errors or StartFailure `sandbox_disk_failed`.
     """
@@ -50,18 +51,18 @@ class Volumes:
 
     @property
     def limit(self) -> WorkspaceCapacity:
-        """The size limit of new workspaces. Until the first test of a disk it is a guess."""
+        """Returns the size limit of new workspaces. Until `try_out` has tested a disk, the limit is a guess."""
         if self._size is None:
             return WorkspaceCapacity(None, "none")
         reason = None if self._is_demanded else self._gap if self._is_tried else why_impossible()
         return WorkspaceCapacity(self._size, "watch" if reason else "disk", reason)
 
     def ready(self, client: "DockerClient", name: str, image: str) -> None:
-        """Makes the volume with its disk, if disks are used and the volume does not exist. Attaches an
-        existing disk.
+        """Makes the volume with its disk, if disks are used and the volume does not exist. Attaches the disk
+        of an existing volume.
 
-        Volumes without a disk are made by the engine when a container needs them.
-        `image`: any image that the engine has.
+        Volumes without a disk are made by the engine when a container needs them. `image`: any image that the
+        engine has.
         """
         if not self._disks.holds(name):
             if (
@@ -76,8 +77,8 @@ class Volumes:
             client.volumes.create(name, driver="local", driver_opts=dict(options))
 
     def try_out(self, client: "DockerClient", image: str) -> None:
-        """Tests whether disks of a limited size work here, unless this is known already. After that, `limit`
-        is certain.
+        """Tests whether disks of a limited size work with this host and engine, unless this is known already.
+        After that, `limit` is certain.
         """
         if self._size is not None:
             self._is_possible(client, image)
@@ -130,9 +131,10 @@ class Volumes:
         return self._gap is None
 
     def _try(self, client: "DockerClient", image: str) -> str | None:
-        """Lets the engine mount a small disk, since it may run on another or a virtual machine.
+        """Tests whether the engine can mount a small disk of this host. The engine may run on another machine
+        or in a virtual machine.
 
-        Returns the reason why this does not work, or None.
+        Returns the reason why the mount fails. Returns None if it works.
         """
         from docker.errors import APIError  # 0.3 s, see docker_engine/connection.py
 
@@ -169,9 +171,10 @@ class Volumes:
 
 
 def _is_stray(path: Path) -> bool:
-    """Whether a test disk is left over: its maker holds a lock on it until it has ended.
+    """Returns whether a test disk is left over. The process that makes a test disk locks it until the process
+    ends.
 
-    An unfinished one cannot be locked, so it counts as left over after _STRAY_SECONDS.
+    An unfinished test disk cannot be locked. It counts as left over after _STRAY_SECONDS.
     """
     if path.is_dir():
         return time.time() - path.stat().st_mtime > _STRAY_SECONDS

@@ -1,8 +1,9 @@
-"""Containers that are started before they are needed, and paused. Each is used by one sandbox, once.
+"""Containers that are started before a sandbox needs them, and are then paused. Each container is used by one
+sandbox, once.
 
-A claim first writes a record (warm_pool_registry.py). The steps after it can be repeated: rename the
-container, resume it, tell it its user. If the server is killed between them, the next start completes the
-claim.
+To claim a container for a sandbox, a record is written first (warm_pool_registry.py). Then the container is
+renamed, resumed, and given its session key. These actions can be repeated. If the server is killed between
+them, the next start of the sandbox completes the claim.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ Result = TypeVar("Result")
 
 
 class Maker(Protocol):
-    """The parts of the backend that the pool uses.
+    """The methods of the Docker backend that the pool uses.
 
     `call` runs blocking work and raises StartFailure for engine errors.
     """
@@ -50,9 +51,9 @@ class Maker(Protocol):
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result: ...
 
     async def digest(self, base: str | None) -> str | None:
-        """Returns a digest of all that a new container on this base is made from.
+        """Returns a digest of everything that determines a new container on this base image.
 
-        None if the image is missing.
+        Returns None if the image is missing.
         """
 
     def make(
@@ -66,7 +67,9 @@ class Maker(Protocol):
 
 @dataclass(frozen=True)
 class _Ready:
-    """A container that is ready. `made`: the digest of what it was made from, on `base`."""
+    """A container that is ready for a sandbox. `made`: the digest of what the container was made from.
+    `base`: its base image.
+    """
 
     member: PooledContainer
     base: str | None
@@ -74,10 +77,10 @@ class _Ready:
 
 
 class WarmPool:
-    """Keeps `sizes` containers ready for each base image (None: the server's own image).
+    """Keeps the containers of `sizes` ready: a number for each base image (None: the server's own image).
 
-    There are fewer while an image is missing or memory is short.
-    `installation`: the id of all servers that share the memory.
+    Fewer containers are kept while an image is missing or memory is short. `installation`: an id that all
+    servers have which share the memory.
     """
 
     def __init__(
@@ -106,9 +109,9 @@ class WarmPool:
         return len(self._ready) * MEMBER_BYTES
 
     async def replenish(self, client: "DockerClient") -> None:
-        """Adds a container if one is missing.
+        """Adds one container if fewer are ready than configured.
 
-        The first call also takes over or removes the containers that an earlier server left.
+        The first call also takes over or removes the containers that an earlier server has left.
         """
         if self._turn.locked() or not self.lacks_one:
             return
@@ -124,10 +127,10 @@ class WarmPool:
     async def take(
         self, client: "DockerClient", sandbox_id: UUID, name: str, base: str | None
     ) -> "Container | None":
-        """Returns a paused container on this base, renamed to `name` and assigned to the sandbox.
+        """Returns a paused container on this base image, renamed to `name` and assigned to the sandbox.
 
-        If an interrupted start has already claimed a container for the sandbox, returns that one. Returns
-        None if none is ready.
+        If an interrupted start has already claimed a container for the sandbox, returns that container.
+        Returns None if no container is ready.
         """
         member = await asyncio.to_thread(self._registry.of, sandbox_id)
         if member is None:
@@ -137,7 +140,8 @@ class WarmPool:
         return await self._maker.call(_rename, client, member.name, name) if member else None
 
     def volume_of(self, sandbox_id: UUID) -> str | None:
-        """Returns the volume of a sandbox from the pool. Returns None for other sandboxes.
+        """Returns the volume of a sandbox whose container came from the pool. Returns None for other
+        sandboxes.
 
         Blocks for a moment.
         """
@@ -145,7 +149,7 @@ class WarmPool:
         return member.name if member else None
 
     async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
-        """Tells the container's agent server its session key, unless that has been done.
+        """Sends the session key to the agent server in the sandbox's container, unless that has been done.
 
         Returns False if the agent server does not answer; then the container is useless.
         """
@@ -157,7 +161,7 @@ class WarmPool:
         return answer
 
     async def yield_one(self, client: "DockerClient") -> bool:
-        """Removes one ready container, to free its memory. Returns False if there is none."""
+        """Removes one ready container, to free its memory. Returns False if no container is ready."""
         if not self._ready:
             return False
         await self._discard(client, self._ready.pop().member)
@@ -185,13 +189,15 @@ class WarmPool:
         return await self._maker.call(_pooled, client, label, owner)
 
     def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
-        """Removes what is left of a claim, after the sandbox was removed. Blocks."""
+        """Removes the record of the container that the sandbox had claimed. Called after the sandbox was
+        removed. Blocks.
+        """
         if member := self._registry.of(sandbox_id):
             self._maker.unmake(client, member.name)
             self._registry.forget(sandbox_id)
 
     async def close(self, client: "DockerClient | None") -> None:
-        """Removes the ready containers: after Slipway has ended, no container without a user may be left."""
+        """Removes the ready containers, because no unused container may be left after the server has ended."""
         async with self._turn:
             try:
                 while client and await self.yield_one(client):
@@ -203,12 +209,14 @@ class WarmPool:
 
     @property
     def lacks_one(self) -> bool:
-        """Whether a container is missing, or it is not known yet which containers an earlier server left."""
+        """Returns whether fewer containers are ready than configured. Also returns True until it is known
+        which containers an earlier server has left.
+        """
         return bool(self._short()) or not self._is_reconciled
 
     def _short(self) -> list[str | None]:
-        """Returns the bases with too few ready containers, without those whose start
-        failed a short time ago.
+        """Returns the base images with too few ready containers, without those whose containers failed to
+        start a short time ago.
         """
         there = Counter(each.base for each in self._ready)
         return [
@@ -289,7 +297,9 @@ class WarmPool:
         return reply.is_success or reply.status_code in {httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND}
 
     async def _discard(self, client: "DockerClient", member: PooledContainer) -> None:
-        """Removes a container, and its record last, since the record is needed to find the rest."""
+        """Removes a container of the pool and then its record. The record comes last, because it is needed to
+        find the container and its volume.
+        """
         await self._maker.call(self._maker.unmake, client, member.name)
         await asyncio.to_thread(self._registry.discard, member)
 
@@ -316,7 +326,7 @@ class WarmPool:
 
 
 def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]]:
-    """Returns state and digest of our containers that no sandbox has claimed, by name."""
+    """Returns the state and the digest of each container of this owner that no sandbox has claimed, by name."""
     found = client.containers.list(all=True, filters={"label": f"{_OWNER_LABEL}={owner}"}, sparse=True)
     names = {str(container.attrs["Names"][0]).removeprefix("/"): container for container in found}
     return {
@@ -327,7 +337,9 @@ def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]
 
 
 def _pooled(client: "DockerClient", label: str, owner: str) -> list[str]:
-    """Returns the names of other owners' unclaimed containers with this label that hold memory."""
+    """Returns the names of unclaimed containers with this label that hold memory and belong to other owners
+    than `owner`.
+    """
     found = client.containers.list(filters={"label": label, "status": ["running", "paused"]}, sparse=True)
     theirs = [each for each in found if each.attrs["Labels"].get(_OWNER_LABEL) != owner]
     names = [str(each.attrs["Names"][0]).removeprefix("/") for each in theirs]

@@ -1,8 +1,9 @@
-"""Records of pooled containers in files: which are free, and which sandbox has claimed which.
+"""Records of pooled containers, in files: which containers are free, and which sandbox has claimed which
+container.
 
-`free/<member>.json` is written before the container is made. A claim renames it to `used/<sandbox>.json`,
-which only one server can do. The record stays as long as the sandbox, because its volume keeps the pool's
-name.
+`free/<member>.json` is written before the container is made. A claim renames this file to
+`used/<sandbox>.json`, which only one server can do. The record stays as long as the sandbox, because the
+sandbox's volume keeps the name from the pool.
 """
 
 import hashlib
@@ -23,9 +24,9 @@ POOL_FOLDER = "pool"
 
 @dataclass(frozen=True)
 class PooledContainer:
-    """A container of the pool.
+    """A container that was made in advance for a future sandbox.
 
-    `init_key`: the key by which its agent server accepts its session key; None after that.
+    `init_key`: the key with which the agent server in the container accepts its session key; None after that.
     """
 
     id: str
@@ -33,12 +34,14 @@ class PooledContainer:
 
     @property
     def name(self) -> str:
-        """The name of its volume, and of its container until a sandbox claims it."""
+        """Returns the name of the container's volume. The container has the same name until a sandbox claims
+        it.
+        """
         return f"{PREFIX}{self.id}"
 
 
 class WarmPoolRegistry:
-    """The records of one installation's pool. All methods block for a moment."""
+    """The records of pooled containers of one installation. All methods block for a moment."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,8 +50,8 @@ class WarmPoolRegistry:
 
     @property
     def owner(self) -> str:
-        """A random id, by which our containers differ from those of other installations
-        on the same engine.
+        """Returns a random id that labels this installation's containers, because other installations may use
+        the same engine.
         """
         path = self._folder / "owner"
         if not path.exists():
@@ -57,7 +60,7 @@ class WarmPoolRegistry:
 
     @property
     def are_any(self) -> bool:
-        """Whether this installation ever had pooled containers."""
+        """Returns whether this installation ever had pooled containers."""
         return self._folder.exists()
 
     def new(self) -> PooledContainer:
@@ -74,7 +77,7 @@ class WarmPoolRegistry:
         return [member for member in found if member]
 
     def claim(self, member: PooledContainer, sandbox_id: UUID) -> bool:
-        """Claims a container for a sandbox. Returns False if another server has claimed it."""
+        """Claims a pooled container for a sandbox. Returns False if another server has claimed the container."""
         self._used.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             (self._free / f"{member.id}.json").rename(self._path(sandbox_id))
@@ -86,7 +89,7 @@ class WarmPoolRegistry:
         return _read(self._path(sandbox_id))
 
     def hand_over(self, sandbox_id: UUID) -> None:
-        """Deletes the sandbox's init key from its record, since it is no longer needed."""
+        """Deletes the init key from the sandbox's record, because the agent server has its session key now."""
         if member := self.of(sandbox_id):
             _write(self._path(sandbox_id), _as_text(replace(member, init_key=None)))
 
@@ -118,7 +121,7 @@ def _read(path: Path) -> PooledContainer | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Writes the file atomically, readable only by this user. Of concurrent writers the last one wins."""
+    """Writes the file atomically, readable only by this user. If several processes write, the last one wins."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.stem}.{uuid4().hex}.new")
     with unfinished.open("w") as file:

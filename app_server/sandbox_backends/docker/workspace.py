@@ -1,7 +1,7 @@
 """Copies workspaces out of containers' volumes and into them. Called by backend.py.
 
-It uses a container that never runs. The engine reads and writes in this container's file system, so links in
-a workspace cannot lead to files of the host.
+A helper container that never runs mounts the volume. The engine reads and writes in this container's file
+system, so links in a workspace cannot lead to files of the host.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ def carry_out(
     sink: TarSink,
     folder: str | None = None,
 ) -> None:
-    """Writes the given parts of a volume to the sink. Parts that do not exist are skipped.
+    """Writes the given parts of a volume to `sink` as a tar. Parts that do not exist are skipped.
 
     `place`: the directory where the image expects the volume. folder: see workspace_tar.clean.
     """
@@ -44,14 +44,14 @@ def carry_out(
 
 
 def carry_in(client: "DockerClient", image: str, volume: str, place: str, source: TarSource) -> None:
-    """Unpacks the source into a volume. The volume is made if necessary."""
+    """Unpacks the tar `source` into a volume. Makes the volume if necessary."""
     with _carrier(client, image, volume, place) as carrier:
         # Into the root: the engine refuses links that lead out of the directory to which it unpacks.
         carrier.put_archive("/", below(source, place.strip("/")))
 
 
 def can_carry(client: "DockerClient", image: str, volume: str, place: str) -> None:
-    """Lets the engine mount the volume once. Raises APIError if it cannot."""
+    """Tests whether the engine can mount the volume. Raises APIError if it cannot."""
     with _carrier(client, image, volume, place) as carrier:
         pieces, _ = carrier.get_archive(place)
         for _piece in pieces:
@@ -59,7 +59,7 @@ def can_carry(client: "DockerClient", image: str, volume: str, place: str) -> No
 
 
 def remove_carrier(client: "DockerClient", volume: str) -> None:
-    """Removes the helper container that a killed server has left, since it would keep the volume in use."""
+    """Removes the helper container that a killed server has left, because it would keep the volume in use."""
     from docker.errors import NotFound
 
     try:

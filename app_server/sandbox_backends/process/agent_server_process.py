@@ -1,5 +1,5 @@
-"""An agent server as a process of this machine: started, found again, and ended with all
-its child processes.
+"""Runs an agent server as a process of this machine: starts it, finds it again, and ends it with all its
+child processes.
 """
 
 import asyncio
@@ -28,7 +28,9 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 class Incarnation(BaseModel):
-    """A process id with the process's start time (clock ticks since boot), since process ids are reused."""
+    """A process, identified by its id and its start time (clock ticks since boot), because process ids are
+    reused.
+    """
 
     pid: int
     started: int
@@ -37,9 +39,10 @@ class Incarnation(BaseModel):
 class Handle(Incarnation):
     """A running agent server, as stored in `process.json`.
 
-    `init`: the first process in bubblewrap's namespace, if there is one; all others there end with it.
-    `has_own_network`: whether commands are kept from this machine's network. False for older versions.
-    `place`: identifies the folder in which the server works. None: written by an older version.
+    `init`: the first process in bubblewrap's process namespace, if there is one; when it ends, all processes
+    in the namespace end. `has_own_network`: whether commands are kept from this machine's network; False for
+    older versions. `place`: identifies the folder in which the server works; None if an older version wrote
+    the file.
     """
 
     port: int
@@ -55,9 +58,10 @@ class Handle(Incarnation):
 
 @dataclass(frozen=True)
 class Launch:
-    """What to run. The process inherits `listener` with its descriptor number.
+    """The command that starts an agent server. The process inherits the socket `listener` with its descriptor
+    number.
 
-    `tells_init`: the command takes `--info-fd` and reports there the first process in its namespace.
+    `tells_init`: the command accepts `--info-fd` and writes the first process of its namespace there.
     """
 
     command: Sequence[str]
@@ -69,9 +73,9 @@ class Launch:
 
 
 def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
-    """Starts an agent server and stores its handle in `folder`. Blocking, some milliseconds.
+    """Starts an agent server and stores its handle in `folder`. Blocks for some milliseconds.
 
-    Raises OSError if it cannot be started.
+    Raises OSError if the agent server cannot be started.
     """
     with _open_log(folder / "agent-server.log") as log:
         child, init = _spawn(launch, log)
@@ -90,10 +94,10 @@ def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
 
 
 def listen(wanted: int) -> socket.socket:
-    """Listens on port `wanted` if it is free and not 0, else on any free port.
+    """Returns a socket that listens on port `wanted`, or on any free port if `wanted` is 0 or not free.
 
-    The agent server inherits this socket: if a port were only looked up, another program could take it before
-    the server listens. Earlier connections wait until the server accepts them, and fail if it ends.
+    The agent server inherits this socket. If a port were only looked up, another program could take it before
+    the server listens. Early connections wait until the server accepts them, and fail if the server ends.
     """
     for candidate in (wanted, 0):
         listener = socket.socket()
@@ -114,9 +118,10 @@ def listen(wanted: int) -> socket.socket:
 
 
 def read_handle(folder: Path) -> Handle | None:
-    """Returns the stored handle. Returns None if there is none, or if the folder is a copy of another one.
+    """Returns the stored handle of the agent server. Returns None if there is none, or if the folder is a
+    copy of another one.
 
-    In a copy, the stored process belongs to the original.
+    In a copy, the stored process belongs to the original folder.
     """
     try:
         handle = Handle.model_validate_json((folder / "process.json").read_bytes())
@@ -139,8 +144,8 @@ def is_alive(process: Incarnation) -> bool:
 async def stop(handle: Handle) -> None:
     """Ends the agent server and all its processes: with SIGTERM, then SIGKILL.
 
-    A foreign process with the same id is left alone. Also call this if only the agent server has ended, since
-    other processes in its namespace may still run.
+    Another process that has the same id is left alone. Also call this function if only the agent server has
+    ended, because other processes in its namespace may still run.
     """
     if is_alive(handle):
         _terminate(handle)
@@ -215,7 +220,7 @@ def _write_handle(folder: Path, handle: Handle) -> None:
 def _place(folder: Path) -> str:
     """Returns a text that identifies the folder.
 
-    It stays the same after a rename. A copy of the folder has another text.
+    The text stays the same after a rename of the folder. A copy of the folder has another text.
     """
     status = folder.stat()
     return f"{status.st_dev}:{status.st_ino}"
@@ -227,8 +232,8 @@ def _incarnation(pid: int) -> Incarnation:
 
 
 def _read_stat(pid: int) -> tuple[str, int] | None:
-    """Returns state and start time (in ticks since boot) of a process, or None if there
-    is no such process.
+    """Returns the state and the start time (in ticks since boot) of a process. Returns None if there is no
+    such process.
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
@@ -240,9 +245,9 @@ def _read_stat(pid: int) -> tuple[str, int] | None:
 
 
 def _children_of(pid: int) -> list[int]:
-    """Returns the child processes.
+    """Returns the ids of the process's child processes.
 
-    Returns an empty list on kernels without this list; then SIGKILL ends them.
+    Returns an empty list on kernels that do not provide this information; then SIGKILL ends the children.
     """
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

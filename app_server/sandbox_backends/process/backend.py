@@ -1,7 +1,8 @@
 """Sandboxes as processes on this machine, isolated by bubblewrap if it works. No container engine is needed.
 
-`home`/sandboxes/<id>/ contains all of a sandbox: `process.json` (its process, for a restarted app server),
-`agent-server.log`, `home/` and `workspace/`, which also contains the agent server's conversations.
+`home`/sandboxes/<id>/ contains everything of one sandbox: `process.json` (by which a restarted app server
+finds the process), `agent-server.log`, `home/` and `workspace/`. The workspace also contains the agent
+server's conversations.
 """
 
 import asyncio
@@ -94,7 +95,9 @@ class ProcessBackend(OneMachine):
         )
 
     async def open(self) -> None:
-        """Tests once whether bubblewrap works. The result is kept, since users rely on it."""
+        """Tests once whether bubblewrap works. The isolation then stays the same until the server ends,
+        because users rely on it.
+        """
         await asyncio.to_thread(self._root.mkdir, mode=0o700, parents=True, exist_ok=True)
         if self._wanted == "none":
             return
@@ -105,7 +108,7 @@ class ProcessBackend(OneMachine):
             logger.warning("sandboxes are not isolated", extra={"cause": error.cause, "fix": error.fix})
 
     async def secure(self) -> None:
-        """Does nothing: the network of commands is closed from the start."""
+        """Does nothing: commands in process sandboxes have no access to this host's network from the start."""
 
     async def examine(self) -> None:
         """Does nothing: `open` has tested everything."""
@@ -125,7 +128,8 @@ class ProcessBackend(OneMachine):
         report: Report,
         base: str | None = None,  # noqa: ARG002 (they have no image)
     ) -> Machine:
-        """Returns the running process, even if another app server has started it, or starts a new one.
+        """Returns the sandbox's running process, even if another app server has started it, or starts a new
+        process.
 
         Raises StartFailure `bubblewrap_unavailable` if isolation is required but not possible.
         """
@@ -207,8 +211,8 @@ class ProcessBackend(OneMachine):
         return [self._total_bytes] if self._total_bytes else None
 
     async def replenish(self) -> None:
-        """Does nothing: no process is kept ready, since nothing would
-        limit the memory of a paused one either.
+        """Does nothing: no processes are kept ready, because nothing would limit the memory of a paused
+        process.
         """
 
     async def yield_spare(self) -> bool:

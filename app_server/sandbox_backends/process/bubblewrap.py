@@ -1,9 +1,9 @@
 """Isolates process sandboxes with bubblewrap: separate mounts, processes, IPC and host name.
 
-Inside are the machine's programs, read-only, and the sandbox's folder, but nothing of the user's home, of
-other sandboxes or of the app server's database. The agent server has the machine's network, since it and the
-inner listener connect on loopback. Commands have a network without a way out
-(agent_runtime/workspace/room.py). Memory is not limited.
+Inside the isolation are the machine's programs, read-only, and the sandbox's folder. The user's home, other
+sandboxes and the app server's database are not visible there. The agent server uses the machine's network,
+because it connects with the inner listener on loopback. Commands have a network without a connection to the
+outside (agent_runtime/workspace/room.py). Memory is not limited.
 """
 
 import os
@@ -46,7 +46,7 @@ _CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
 
 
 class Unusable(Exception):
-    """bubblewrap cannot be used here. The text says why; `fix` says what helps."""
+    """bubblewrap cannot be used on this machine. The error's text says why; `fix` says what helps."""
 
     def __init__(self, cause: str, fix: str) -> None:
         super().__init__(cause)
@@ -56,7 +56,7 @@ class Unusable(Exception):
 
 @dataclass(frozen=True)
 class Bubblewrap:
-    """A bubblewrap that works here. `isolation`: the options for isolation that this machine allows."""
+    """The bubblewrap program of this machine. `isolation`: the isolation options that this machine allows."""
 
     program: str
     isolation: tuple[str, ...]
@@ -70,10 +70,10 @@ class Bubblewrap:
         directory: Path,
         accounts: Path | None = None,
     ) -> list[str]:
-        """Returns the command line that runs `command` isolated. `writable` and `readable` keep their paths
-        inside.
+        """Returns the command line that runs `command` isolated. The paths in `writable` and `readable` are
+        the same inside the isolation.
 
-        `accounts`: a directory with the `passwd` and `group` files for the inside.
+        `accounts`: a directory with the `passwd` and `group` files that the isolated command sees.
         """
         return [
             self.program,
@@ -98,7 +98,7 @@ class Bubblewrap:
 
 
 def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
-    """Finds bubblewrap and tests it. Raises Unusable. Blocks for milliseconds."""
+    """Finds bubblewrap and tests whether it works. Raises Unusable. Blocks for milliseconds."""
     program = shutil.which("bwrap", path=environment.get("PATH"))
     if program is None:
         raise Unusable("bubblewrap is not installed.", fix="Install it: apt-get install bubblewrap")
@@ -117,10 +117,10 @@ def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
 
 
 def runtime_places(source: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Returns the paths outside the system's directories that an agent server must read.
+    """Returns the paths outside the system's directories that an agent server must be able to read.
 
-    These are our package, the Python interpreter, its libraries, and the certificates that `environment`
-    names.
+    These are the packages of Slipway, the Python interpreter, its libraries, and the certificates that
+    `environment` names.
     """
     interpreter = Path(sys.executable).resolve().parents[1]
     wanted = [source / "agent_runtime", Path(sys.prefix), Path(sys.base_prefix), interpreter]
@@ -129,7 +129,7 @@ def runtime_places(source: Path, environment: Mapping[str, str]) -> list[Path]:
 
 
 def write_accounts(folder: Path, home: Path) -> None:
-    """Writes `passwd` and `group` files for a sandbox, with only its user and root."""
+    """Writes `passwd` and `group` files for a sandbox. They contain only the sandbox's user and root."""
     uid, gid = os.getuid(), os.getgid()
     lines = [f"agent:x:{uid}:{gid}::{home}:/bin/bash", *([] if uid == 0 else ["root:x:0:0::/:/bin/false"])]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -138,7 +138,7 @@ def write_accounts(folder: Path, home: Path) -> None:
 
 
 def _try(bubblewrap: Bubblewrap) -> str | None:
-    """Runs a test command in bubblewrap. Returns the error, or None if it works."""
+    """Runs a test command in bubblewrap. Returns the error text. Returns None if the command succeeds."""
     command = bubblewrap.wrap(["true"], writable=[], readable=[], directory=Path("/"))
     try:
         done = subprocess.run(

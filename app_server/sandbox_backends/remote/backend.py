@@ -1,9 +1,9 @@
 """Sandboxes on other hosts. Each host runs `slipway sandbox-host` and takes as many sandboxes as its memory
 allows.
 
-A sandbox stays on the host of its first start, since its workspace is there. If that host is lost, the
-sandbox moves to another host only from a backup and only if a user asks for it: the host may still run and
-only be unreachable.
+A sandbox stays on the host of its first start, because its workspace is there. If that host is lost, the
+sandbox moves to another host only from a backup, and only if a user asks for that. The lost host may still
+run and only be unreachable.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class RemoteBackend:
         return SandboxKind(backend="remote", isolation="full", warning=" ".join(told) or None)
 
     async def open(self) -> None:
-        """Contacts all hosts. Hosts that do not answer may come later."""
+        """Contacts all sandbox hosts. Hosts that do not answer now can be reached later."""
         await asyncio.gather(*(self._look(host) for host in self.hosts.values()))
 
     async def secure(self) -> None:
@@ -77,8 +77,8 @@ class RemoteBackend:
         """Does nothing: each host tests itself."""
 
     def inner_addresses(self) -> list[str]:
-        """Returns loopback: this process opens the connections to hosts and passes their data on to our own
-        inner listener.
+        """Returns the loopback address: this process opens the connections to hosts and passes the data on to
+        its own inner listener.
         """
         return ["127.0.0.1"]
 
@@ -113,7 +113,9 @@ class RemoteBackend:
         )
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Sandboxes on hosts that do not answer do not count as dead; see `find_lost`."""
+        """Returns those given sandboxes whose machine does not run. Sandboxes on hosts that do not answer are
+        not included; `find_lost` returns them.
+        """
         states = await self._states()
         dead: set[UUID] = set()
         for sandbox_id in sandbox_ids:
@@ -158,7 +160,7 @@ class RemoteBackend:
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """The smallest limit of all hosts. It counts as kept by a disk only if all hosts use disks."""
+        """Returns the smallest workspace limit of all hosts. `kept_by` is "disk" only if all hosts use disks."""
         known = [host.info for host in self.hosts.values() if host.info]
         limits = [info.workspace_bytes for info in known if info.workspace_bytes is not None]
         kept_by: Literal["disk", "watch", "none"] = "none"
@@ -178,7 +180,9 @@ class RemoteBackend:
             await asyncio.to_thread(self._placements.forget, sandbox_id, host.name)
 
     async def forget(self, sandbox_id: UUID) -> None:
-        """Deletes what hosts still have of the sandbox. A lost host is told when it answers again."""
+        """Deletes the data of the sandbox that is left on other hosts. On a lost host, the data is deleted
+        when the host answers again.
+        """
         await asyncio.to_thread(self._placements.mark_deleted, sandbox_id)
         placement = self._placements.get(sandbox_id)
         for name in placement.left if placement else ():
@@ -199,7 +203,7 @@ class RemoteBackend:
 
     @property
     def spare_bytes(self) -> int:
-        """Zero: each host subtracts the memory of its ready machines itself."""
+        """Returns zero, because each host subtracts the memory of the machines that it keeps ready."""
         return 0
 
     async def spare_bytes_of_others(self) -> int:
@@ -260,8 +264,8 @@ class RemoteBackend:
             )
 
     async def _attend(self, host: Host) -> None:
-        """Watches a host until it is cancelled. Whenever the host is reachable again, reconciles it before
-        its sandboxes can reach us.
+        """Keeps contact with a host until the task is cancelled. Whenever the host is reachable again, its
+        sandboxes are compared with the records before they can reach the app server.
         """
         tunnel: asyncio.Task[None] | None = None
         while True:
@@ -289,7 +293,7 @@ class RemoteBackend:
         return {host.name: states for host, states in zip(hosts, found, strict=True) if states is not None}
 
     async def _settle(self, sandbox_id: UUID) -> Host:
-        """Returns the sandbox's host. Assigns a new sandbox to a host and stores that.
+        """Returns the host of the sandbox. Assigns a new sandbox to a host and stores the assignment.
 
         Raises StartFailure.
         """
@@ -339,8 +343,8 @@ class RemoteBackend:
         return self._capacity(self.hosts[name]) - taken
 
     def _capacity(self, host: Host) -> int:
-        """The memory for as many sandboxes of our memory limit as the
-        host can hold with its own limit per sandbox.
+        """Returns the memory in bytes for the sandboxes that fit on the host. The host's own memory limit for
+        each sandbox gives their number; the result counts each with the limit of this server.
         """
         if host.info is None:
             return 0

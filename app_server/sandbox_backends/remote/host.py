@@ -1,4 +1,4 @@
-"""The client of one sandbox host. It also notes whether the host answers."""
+"""The client of one sandbox host. The client also notes whether the host answers."""
 
 import asyncio
 import ssl
@@ -48,9 +48,10 @@ _IMAGES = TypeAdapter(list[HostedImage])
 
 
 class Host:
-    """The client of one host. `http` sends the host's token with each call.
+    """The client of one sandbox host. `http` sends the host's token with each call.
 
-    `info`: what the host last reported about itself. `is_ready`: set while its sandboxes can reach us.
+    `info`: what the host last reported about itself. `is_ready`: set while the host's sandboxes can reach the
+    app server.
     """
 
     def __init__(
@@ -79,7 +80,9 @@ class Host:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the host has not answered for longer than the configured patience."""
+        """Returns whether the host has not answered for longer than `sandbox_host_patience_seconds` of the
+        configuration.
+        """
         silent = self._silent_from is not None and time.monotonic() - self._silent_from
         return silent is not False and silent > self._patience_seconds
 
@@ -100,7 +103,7 @@ class Host:
         return info
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the states of all sandboxes that the host has something of. Raises StartFailure."""
+        """Returns the states of all sandboxes of which the host has any data. Raises StartFailure."""
         reply = await self._call("GET", "/sandboxes", timeout=GREETING_SECONDS)
         return {each.id: each.state for each in self._parse(_STATES, reply.content)}
 
@@ -108,7 +111,9 @@ class Host:
         await self._follow("POST", "/image", report)
 
     async def prepare_base(self, base: BaseImage, report: Report) -> None:
-        """Lets the host build the user's base image, unless it has it already. Raises StartFailure."""
+        """Makes the host build the user's base image, unless the host has the image already. Raises
+        StartFailure.
+        """
         reply = await self._ask("GET", "/bases", params={"name": base.name})
         if reply.status_code == httpx.codes.NOT_FOUND:
             version = self.info.version if self.info else "of another version"
@@ -125,7 +130,8 @@ class Host:
             await self._follow("PUT", "/bases", report, files=sent)
 
     async def images(self, bases: Collection[str], *, prune: bool) -> list[StoredImage]:
-        """Returns the images on the host. With `prune`, removes the unused images and returns those.
+        """Returns the sandbox images on the host. With `prune`, removes the unused images and returns the
+        removed ones.
 
         bases: the names of the base images that users have chosen.
         """
@@ -229,7 +235,7 @@ class Host:
         return reply
 
     async def _ask(self, method: str, route: str, **request: Any) -> httpx.Response:
-        """Returns the host's reply, whatever its status. Raises StartFailure if there is none."""
+        """Returns the host's reply, whatever its status. Raises StartFailure if the host does not reply."""
         try:
             reply = await self.http.request(method, route, **request)
         except httpx.HTTPError as error:
@@ -239,7 +245,7 @@ class Host:
         return reply
 
     async def _follow(self, method: str, route: str, report: Report, **request: Any) -> Step:
-        """Passes the lines of a streamed reply to `report`, and returns the last step.
+        """Passes the lines of a streamed reply to `report`, and returns the last line as a Step.
 
         Raises StartFailure.
         """

@@ -1,5 +1,5 @@
-"""The sandboxes of a sandbox host. Its engine may also run sandboxes of a Slipway app
-server on this machine.
+"""The list of sandboxes of a sandbox host. It is needed because the host's engine may also run sandboxes of a
+Slipway app server on the same machine.
 """
 
 from pathlib import Path
@@ -7,7 +7,8 @@ from uuid import UUID
 
 
 class HostInventory:
-    """One file for each sandbox in `home`/hosted, with the base image that was chosen; empty if none was.
+    """The list of sandboxes of this host: one file for each sandbox in `home`/hosted. The file contains the
+    name of the chosen base image, or nothing.
 
     All methods block for a moment.
     """
@@ -16,7 +17,7 @@ class HostInventory:
         self._folder = home / "hosted"
 
     def add(self, sandbox_id: UUID, base: str | None = None) -> None:
-        """base: None leaves the stored base image unchanged."""
+        """Adds a sandbox to the list. base: its base image; None leaves a stored base image unchanged."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / sandbox_id.hex
         path.touch()
@@ -30,7 +31,7 @@ class HostInventory:
         return {UUID(path.name) for path in self._folder.iterdir()} if self._folder.is_dir() else set()
 
     def bases(self) -> set[str]:
-        """Returns all base images that users have chosen for sandboxes here."""
+        """Returns all base images that users have chosen for sandboxes on this host."""
         return {text for each in self.all() if (text := self._base_of(each))}
 
     def _base_of(self, sandbox_id: UUID) -> str:

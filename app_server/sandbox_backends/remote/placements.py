@@ -1,8 +1,9 @@
-"""Which sandbox is on which host, in files. A record is written before the host hears of the sandbox.
+"""Records, in files, which sandbox is on which host. A record is written before the host is told of the
+sandbox.
 
-`home`/placements/<sandbox>.json. `left`: hosts that were lost while the sandbox was there; they may still
-have an older or newer workspace of it. The record of a deleted sandbox is removed when no host has anything
-of it.
+The file is `home`/placements/<sandbox>.json. `left`: hosts that were lost while the sandbox was there; they
+may still have an older or newer workspace of the sandbox. The record of a deleted sandbox is removed when no
+host has any data of the sandbox.
 """
 
 import json
@@ -22,7 +23,9 @@ class Placement:
 
 
 class Placements:
-    """The records, kept in memory and written atomically. All methods block for a moment."""
+    """The records of which sandbox is on which host. They are kept in memory and written atomically. All
+    methods block for a moment.
+    """
 
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER
@@ -43,24 +46,24 @@ class Placements:
         return {each for each, found in self._known.items() if found.is_deleted and host in found.left}
 
     def put(self, sandbox_id: UUID, host: str) -> None:
-        """Records that the sandbox is on this host from now on, and on no other."""
+        """Records that the sandbox is on this host from now on, and on no other host."""
         before = self._known.get(sandbox_id, Placement(None))
         left = {*before.left, *([before.host] if before.host else [])} - {host}
         self._write(sandbox_id, Placement(host, tuple(sorted(left))))
 
     def leave(self, sandbox_id: UUID) -> None:
-        """Records that the sandbox's host is lost, and that it is on no host now."""
+        """Records that the sandbox's host is lost, and that the sandbox is on no host now."""
         if (found := self._known.get(sandbox_id)) and found.host:
             self._write(sandbox_id, Placement(None, tuple(sorted({*found.left, found.host}))))
 
     def mark_deleted(self, sandbox_id: UUID) -> None:
-        """Marks the sandbox for removal on all hosts that have something of it."""
+        """Marks the sandbox for removal on all hosts that have data of it."""
         self.leave(sandbox_id)
         if found := self._known.get(sandbox_id):
             self._write(sandbox_id, replace(found, is_deleted=True))
 
     def forget(self, sandbox_id: UUID, host: str) -> None:
-        """Records that this host has nothing of the sandbox any more."""
+        """Records that this host has no data of the sandbox any more."""
         found = self._known.get(sandbox_id)
         if found is None:
             return

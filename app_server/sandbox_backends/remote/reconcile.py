@@ -1,4 +1,6 @@
-"""Reconciles a sandbox host that has become reachable: its sandboxes may meanwhile run on other hosts."""
+"""Compares a sandbox host that has become reachable with the records. Its sandboxes may run on other hosts
+meanwhile.
+"""
 
 import asyncio
 import logging
@@ -10,10 +12,11 @@ logger = logging.getLogger(__name__)
 
 
 async def welcome(host: Host, placements: Placements) -> None:
-    """Stops sandboxes that belong to other hosts, and removes those that were deleted. Takes over unknown
-    ones.
+    """Stops sandboxes on this host that belong to other hosts, and removes deleted ones. Adds sandboxes
+    without a record to the records.
 
-    Call it before the host's sandboxes can reach us. Other workspaces are never removed. Raises StartFailure.
+    Call it before the host's sandboxes can reach the app server. The workspaces of other sandboxes are never
+    removed. Raises StartFailure.
     """
     states = await host.states()
     for sandbox_id, state in states.items():

@@ -7,7 +7,9 @@ Part = tuple[str | None, str | bytes]
 
 
 def parts_of(base: BaseImage, built_from: tuple[BuildFiles, bytes] | None) -> dict[str, Part]:
-    """Returns the parts of the multipart body: `base`, and `context` if the image is built from files."""
+    """Returns the parts of the multipart request for a base image: `base`, and `context` if the image is
+    built from files.
+    """
     files, packed = built_from or (None, None)
     asked = BaseRequest(
         name=base.name,

@@ -1,4 +1,4 @@
-"""The certificate authorities that are trusted for sandbox hosts."""
+"""Builds the TLS settings for connections to sandbox hosts."""
 
 import ssl
 
@@ -6,8 +6,8 @@ from app_server.core.config import Config
 
 
 def trust_of_hosts(config: Config) -> ssl.SSLContext | None:
-    """Returns a TLS context with the system's authorities and the configured one. None if
-    there are no hosts.
+    """Returns a TLS context that trusts the system's certificate authorities and the configured one. Returns
+    None if no sandbox hosts are configured.
     """
     if not config.sandbox_hosts:
         return None  # reading the certificates takes 20 ms

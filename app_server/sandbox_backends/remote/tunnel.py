@@ -1,7 +1,8 @@
-"""Connects a host's sandboxes to our inner listener, over connections that we open to the host.
+"""Connects a host's sandboxes to the app server's inner listener, over connections that the app server opens
+to the host.
 
 So hosts need no route to the app server, and what sandboxes send is protected like all other calls to the
-host. For each connection of a sandbox the host sends us a name, and we open a WebSocket for it.
+host. For each connection of a sandbox, the host sends a name, and the app server opens a WebSocket for it.
 """
 
 import asyncio
@@ -31,7 +32,9 @@ class HostTunnel:
         self._url = f"ws{host.url.removeprefix('http')}{PREFIX}/tunnel"
 
     async def keep_open(self) -> None:
-        """Keeps the tunnel open until it is cancelled. `is_ready` of the host is set while it is open."""
+        """Keeps the tunnel to the host open until the task is cancelled. The host's `is_ready` is set while
+        the tunnel is open.
+        """
         while True:
             try:
                 async with self._connect("") as control:
