@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 async def choose_backend(config: Config) -> tuple[Backend, bool]:
     """Returns the opened backend, and whether its container engine is missing.
 
-    A missing engine is accepted only if the configuration names the backend, because the engine may become
-    available later.
+    If the configuration asks for Docker, a missing engine is accepted, because it may become available later.
+    If the configuration leaves the choice open, processes are used instead.
     """
     process = ProcessBackend(config)
     if config.sandbox == "process":

@@ -193,7 +193,9 @@ class _Packing:
         """The first name of each file with several names, by device and inode."""
 
     def add_tree(self, top: Path, part: str) -> None:
-        """Adds the directory `top` with its content to the tar. part: the name of the directory in the tar."""
+        """Adds the directory `top` with its content to the tar. part: the name of the directory in the
+        tar.
+        """
         for place, directories, files, directory in os.fwalk(top, onerror=_raise, follow_symlinks=False):
             prefix = f"{part}{place.removeprefix(str(top))}"
             if prefix.count("/") > MAX_DEPTH:

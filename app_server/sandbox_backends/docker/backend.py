@@ -108,7 +108,9 @@ class DockerBackend(OneMachine):
         await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
-        """Detaches disks and removes helper containers that were left by a killed server with the same home."""
+        """Detaches disks and removes helper containers that were left by a killed server with the same
+        home.
+        """
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):
             containers.remove_labelled(client, label, owner_of_helpers(self._config))

@@ -121,7 +121,9 @@ def address(container: "Container") -> str:
 
 
 def names(client: "DockerClient", status: str) -> set[str]:
-    """Returns the names of all Slipway containers with this status, including those of other installations."""
+    """Returns the names of all Slipway containers with this status, including those of other
+    installations.
+    """
     # sparse: one call, without an inspection of each.
     found = client.containers.list(filters={"label": LABEL, "status": status}, sparse=True)
     return {name.removeprefix("/") for container in found for name in container.attrs["Names"]}

@@ -25,7 +25,9 @@ _GOES_WHEN_UNUSED = 4
 
 
 def why_impossible() -> str | None:
-    """Returns a sentence about what this host lacks for workspace disks. Returns None if nothing is missing."""
+    """Returns a sentence about what this host lacks for workspace disks. Returns None if nothing is
+    missing.
+    """
     if os.geteuid() != 0:
         return "Slipway is not root, and only root may attach disks."
     missing = [tool for tool in _TOOLS if _path_of(tool) is None]

@@ -51,7 +51,9 @@ class Volumes:
 
     @property
     def limit(self) -> WorkspaceCapacity:
-        """Returns the size limit of new workspaces. Until `try_out` has tested a disk, the limit is a guess."""
+        """Returns the size limit of new workspaces. Until `try_out` has tested a disk, the limit is a
+        guess.
+        """
         if self._size is None:
             return WorkspaceCapacity(None, "none")
         reason = None if self._is_demanded else self._gap if self._is_tried else why_impossible()

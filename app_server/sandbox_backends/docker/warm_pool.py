@@ -189,15 +189,17 @@ class WarmPool:
         return await self._maker.call(_pooled, client, label, owner)
 
     def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
-        """Removes the record of the container that the sandbox had claimed. Called after the sandbox was
-        removed. Blocks.
+        """Removes the volume and the record of the container that the sandbox had claimed. Called after the
+        sandbox was removed. Blocks.
         """
         if member := self._registry.of(sandbox_id):
             self._maker.unmake(client, member.name)
             self._registry.forget(sandbox_id)
 
     async def close(self, client: "DockerClient | None") -> None:
-        """Removes the ready containers, because no unused container may be left after the server has ended."""
+        """Removes the ready containers, because no unused container may be left after the server has
+        ended.
+        """
         async with self._turn:
             try:
                 while client and await self.yield_one(client):
@@ -326,7 +328,9 @@ class WarmPool:
 
 
 def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]]:
-    """Returns the state and the digest of each container of this owner that no sandbox has claimed, by name."""
+    """Returns the state and the digest of each container of this owner that no sandbox has claimed, by
+    name.
+    """
     found = client.containers.list(all=True, filters={"label": f"{_OWNER_LABEL}={owner}"}, sparse=True)
     names = {str(container.attrs["Names"][0]).removeprefix("/"): container for container in found}
     return {

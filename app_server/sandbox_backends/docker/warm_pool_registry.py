@@ -77,7 +77,9 @@ class WarmPoolRegistry:
         return [member for member in found if member]
 
     def claim(self, member: PooledContainer, sandbox_id: UUID) -> bool:
-        """Claims a pooled container for a sandbox. Returns False if another server has claimed the container."""
+        """Claims a pooled container for a sandbox. Returns False if another server has claimed the
+        container.
+        """
         self._used.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             (self._free / f"{member.id}.json").rename(self._path(sandbox_id))
@@ -89,7 +91,9 @@ class WarmPoolRegistry:
         return _read(self._path(sandbox_id))
 
     def hand_over(self, sandbox_id: UUID) -> None:
-        """Deletes the init key from the sandbox's record, because the agent server has its session key now."""
+        """Deletes the init key from the sandbox's record, because the agent server has its session key
+        now.
+        """
         if member := self.of(sandbox_id):
             _write(self._path(sandbox_id), _as_text(replace(member, init_key=None)))
 
@@ -121,7 +125,9 @@ def _read(path: Path) -> PooledContainer | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Writes the file atomically, readable only by this user. If several processes write, the last one wins."""
+    """Writes the file atomically, readable only by this user. If several processes write, the last one
+    wins.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.stem}.{uuid4().hex}.new")
     with unfinished.open("w") as file:

@@ -108,7 +108,9 @@ class ProcessBackend(OneMachine):
             logger.warning("sandboxes are not isolated", extra={"cause": error.cause, "fix": error.fix})
 
     async def secure(self) -> None:
-        """Does nothing: commands in process sandboxes have no access to this host's network from the start."""
+        """Does nothing: commands in process sandboxes have no access to this host's network from the
+        start.
+        """
 
     async def examine(self) -> None:
         """Does nothing: `open` has tested everything."""

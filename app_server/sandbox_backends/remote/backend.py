@@ -160,7 +160,9 @@ class RemoteBackend:
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """Returns the smallest workspace limit of all hosts. `kept_by` is "disk" only if all hosts use disks."""
+        """Returns the smallest workspace limit of all hosts. `kept_by` is "disk" only if all hosts use
+        disks.
+        """
         known = [host.info for host in self.hosts.values() if host.info]
         limits = [info.workspace_bytes for info in known if info.workspace_bytes is not None]
         kept_by: Literal["disk", "watch", "none"] = "none"

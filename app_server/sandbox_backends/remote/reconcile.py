@@ -12,8 +12,8 @@ logger = logging.getLogger(__name__)
 
 
 async def welcome(host: Host, placements: Placements) -> None:
-    """Stops sandboxes on this host that belong to other hosts, and removes deleted ones. Adds sandboxes
-    without a record to the records.
+    """Stops sandboxes on this host that belong to another host or have no record. Removes deleted sandboxes.
+    Makes a record for a sandbox that has none.
 
     Call it before the host's sandboxes can reach the app server. The workspaces of other sandboxes are never
     removed. Raises StartFailure.
