@@ -1,4 +1,6 @@
-"""Decides who may call this host: callers with its token, and among them only one app server."""
+"""Decides who may call this sandbox host: only callers that send the host's token, and only the first app
+server that has called.
+"""
 
 import asyncio
 import hmac
@@ -20,14 +22,14 @@ OPEN_PATH = "/health"
 
 
 def host_token(home: Path) -> str:
-    """Returns the token in the file `host-token`. The file is made at the first start and only its owner can
-    read it. Blocking.
+    """Returns the host's token from the file `host-token`. The file is made at the first start, and only its
+    owner can read it. Blocking.
     """
     return _kept(home / "host-token", secrets.token_urlsafe(32))
 
 
 class HostAuthentication:
-    """Middleware that checks every request to this host, WebSockets included."""
+    """Middleware that checks the token of every request to this sandbox host, WebSockets included."""
 
     def __init__(self, app: ASGIApp, *, home: Path, token: str) -> None:
         self._app = app
@@ -66,8 +68,8 @@ class HostAuthentication:
             await self._app(scope, receive, send)
 
     def _is_ours(self, installation: str) -> bool:
-        """Returns whether this app server may use the host. Only the first app server that calls may: two
-        would end each other's sandboxes.
+        """Returns whether this app server may use the host. Only the first app server that calls may use it,
+        because two app servers would end each other's sandboxes.
         """
         return not installation or _kept(self._home / "installation", installation) == installation
 
@@ -83,7 +85,7 @@ async def _refuse(
 
 
 def _kept(path: Path, first: str) -> str:
-    """Returns the content of this file. If there is no file, writes `first` into it."""
+    """Returns the content of the file at `path`. If there is no such file, writes `first` into a new one."""
     if not path.exists():
         unfinished = path.with_name(f"{path.name}.new")
         unfinished.touch(mode=0o600)

@@ -23,7 +23,7 @@ _OURS = (b"host", TOKEN_HEADER.lower().encode(), INSTALLATION_HEADER.lower().enc
 
 
 class AgentRelay:
-    """Middleware that passes requests on to agent servers. Requests for other paths go unchanged to this
+    """Middleware that passes requests on to agent servers of sandboxes. Other requests go unchanged to this
     host's routes.
     """
 
@@ -53,8 +53,8 @@ class AgentRelay:
             await _refuse(scope, receive, send, failure.cause)
 
     async def _target(self, sandbox_id: UUID, path: bytes, scope: Scope) -> Target:
-        """Returns the address of the agent server that the request is for, with the path and headers to send.
-        Raises StartFailure.
+        """Returns where to send a request to an agent server: the address, the path and the headers. Raises
+        StartFailure.
         """
         if sandbox_id not in self._addresses:
             self._addresses[sandbox_id] = await self._backend.agent_address(sandbox_id)

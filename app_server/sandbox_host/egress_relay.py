@@ -1,8 +1,8 @@
-"""Passes connections of this host's sandboxes on to the app server, over a connection that the app server has
+"""Passes connections of this host's sandboxes on to the app server, over WebSockets that the app server has
 opened.
 
-Each connection of a sandbox gets a name. The app server is told the name and fetches the connection. This
-host does not read the bytes between the sandbox and the app server's inner listener.
+Each connection of a sandbox gets a name. The app server is told the name and opens a WebSocket for that
+connection. This host does not read the bytes between the sandbox and the app server's inner listener.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ MAX_CONNECTIONS = 4096
 
 @dataclass
 class _Fetched:
-    """The socket over which the app server fetched a connection. `ended`: set when the socket is no longer
-    read or written.
+    """The WebSocket that the app server opened for one connection of a sandbox. `ended`: set when the
+    WebSocket is no longer read or written.
     """
 
     socket: WebSocket
@@ -39,8 +39,8 @@ class EgressRelay:
         self._count = 0
 
     async def control(self, socket: WebSocket) -> None:
-        """Keeps the socket over which the app server is told of connections. Ends when the app server
-        disconnects or opens a new one.
+        """Keeps the WebSocket on which this host sends the names of new connections to the app server. Ends
+        when the app server disconnects or opens another control WebSocket.
         """
         await socket.accept()
         before, self._control = self._control, socket
@@ -58,7 +58,9 @@ class EgressRelay:
                 self._control = None
 
     async def fetch(self, socket: WebSocket, name: str) -> None:
-        """Gives the connection with this name to the app server. Returns when the connection has ended."""
+        """Connects the sandbox's connection of this name with the app server's WebSocket. Returns when the
+        connection has ended.
+        """
         waiting = self._waiting.pop(name, None)
         if waiting is None or waiting.done():
             await socket.close()
@@ -69,8 +71,8 @@ class EgressRelay:
         await fetched.ended.wait()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serves one connection of a sandbox. Closes it at once if no app server is connected; the sandbox
-        then tries again.
+        """Serves one connection of a sandbox. Closes the connection at once if no app server is connected;
+        the sandbox then tries again.
         """
         self._count += 1
         try:

@@ -1,4 +1,4 @@
-"""Builds and runs a sandbox host: opens two ports, serves, and stops cleanly."""
+"""Builds and runs a sandbox host: opens its two ports, serves requests, and stops cleanly."""
 
 import asyncio
 import ipaddress
@@ -35,10 +35,10 @@ TEND_SECONDS = 5.0
 
 
 async def serve_host(config: Config, announce: Callable[[Path], None], *, behind_tls: bool) -> None:
-    """Serves until SIGINT or SIGTERM. When all listeners answer, `announce` is called with the path of the
-    token file.
+    """Serves a sandbox host until SIGINT or SIGTERM. When all listeners answer, calls `announce` with the
+    path of the token file.
 
-    Raises PortTaken, ConfigurationError, and StartFailure if there is no engine.
+    Raises PortTaken, ConfigurationError, and StartFailure if there is no container engine.
     """
     _require_tls(config, behind_tls=behind_tls)
     async with AsyncExitStack() as stack:
@@ -122,8 +122,8 @@ async def _on_start_failure(request: Request, error: Exception) -> JSONResponse:
 
 
 def _require_tls(config: Config, *, behind_tls: bool) -> None:
-    """Raises ConfigurationError if others could read the connection to this host: the token and the data of
-    sandboxes go over it.
+    """Raises ConfigurationError if others could read connections to this host. The token and the data of
+    sandboxes are sent over these connections.
     """
     certificate, key = config.sandbox_host_certificate, config.sandbox_host_key
     if bool(certificate) != bool(key):

@@ -14,7 +14,7 @@ from app_server.sandbox_images.definition import REPOSITORY
 
 
 def base_by_name(name: str, config: Config) -> BaseImage:
-    """Returns a base image that is on this host or comes from a registry."""
+    """Returns the base image of this name, which is on this host already or comes from a registry."""
 
     async def no_files() -> None:
         return None
@@ -62,7 +62,9 @@ def _files(asked: BaseRequest, packed: bytes) -> BuildFiles:
 
 
 def _unpack(packed: bytes, tar: IO[bytes]) -> None:
-    """Unpacks the files into `tar`. Stops at the size limit, whatever size the data claims to have."""
+    """Decompresses the packed files into `tar`. Stops at the size limit, whatever size the data claims to
+    have.
+    """
     with tempfile.TemporaryFile() as given:
         given.write(packed)
         given.seek(0)

@@ -1,5 +1,5 @@
-"""The services of a sandbox host: its engine, the relay for its sandboxes' connections, and its background
-tasks.
+"""The services of a sandbox host: its container engine, the relay for its sandboxes' connections, and its
+background tasks.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class HostServices:
 
     def believe(self, authority: str) -> None:
         """Stores the certificate authority of the app server as trusted. Sandboxes that are made from now on
-        trust it. Blocking.
+        trust this authority. Blocking.
         """
         path = certificate_file(self.config)
         if read_authority(self.config) != authority:
@@ -44,8 +44,8 @@ class HostServices:
             unfinished.replace(path)
 
     async def image(self, base: str | None = None) -> str | None:
-        """Returns the name of the image that sandboxes start from, on this base if one is given. Returns None
-        if the image is not there.
+        """Returns the name of the image that sandboxes start from, with `base` as its base image if given.
+        Returns None if this host does not have the image.
         """
         name = await asyncio.to_thread(image_name, self.config, base)
         return name if await self.backend.has_image(name) else None
@@ -61,8 +61,8 @@ class HostServices:
         return await asyncio.to_thread(ask_engine, ask_store, current)
 
     async def ready_to_carry(self) -> None:
-        """Makes sure that there is an image. Files are copied in and out of a container that is made from it;
-        any image can be used.
+        """Makes sure that this host has an image. Files are copied into and out of workspaces with a
+        container that is made from an image; any image can be used.
         """
         if not (self.backend.image and await self.backend.has_image(self.backend.image)):
             await self.backend.prepare(lambda _line: None)
@@ -71,13 +71,13 @@ class HostServices:
         return sum(await self.backend.capacities()) - self.backend.spare_bytes
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the state of each sandbox of this host."""
+        """Returns the state of the machine of each sandbox on this host."""
         found, ours = await self.backend.states(), await asyncio.to_thread(self.inventory.all)
         return {each: found.get(each, "stopped") for each in ours}
 
     async def tend(self) -> None:
-        """Runs one round: checks once whether disks can be mounted and whether sandboxes reach this host, and
-        keeps spare machines ready if there is memory.
+        """Runs one round of the background task. Tests once whether disks can be mounted and whether
+        sandboxes can reach this host. Keeps spare machines ready if there is memory.
         """
         try:
             await self.backend.examine()

@@ -25,8 +25,8 @@ class SinkOfReply:
         self._buffer = bytearray()
 
     def write(self, piece: bytes) -> int:
-        """Adds a piece to the body and returns its number of bytes. Call it from the thread. Raises
-        ReceiverGone.
+        """Adds a piece to the reply's body and returns the piece's number of bytes. Call it from the thread.
+        Raises ReceiverGone.
         """
         self._buffer += piece
         if len(self._buffer) >= PIECE_BYTES:
@@ -34,8 +34,8 @@ class SinkOfReply:
         return len(piece)
 
     async def pieces(self, work: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
-        """Runs `work` and yields what it writes. Raises the errors of `work`: before the first piece if
-        `work` has written nothing, else after the last piece.
+        """Runs `work` and yields the bytes that it writes. Raises the errors of `work`: before the first
+        piece if `work` has written nothing, else after the last piece.
         """
         task = asyncio.ensure_future(self._to_its_end(work))
         try:
@@ -77,7 +77,7 @@ class SourceOfRequest:
         self._is_over = False
 
     def read(self, size: int = -1) -> bytes:
-        """Returns `size` bytes, fewer only at the end. Call it from the thread."""
+        """Returns `size` bytes of the request's body, fewer only at its end. Call it from the thread."""
         while not self._is_over and (size < 0 or len(self._left) < size):
             piece: Any = asyncio.run_coroutine_threadsafe(self._next(), self._loop).result()
             if piece is None:

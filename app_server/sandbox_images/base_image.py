@@ -12,10 +12,10 @@ BUILD_TIMEOUT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class BuildFiles:
-    """Describes the packed files that a base image is built from. `name`: the name of the base image.
-    `dockerfile`: the name of the Dockerfile in the tar.
+    """Describes the files, packed in a tar, that a base image is built from. `name`: the name of the base
+    image. `dockerfile`: the name of the Dockerfile in the tar.
 
-    `files`, `bytes`: number and size of the other files.
+    `files`, `bytes`: number and total size of the other files.
     """
 
     name: str
@@ -28,7 +28,9 @@ class BuildFiles:
 
 @dataclass(frozen=True)
 class BuildLimits:
-    """Limits of a build. `network`: the network of the build's commands; None means the engine's default."""
+    """Limits of an image build. `network`: the network of the build's commands; None means the engine's
+    default.
+    """
 
     timeout_seconds: float = BUILD_TIMEOUT_SECONDS
     max_bytes: int | None = None
@@ -36,12 +38,12 @@ class BuildLimits:
 
     @classmethod
     def of(cls, config: Config) -> "BuildLimits":
-        """Returns the limits for base images that users choose."""
+        """Returns the configured limits for building base images that users choose."""
         network = "none" if config.sandbox_build_network == "none" else None
         return cls(config.sandbox_build_timeout_seconds, config.sandbox_build_max_bytes, network)
 
     def within(self, other: "BuildLimits") -> "BuildLimits":
-        """Returns the stricter value of each limit: of these limits or of the given ones."""
+        """Returns new limits: for each limit, the stricter value of these limits and of `other`."""
         sizes = [size for size in (self.max_bytes, other.max_bytes) if size is not None]
         return BuildLimits(
             min(self.timeout_seconds, other.timeout_seconds),
@@ -52,8 +54,8 @@ class BuildLimits:
 
 @dataclass(frozen=True)
 class BaseImage:
-    """A base image. `files`: returns the description and the gzipped tar of its files; None if nothing is
-    built.
+    """A base image that a user has chosen. `files`: a function that returns the description and the gzipped
+    tar of the files that the image is built from; None if nothing is built.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Packs and hashes the build context of a user's Dockerfile: the files that docker would see."""
+"""Packs and hashes the build context of a user's Dockerfile: the files that `docker build` would see."""
 
 import hashlib
 import os
@@ -20,8 +20,8 @@ _CHUNK_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class PackedContext:
-    """Describes a packed context. `digest`: a hash of names, modes, links and contents. `dockerfile`: the
-    name of the Dockerfile in the tar. `files`, `bytes`: number and size of the other files.
+    """Describes a packed build context. `digest`: a hash of names, modes, links and contents. `dockerfile`:
+    the name of the Dockerfile in the tar. `files`, `bytes`: number and total size of the other files.
     """
 
     digest: str
@@ -31,8 +31,8 @@ class PackedContext:
 
 
 def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
-    """Writes a tar of the context into `sink`, sets its position to the start and returns a description of
-    the tar.
+    """Writes a tar of the build context into `sink`, sets the position of `sink` to its start, and returns a
+    description of the tar.
 
     Both paths must be resolved. Links are packed as links. Each file is read once, so the hash is that of the
     packed data. Blocking. Raises OSError.
@@ -57,8 +57,8 @@ def read_packed(source: IO[bytes], dockerfile: str) -> PackedContext:
     """Reads a tar that another server has packed, hashes it again, and returns its description. Sets `source`
     back to its start. Blocking.
 
-    Raises ValueError for a tar that `pack` would not write: if a path leads out of the tar, or if it contains
-    something other than files, folders and links.
+    Raises ValueError for a tar that `pack` would not write: if a path leads out of the tar, or if the tar
+    contains something other than files, folders and links.
     """
     digest, count, size, has_dockerfile = hashlib.sha256(), 0, 0, False
     try:
@@ -107,7 +107,9 @@ def _kept(context: Path, dockerfile: Path, name: str) -> set[str]:
 
 
 def _add(tar: tarfile.TarFile, digest: "_Hash", path: Path, name: str) -> int | None:
-    """Adds a path to the tar and the hash. Returns the size of a file, and None for everything else."""
+    """Adds the file, folder or link at `path` to the tar and to the hash. Returns the size of a file, and
+    None for everything else.
+    """
     member = _member(path, name)
     if member is None:
         return None
@@ -121,15 +123,15 @@ def _add(tar: tarfile.TarFile, digest: "_Hash", path: Path, name: str) -> int | 
 
 
 def _head(member: tarfile.TarInfo) -> bytes:
-    """Returns the bytes of an entry that are hashed. They contain no times and owners, so that a new clone of
-    the same files gives the same base.
+    """Returns the bytes of a tar entry's header that are hashed. They contain no times and owners, so that a
+    new clone of the same files gives the same hash.
     """
     head = f"{member.name}\0{member.mode:o}\0{member.linkname}\0{member.size}\0"
     return member.type + os.fsencode(head)
 
 
 def _member(path: Path, name: str) -> tarfile.TarInfo | None:
-    """Returns the tar entry of a path. Returns None for sockets and similar files, which no
+    """Returns the tar entry for the file at `path`. Returns None for sockets and similar files, which no
     build can copy.
     """
     status = path.lstat()

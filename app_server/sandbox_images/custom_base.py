@@ -1,4 +1,4 @@
-"""Builds a base image from a user's Dockerfile. Its name is computed from everything that it
+"""Builds a base image from a user's Dockerfile. The image's name is computed from everything that the image
 is built from.
 """
 
@@ -26,8 +26,8 @@ MAX_SHOWN = 300
 
 @dataclass(frozen=True)
 class BaseSource:
-    """The files and options of a build. `dockerfile`, `context`: resolved paths of a file and a folder.
-    `arguments`, `target`: options of the build.
+    """The files and options from which a base image is built. `dockerfile`, `context`: resolved paths of a
+    file and a folder. `arguments`, `target`: options of `docker build`.
     """
 
     dockerfile: Path
@@ -43,7 +43,7 @@ def resolved_source(
     target: str | None = None,
 ) -> BaseSource:
     """Returns the resolved paths and the options of a build. Without a context, the Dockerfile's folder is
-    the context. Raises BadRequest.
+    the context. Raises BadRequest if a path does not exist.
     """
     if not dockerfile.is_file():
         raise BadRequest(
@@ -62,7 +62,7 @@ def resolved_source(
 
 
 def shown(name: object) -> str:
-    """Returns a text of a repository in a form that is safe to print on a terminal: shortened, without
+    """Returns a text from a repository in a form that is safe to print on a terminal: shortened, without
     control characters.
     """
     text = str(name) if len(str(name)) <= MAX_SHOWN else f"{str(name)[:MAX_SHOWN]}…"
@@ -70,10 +70,10 @@ def shown(name: object) -> str:
 
 
 async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report: Report) -> str:
-    """Builds the base image if there is no image with the same content. Returns its name.
+    """Builds the base image if there is no image with the same content. Returns the image's name.
 
-    Raises BadRequest `build_context_unreadable`; StartFailure `sandbox_base_build_failed`, or if the engine
-    does not answer or has no room.
+    Raises BadRequest `build_context_unreadable`; StartFailure `sandbox_base_build_failed`, or StartFailure if
+    the engine does not answer or has no room.
     """
     docker = docker_command()
     (await asyncio.to_thread(connect)).close()
@@ -89,15 +89,15 @@ async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report
 
 
 def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
-    """Writes the files of the base into `tar` and returns their description. Blocking. Raises BadRequest
-    `build_context_unreadable`.
+    """Writes the files that the base image is built from into `tar`, and returns their description. Blocking.
+    Raises BadRequest `build_context_unreadable`.
     """
     return name_base(_pack(source, tar), source.arguments, source.target)
 
 
 def name_base(packed: PackedContext, arguments: Mapping[str, str], target: str | None) -> BuildFiles:
-    """Returns the description of the files, with a name computed from everything that the base
-    is built from.
+    """Returns the description of the packed files. It contains the image's name, which is computed from
+    everything that the image is built from.
     """
     parts = [packed.digest, packed.dockerfile, sorted(arguments.items()), target]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""The build files of the sandbox images, and the images' names. A name is computed from the content, so equal
+"""The build files and the names of the sandbox images. A name is computed from the image's content, so equal
 content has an equal name.
 """
 
@@ -55,9 +55,9 @@ AGENT_SERVER = BuildInputs(
 
 @dataclass(frozen=True)
 class ImageDefinition:
-    """The names of the two images of a flavour on a base. `dependencies`: the image without the agent server;
-    its name changes only if its build files change, above all the lock files. `image`: the dependencies with
-    this version's agent server.
+    """The names of the two images that are built for one flavour and base image. `dependencies`: the image
+    without the agent server; its name changes only if its build files change, above all the lock files.
+    `image`: the same with this version's agent server.
     """
 
     flavour: SandboxFlavour
@@ -68,7 +68,8 @@ class ImageDefinition:
 
 @cache
 def image_definition(flavour: SandboxFlavour, base: str) -> ImageDefinition:
-    """Returns the definition for this flavour and base. It is read once, like the running code. Blocking.
+    """Returns the image names for this flavour and base image. The build files are read once, like the
+    running code. Blocking.
 
     Raises StartFailure if there is no source tree.
     """
@@ -78,7 +79,7 @@ def image_definition(flavour: SandboxFlavour, base: str) -> ImageDefinition:
 
 
 def image_name(config: Config, base: str | None = None) -> str:
-    """Returns the name of the image that sandboxes start from, on this base if one is given. Blocking. Raises
+    """Returns the name of the image that sandboxes start from, built on `base` if given. Blocking. Raises
     StartFailure if there is no source tree.
     """
     if base is not None:
@@ -93,15 +94,15 @@ def flavour_of(image: str) -> SandboxFlavour | None:
 
 
 def is_made_here(base: str) -> bool:
-    """Returns whether the base was built from a user's Dockerfile (custom_base.py). No registry has such a
-    base.
+    """Returns whether the base image was built by Slipway from a user's Dockerfile (custom_base.py). No
+    registry has such an image.
     """
     return base.startswith(f"{BASE_REPOSITORY}:")
 
 
 def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[str]:
-    """Returns the names of the images that this version starts sandboxes from, and of the images below them,
-    in every flavour. Blocking.
+    """Returns the names of the images that this version starts sandboxes from, and of the images that they
+    are built on, in every flavour. Blocking.
 
     `chosen`: the base images that users have chosen.
     """
@@ -113,7 +114,7 @@ def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[st
 
 
 def build_context(ingredients: BuildInputs) -> bytes:
-    """Returns a tar with exactly these files."""
+    """Returns a tar with exactly the files that `ingredients` names."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for path in _files(ingredients):

@@ -1,5 +1,5 @@
-"""Reads from a devcontainer.json what an image is made from. Lists the parts that are not used, each with a
-reason.
+"""Reads from a devcontainer.json how an image is built. Lists the parts of the file that are not used, each
+with a reason.
 
 The file comes from a repository and is not trusted, so it cannot bring files of this machine outside of its
 project into an image. Reference: https://containers.dev/implementors/json_reference/
@@ -78,8 +78,8 @@ class _Build(BaseModel):
 
 
 class _Content(BaseModel):
-    """The fields that are read. `dockerFile` and `context`: older forms of `build`, which many repositories
-    still use.
+    """The fields of a devcontainer.json that are read. `dockerFile` and `context`: older forms of `build`,
+    which many repositories still use.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -92,7 +92,9 @@ class _Content(BaseModel):
 
 @dataclass
 class _Plain:
-    """Replaces the variables in texts by their defaults, without reading this machine's environment."""
+    """Replaces the variables in texts of a devcontainer.json by their defaults, without reading this
+    machine's environment.
+    """
 
     file: Path
     taken: list[str] = field(default_factory=list)
@@ -146,7 +148,7 @@ def _explained(name: str) -> str:
 
 
 def _find(path: Path) -> tuple[Path, Path]:
-    """Returns the file and its project, both as resolved paths."""
+    """Returns the devcontainer.json and the folder of its project, both as resolved paths."""
     path = Path(os.path.abspath(path))  # noqa: PTH100 (`..` would stay)
     candidates = [path / place for place in PLACES] if path.is_dir() else [path]
     for candidate in candidates:

@@ -30,8 +30,8 @@ async def docker_build(
     report: Report,
     timeout_seconds: float = BUILD_TIMEOUT_SECONDS,
 ) -> tuple[int, str]:
-    """Builds an image and returns `(exit status, last lines)`. `context`: a tar. `dockerfile`: the name of
-    the Dockerfile in the tar.
+    """Builds an image with `docker build` and returns `(exit status, last output lines)`. `context`: a tar.
+    `dockerfile`: the name of the Dockerfile in the tar.
     """
     is_classic = not await has_buildx(docker)
     environment = {"DOCKER_BUILDKIT": "0" if is_classic else "1", "BUILDKIT_PROGRESS": "plain"}

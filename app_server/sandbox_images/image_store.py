@@ -1,4 +1,4 @@
-"""Slipway's images in the engine: lists them, tells which are still needed, and removes the others."""
+"""Lists Slipway's images in the container engine, tells which are still needed, and removes the others."""
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
@@ -18,8 +18,8 @@ REPOSITORIES = (REPOSITORY, BASE_REPOSITORY)
 
 @dataclass(frozen=True)
 class StoredImage:
-    """An image in the engine. `bytes`: includes the layers that it shares with other images. `is_used`: there
-    is a container of it, running or not.
+    """An image of Slipway in the container engine. `bytes`: the size, including layers that are shared with
+    other images. `is_used`: the engine has a container of this image, running or not.
     """
 
     name: str
@@ -37,7 +37,8 @@ AskStore = Callable[["DockerClient", Collection[str]], list[StoredImage]]
 
 
 def ask_engine(ask_store: AskStore, current: Collection[str]) -> list[StoredImage]:
-    """Calls `ask_store` with a client of this machine's engine and returns its list of images.
+    """Calls `ask_store` with a client of this machine's container engine and returns the resulting list of
+    images.
 
     `ask_store`: `stored_images` or `prune_images`. `current`: the names of images that this version uses.
     Blocking. Raises StartFailure.
@@ -49,8 +50,8 @@ def ask_engine(ask_store: AskStore, current: Collection[str]) -> list[StoredImag
 def stored_images(
     client: "DockerClient", current: Collection[str], repositories: Sequence[str] = REPOSITORIES
 ) -> list[StoredImage]:
-    """Returns the images, newest first. `current`: the names that this version uses. Raises the engine's
-    errors.
+    """Returns Slipway's images in the engine, newest first. `current`: the names of images that this version
+    uses. Raises the engine's errors.
     """
     used = {container.attrs["ImageID"] for container in client.containers.list(all=True, sparse=True)}
     found = [
@@ -74,7 +75,9 @@ def stored_images(
 def prune_images(
     client: "DockerClient", current: Collection[str], repositories: Sequence[str] = REPOSITORIES
 ) -> list[StoredImage]:
-    """Removes the images that are neither current nor needed by a container. Returns the removed images."""
+    """Removes the images that this version does not use and no container needs. Returns the removed
+    images.
+    """
     from docker.errors import APIError  # 0.3 s, see docker_engine/connection.py
 
     removed = []

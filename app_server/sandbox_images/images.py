@@ -1,8 +1,8 @@
-"""Builds the image that sandboxes start from, on the machine where they run. Its name is computed from its
-content.
+"""Builds the image that sandboxes start from, on the machine where they run. The image's name is computed
+from its content.
 
-There are two steps: an image with the dependencies, which stays while the lock files stay the same, and on
-top of it the image with the agent server.
+Two images are built: one with the dependencies, which stays while the lock files stay the same, and on top of
+it one with the agent server.
 """
 
 import asyncio
@@ -55,10 +55,10 @@ async def ensure_image(
     base: BaseImage | None = None,
     builds: Builds | None = None,
 ) -> str:
-    """Returns the name of the image that `config` names, or of Slipway's own image, which is built if it is
-    missing.
+    """Returns the name of the image that sandboxes start from: the one that `config` names, or Slipway's own
+    image. Builds Slipway's own image if it is missing.
 
-    With a base, Slipway's own image is built on that base. Raises StartFailure `sandbox_image_missing`,
+    With `base`, Slipway's own image is built on that base image. Raises StartFailure `sandbox_image_missing`,
     `sandbox_base_missing`, `sandbox_image_build_failed`, and the errors of custom_base.py and preflight.py.
     """
     if base is None and (wanted := config.sandbox_image):
@@ -167,7 +167,9 @@ async def _get_base(
 
 
 def base_is_gone(base: str) -> StartFailure:
-    """Returns the error for a base image that was built here and is missing. No registry has it."""
+    """Returns the error for a base image that was built on this machine and is missing. No registry has such
+    an image.
+    """
     return StartFailure(
         "sandbox_base_missing",
         f"The base image {base}, which is built here from files of yours, is not on this machine.",
@@ -181,7 +183,7 @@ def can_be_made(base: str) -> bool:
 
 
 def fix_without(base: str) -> str:
-    """Returns what the user can do if no registry has the base image."""
+    """Returns a text that tells the user what to do if no registry has the base image."""
     if base != DEFAULT_BASE_IMAGE:
         return "Give this machine access to the image's registry, or load the image: docker load"
     return (

@@ -11,7 +11,7 @@ _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 
 
 def parse_jsonc(text: str) -> Any:
-    """Returns the value of the text. Raises ValueError with the line and column of the error."""
+    """Returns the parsed JSON value. Raises ValueError with the line and column of the error."""
     # A comment is replaced by spaces and newlines, so that lines and columns stay the same.
     plain = _COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
     try:

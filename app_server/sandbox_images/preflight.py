@@ -1,4 +1,4 @@
-"""Checks, before a build of the sandbox image, for problems that would make it fail after minutes."""
+"""Checks, before a build of the sandbox image, for problems that would make the build fail after minutes."""
 
 import asyncio
 import os
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BaseImageInspection:
-    """The result of an inspection of a base image. A field is empty if nothing was found."""
+    """What was found in a base image by running commands in it. A field is empty if nothing was found."""
 
     distribution: str = ""
     release: str = ""
@@ -81,7 +81,7 @@ async def while_there_is_room(docker: str, build: Coroutine[Any, Any, T]) -> T:
 
 
 async def require_size(docker: str, image: str, max_bytes: int | None) -> None:
-    """If the image is larger than `max_bytes`, removes it and raises StartFailure
+    """Checks that the image is at most `max_bytes` large. Otherwise removes the image and raises StartFailure
     `sandbox_base_too_large`.
     """
     size = int(await _ask(docker, "image", "inspect", "--format", "{{.Size}}", image))
@@ -102,8 +102,8 @@ async def is_present(docker: str, image: str) -> bool:
 
 
 async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour, owner: str = "") -> None:
-    """Checks that sandboxes can be built on this base. Raises StartFailure `sandbox_base_…`, which names the
-    first thing that the image lacks.
+    """Checks that sandbox images can be built on this base image. Raises StartFailure `sandbox_base_…`, which
+    names the first missing thing.
 
     `owner`: the server that may remove the container of this check if this process is killed.
     """
@@ -169,7 +169,7 @@ async def _require_architecture(docker: str, base: str) -> None:
 
 
 async def _engine_root(docker: str) -> Path | None:
-    """Returns the engine's data directory. Returns None if it cannot be read."""
+    """Returns the data directory of the Docker engine. Returns None if the directory cannot be read."""
     if not os.environ.get("DOCKER_HOST", "unix://").startswith("unix://"):
         return None  # the engine's disk is on another machine
     root = Path(await _ask(docker, "info", "--format", "{{.DockerRootDir}}"))

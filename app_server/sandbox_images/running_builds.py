@@ -1,5 +1,5 @@
-"""Image builds that are running. A start that needs the same image joins its build and gets the same progress
-lines.
+"""Image builds that are running. A sandbox start that needs the same image joins the running build and gets
+the same progress lines.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ class _Running:
 
 
 class Builds:
-    """The builds of one backend. Builds of base images that users have chosen run one at a time, and do not
-    delay other builds.
+    """The running image builds of one backend. Builds of base images that users have chosen run one at a
+    time, and do not delay other builds.
     """
 
     def __init__(self) -> None:
@@ -36,8 +36,8 @@ class Builds:
         self._turns = {is_own: asyncio.Semaphore(1) for is_own in (True, False)}
 
     async def run(self, image: str, build: Build, report: Report, *, is_own: bool) -> None:
-        """Builds the image, or joins its running build, and returns when it is built. Raises the errors of
-        `build`. The build is cancelled if no start waits for it any more.
+        """Builds the image, or joins its running build, and returns when the image is built. Raises the
+        errors of `build`. The build is cancelled when no sandbox start waits for it any more.
         """
         running = self._running.get(image)
         if running is None:
@@ -69,6 +69,6 @@ class Builds:
             self._forget(image, running)
 
     def _forget(self, image: str, running: _Running) -> None:
-        """Forgets the build, so that later starts begin a new one."""
+        """Removes the build from the running builds, so that later sandbox starts begin a new build."""
         if self._running.get(image) is running:
             del self._running[image]

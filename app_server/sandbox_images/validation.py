@@ -13,8 +13,8 @@ _FIX = "Set SLIPWAY_SANDBOX_IMAGE to an image that is based on Slipway's, or uns
 
 
 def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
-    """Returns the error that would keep sandboxes from starting from this image. Returns None if there is
-    none.
+    """Returns the error that would keep sandboxes from starting from this image. Returns None if the image
+    can be used.
 
     A wrong processor architecture is an error here, although an engine may be able to emulate it. Blocking.
     Raises the engine's errors.
@@ -31,8 +31,8 @@ def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
 
 
 def judge_ended(config: Mapping[str, Any], output: str) -> StartFailure | None:
-    """Returns the error if this output shows that the image is the reason why the container ended. Returns
-    None otherwise.
+    """Returns the error if the output of an ended container shows that its image is the cause. Returns None
+    otherwise.
     """
     if "exec format error" in output:
         return _wrong_architecture(f"{config['Image']} is made for another kind of processor.")

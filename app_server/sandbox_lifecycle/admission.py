@@ -1,9 +1,9 @@
-"""Decides which sandboxes may start now: as many as fit into the memory for sandboxes. The others wait in a
-queue.
+"""Decides which sandboxes may start now: as many as fit into the memory for sandboxes. The other starts wait
+in a queue.
 
 The memory in use is computed from the database rows, the machines and the reservations of starts
 (capacity_reservations.py). So a restart loses no data, and several app servers on one database together admit
-no more than one would. After a restart, starts that still wait join the queue again.
+no more sandboxes than one app server would. After a restart, starts that still wait join the queue again.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ IDLE_SECONDS = 120.0
 
 
 class NoCapacityError(Exception):
-    """The start did not get memory within the time that a user would wait. The text tells its position in the
-    queue.
+    """A sandbox did not get memory within the time that a user would wait. The error's text tells the
+    position of its start in the queue.
     """
 
 
@@ -57,8 +57,8 @@ class Admission:
     async def reservation(
         self, sandbox_id: UUID, report: Report, patience_seconds: float | None = None
     ) -> AsyncIterator[None]:
-        """Waits until there is memory for a start, and reserves it while the block runs. After that, the
-        machine itself holds the memory.
+        """Waits until there is memory to start the sandbox, and reserves the memory while the block runs.
+        After that, the sandbox's machine itself holds the memory.
 
         `report` is called with the position in the queue. `patience_seconds`: how long to wait; None means no
         limit. Raises StartFailure, NotFound, and NoCapacityError if the start would have to wait longer.
@@ -83,14 +83,14 @@ class Admission:
         return bool(self._queue.of(sandbox_id))
 
     def drop(self, sandbox_id: UUID) -> None:
-        """Removes a deleted sandbox from the queue."""
+        """Removes the start of a deleted sandbox from the queue."""
         for waiting in self._queue.of(sandbox_id):
             self._queue.leave(waiting)
             waiting.refuse(NotFound("No such sandbox."))
 
     async def advance(self) -> None:
-        """Lets starts go on while there is room or room can be made. Reports to the other starts their
-        position in the queue.
+        """Admits waiting starts of sandboxes while there is memory or memory can be freed. Reports to the
+        other starts their position in the queue.
 
         Raises StartFailure if the engine does not answer.
         """
@@ -101,8 +101,8 @@ class Admission:
             await self._tell()
 
     async def check(self) -> None:
-        """Advances the queue once without a request, because a machine may have ended. Then prepares machines
-        for later.
+        """Runs one round of the background task: advances the queue, because a machine may have ended and
+        freed memory. If no start waits, prepares spare machines.
         """
         try:
             if self._queue:
@@ -123,7 +123,9 @@ class Admission:
                 raise NoCapacityError(waiting.told or "It waits for its turn.") from None
 
     async def _let_in(self, capacities: Sequence[int] | None) -> bool:
-        """Lets the next start go on if there is room for it. Returns False if no start could go on."""
+        """Admits the next waiting start if there is memory for its sandbox. Returns False if no start could
+        be admitted.
+        """
         if capacities is None:
             return bool(self._queue) and self._serve(self._queue.in_order()[0])
         standing = await self._reservations.read()
@@ -145,11 +147,11 @@ class Admission:
         return True
 
     async def _next(self, capacities: Sequence[int], standing: ReservationState) -> Waiting | None:
-        """Returns the next start for which there is room, and makes room for it if possible. Returns None if
-        no start can go on.
+        """Returns the next waiting start for which there is memory, and frees memory for it if possible.
+        Returns None if no start can be admitted.
 
         A start whose machine already holds memory comes first, because it needs no more. With several hosts,
-        it is the first start in the queue that has room on the host where it would run.
+        it is the first start in the queue that has room on the host where its sandbox would run.
         """
         while queue := self._queue.in_order():
             self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
@@ -181,7 +183,8 @@ class Admission:
         )
 
     async def _held(self, capacities: Sequence[int], standing: ReservationState) -> set[UUID]:
-        """Returns the sandboxes that hold memory: their machine runs, is halted, or is about to start.
+        """Returns the sandboxes that hold memory. The machine of such a sandbox runs, is paused, or is about
+        to start.
 
         On a single host, if all known sandboxes and one more would fit, all of them are returned, and the
         engine is not asked. With several hosts the engine is always asked, because the machines on each host
@@ -207,8 +210,8 @@ class Admission:
         return sandboxes + spare <= total
 
     async def _make_room(self, held: set[UUID]) -> bool:
-        """Frees memory: ends a spare machine, else the machine of a sleeping sandbox, else that of an idle
-        sandbox. Files stay. Returns False if there was no such machine.
+        """Frees memory by ending one machine: a spare one, else that of a sleeping sandbox, else that of an
+        idle sandbox. Files stay. Returns False if there was no such machine.
         """
         if await self._machines.backend.yield_spare():
             return True
@@ -253,7 +256,7 @@ def _outlook(position: int, idle: int, seconds_per_admission: float | None) -> s
 
 
 def _since(sandbox: Sandbox) -> datetime:
-    """Returns since when the sandbox waits to start. It is read from the row, so that a restart of the app
-    server does not change it.
+    """Returns the time since when the sandbox waits to start. The time comes from the database row, so that a
+    restart of the app server does not change it.
     """
     return sandbox.updated_at if sandbox.status == SandboxStatus.STARTING else now()

@@ -1,4 +1,6 @@
-"""The queue of starts that wait for memory. Users take turns; the starts of one user keep their order."""
+"""The queue of sandbox starts that wait for memory. Users take turns; the starts of one user keep their
+order.
+"""
 
 import asyncio
 import time
@@ -14,9 +16,11 @@ REMEMBERED_ADMISSIONS = 20
 
 @dataclass(eq=False)
 class Waiting:
-    """One waiting start. `admitted` is done when the start may go on. `report` is told its position.
+    """One sandbox start in the queue. `admitted`: a future that is done when the start may continue.
+    `report`: a function that is called with the start's position.
 
-    `reservation`: the number of the memory reservation that the start then gets (capacity_reservations.py).
+    `reservation`: the number of the memory reservation that the admitted start gets
+    (capacity_reservations.py).
     """
 
     sandbox_id: UUID
@@ -52,7 +56,7 @@ class AdmissionQueue:
         self._waiting.append(waiting)
 
     def leave(self, waiting: Waiting) -> None:
-        """Removes a start from the queue. Does nothing if it is not in the queue."""
+        """Removes a sandbox start from the queue. Does nothing if the start is not in the queue."""
         if waiting in self._waiting:
             self._waiting.remove(waiting)
 
@@ -66,8 +70,9 @@ class AdmissionQueue:
         return [each for each in self._waiting if each.sandbox_id == sandbox_id]
 
     def in_order(self) -> list[Waiting]:
-        """Returns the waiting starts in the order of their turns: one start of each user, then the next one
-        of each user. The user whose last admitted start is longest ago comes first.
+        """Returns the waiting sandbox starts in the order of their turns: the first start of each user, then
+        the second start of each user, and so on. The user whose last admitted start is longest ago comes
+        first.
         """
         of_user: defaultdict[UUID, list[Waiting]] = defaultdict(list)
         for waiting in sorted(self._waiting, key=lambda each: each.since):
@@ -81,7 +86,7 @@ class AdmissionQueue:
         return [waiting for _, _, waiting in rounds]
 
     def serve(self, waiting: Waiting) -> None:
-        """Admits a start: removes it from the queue and puts its user last."""
+        """Admits a sandbox start: removes it from the queue and puts its user last."""
         self.leave(waiting)
         self._count += 1
         self._last_admission_of[waiting.user_id] = self._count
@@ -91,8 +96,8 @@ class AdmissionQueue:
             waiting.admitted.set_result(None)
 
     def seconds_per_admission(self) -> float | None:
-        """Returns how many seconds an admission took lately, for starts that had to wait. Returns None if
-        that is not known.
+        """Returns the average time in seconds between recent admissions of waiting starts. Returns None if it
+        is not known.
         """
         if len(self._admissions) < 2:
             return None

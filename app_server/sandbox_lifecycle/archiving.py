@@ -1,4 +1,6 @@
-"""Copies workspaces, and moves them into archives: on request, and for sandboxes that have slept for days."""
+"""Copies workspaces into archive files. Also replaces workspaces by archives: on request, and for sandboxes
+that have slept for days.
+"""
 
 import logging
 from collections.abc import AsyncIterator, Iterator
@@ -35,8 +37,8 @@ class Archiving:
         """The copy of each sandbox that is being read. Each takes as much disk as the files."""
 
     async def archive(self, sandbox_id: UUID) -> None:
-        """Ends the machine and keeps the workspace only in an archive. Does nothing if the sandbox is already
-        archived.
+        """Ends the sandbox's machine and keeps its workspace only as an archive file. Does nothing if the
+        sandbox is already archived.
 
         Raises NotFound, Conflict `sandbox_not_at_rest`, Unavailable with the code of the failure. After a
         failure the workspace is unchanged and the sandbox sleeps.
@@ -76,7 +78,7 @@ class Archiving:
         conversation_id: UUID | None = None,
         folder: str | None = None,
     ) -> Archive:
-        """Makes and returns a snapshot of a conversation's files. Programs in the sandbox are halted
+        """Makes and returns a snapshot of a conversation's files. Programs in the sandbox are paused
         meanwhile, where that is possible. Raises the same errors as `archive`.
 
         `name`: the snapshot's name; None leaves it without a name. `conversation_id`: None means the
@@ -90,7 +92,8 @@ class Archiving:
             return archive
 
     async def copy(self, sandbox_id: UUID, folder: str | None = None) -> BinaryIO:
-        """Returns what a snapshot would contain, as an open gzipped tar that is deleted when it is closed.
+        """Returns the files that a snapshot would contain, as an open gzipped tar that is deleted when it is
+        closed.
 
         `folder`: see `snapshot`. Raises the same errors, and Conflict `download_running` while an earlier
         copy of this sandbox is open.
@@ -111,7 +114,9 @@ class Archiving:
     async def _files_at_rest(
         self, sandbox_id: UUID, folder: str | None
     ) -> AsyncIterator[tuple[Sandbox, Fill]]:
-        """Holds the sandbox, and yields it with a function that writes its project to a sink."""
+        """Keeps other tasks from changing the sandbox during the block. Yields the sandbox and a function
+        that writes its project to a sink.
+        """
         machines = self._machines
         with _as_unavailable():
             await self._ready(sandbox_id)
@@ -133,8 +138,8 @@ class Archiving:
                     machines.held.discard(sandbox_id)
 
     async def tidy(self) -> None:
-        """Runs one round: archives sandboxes that have slept for long enough, and removes leftovers of a
-        killed server.
+        """Runs one round of the background task: archives sandboxes that have slept for long enough, and
+        removes leftovers of a killed server.
         """
         if self._machines.is_absent:
             return

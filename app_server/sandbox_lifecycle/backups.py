@@ -1,9 +1,9 @@
-"""Copies workspaces to the app server, for the case that their host is lost. Copies are made only while
-nothing works there.
+"""Copies workspaces from sandbox hosts to the app server, for the case that a host is lost. Copies are made
+only while the agent does not work.
 
-A backup is used only when a user lets the conversation continue without its host. If the log has later events
-than the backup, the user must agree, because the files lack the later changes. The app server keeps the log
-itself and restores it completely.
+A backup is used only when a user lets the conversation continue without its host. If the conversation's log
+has later events than the backup, the user must agree, because the files lack the later changes. The app
+server keeps the log itself and restores it completely.
 """
 
 import logging
@@ -38,8 +38,8 @@ class Backups:
         self.position: Position | None = None
 
     async def make(self) -> None:
-        """Runs one round: backs up the sandboxes that have been idle for long enough and were used since
-        their last backup.
+        """Runs one round of the background task: backs up the sandboxes that have been idle for long enough
+        and were used since their last backup.
         """
         if self._minutes is None or self._machines.backend.kind.backend != REMOTE:
             return
@@ -56,7 +56,7 @@ class Backups:
                 logger.warning("no backup could be made", extra=extra)
 
     async def go_on_elsewhere(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
-        """Makes the sandbox start from its last backup, on any host with room.
+        """Marks a sandbox whose host is lost to start from its last backup, on any host with room.
 
         `from_backup`: the user accepts that later changes of files are lost. Raises NotFound and Conflict:
         `sandbox_host_lost` if there is no backup, `backup_outdated` if the log has later events than the

@@ -1,8 +1,8 @@
-"""Reservations of memory for starts that are running, shared by all app servers on one database.
+"""Reservations of memory for sandboxes that are starting, shared by all app servers on one database.
 
-Reservations have numbers without gaps. A server that wants the next number has read the state after the last
-one, and gets it only if no other server took it first. So two servers never give away the same memory, and no
-server waits for another.
+Reservations have numbers without gaps. To take the next number, a server reads the current reservations
+first. It gets the number only if no other server has taken it meanwhile. So two servers never give away the
+same memory, and no server waits for another.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ RENEW_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class ReservationState:
-    """The current reservations. `last`: the number of the newest one. `sandbox_ids`: the sandboxes that have
-    one.
+    """The current memory reservations. `last`: the number of the newest reservation. `sandbox_ids`: the
+    sandboxes that have a reservation.
     """
 
     last: int
@@ -38,8 +38,8 @@ class CapacityReservations:
         self._database = database
 
     async def read(self) -> ReservationState:
-        """Returns the current reservations. Read this before the machines: a start that ends in between then
-        counts in both, never in none.
+        """Returns the current memory reservations. Read them before the list of machines: a sandbox whose
+        start ends in between is then counted twice rather than not at all.
         """
         async with self._database.read() as session:
             reservations = list(await session.scalars(select(CapacityReservation)))
@@ -52,8 +52,8 @@ class CapacityReservations:
         )
 
     async def take(self, sandbox_id: UUID, standing: ReservationState) -> int | None:
-        """Takes a new reservation and returns its number. Returns None if another one was made since
-        `standing` was read.
+        """Takes a new memory reservation for the sandbox and returns its number. Returns None if another
+        reservation was made since `standing` was read.
         """
         number = standing.last + 1
         try:
@@ -71,8 +71,8 @@ class CapacityReservations:
 
     @asynccontextmanager
     async def kept(self, number: int | None) -> AsyncIterator[None]:
-        """Keeps the reservation with this number from expiring while the block runs. `number`: None means
-        that there is no reservation.
+        """Keeps the memory reservation with this number from expiring while the block runs. `number`: None
+        means that there is no reservation.
         """
         keeping = asyncio.create_task(self._keep(number), name="keep memory") if number is not None else None
         try:

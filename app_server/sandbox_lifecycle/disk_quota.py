@@ -29,7 +29,9 @@ class DiskQuota:
         """
 
     async def look(self) -> None:
-        """Checks all running sandboxes once, one after the other."""
+        """Measures the workspaces of all running sandboxes, one after the other, and stops sandboxes above
+        the limit.
+        """
         limit = self._machines.backend.workspace_limit.bytes
         began = time.monotonic()
         if limit is None or self._machines.is_absent or began < self._not_before:

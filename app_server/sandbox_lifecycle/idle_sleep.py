@@ -1,5 +1,5 @@
-"""Puts idle sandboxes to sleep, and ends the machines of sandboxes that have slept for long. Their files
-stay.
+"""Puts idle sandboxes to sleep, and ends the machines of sandboxes that have slept for long. The files of the
+sandboxes stay.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ class Sleep:
         self._rows = rows
 
     async def pause(self, sandbox_id: UUID) -> None:
-        """Halts the sandbox's machine until it wakes. An archived sandbox stays archived. Raises NotFound,
-        Unavailable.
+        """Pauses the sandbox's machine until the sandbox is woken. An archived sandbox stays archived. Raises
+        NotFound, Unavailable.
         """
         try:
             await self.put_to_sleep(sandbox_id)
@@ -33,7 +33,9 @@ class Sleep:
             raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure
 
     async def put_to_sleep(self, sandbox_id: UUID) -> None:
-        """Does the same as `pause`, but raises NotFound, StartFailure."""
+        """Pauses the sandbox's machine like `pause`, but raises StartFailure instead of Unavailable if the
+        backend fails.
+        """
         machines = self._machines
         await machines.require(sandbox_id)
         async with machines.locks[sandbox_id]:
@@ -66,7 +68,8 @@ class Sleep:
         ]
 
     async def rest(self) -> None:
-        """Runs one round: puts sandboxes to sleep that have been idle for longer than the configured time.
+        """Runs one round of the background task: puts sandboxes to sleep that have been idle for longer than
+        the configured time.
 
         Also ends the machines of sleeping sandboxes that have held their memory for longer than the
         configured time.

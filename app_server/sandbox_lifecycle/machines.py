@@ -1,8 +1,8 @@
-"""The machines of this installation. A lock for each sandbox makes sure that only one task starts, ends or
-removes its machine at a time.
+"""The machines of this installation: the containers or processes of its sandboxes. A lock for each sandbox
+makes sure that only one task starts, ends or removes its machine at a time.
 
-The monitor, the sleep and the service share this module. The row of a sandbox says which state its machine
-should have.
+monitor.py, idle_sleep.py and the Sandboxes service share this module. The database row of a sandbox says
+which state its machine should have.
 """
 
 import asyncio
@@ -43,9 +43,9 @@ OnRestored = Callable[[RunningSandbox, Archive], Awaitable[None]]
 
 
 class Machines:
-    """Starts, ends and removes machines. `backend` is chosen by `open`. `running` holds the sandboxes whose
-    agent server has answered this process. Sandboxes in `kept_up` must not be put to sleep, even if they are
-    idle.
+    """Starts, ends and removes the machines of sandboxes. `backend` is chosen by `open`. `running` holds the
+    sandboxes whose agent server has answered this process. Sandboxes in `kept_up` must not be put to sleep,
+    even if they are idle.
     """
 
     def __init__(self, config: Config, rows: Rows, archives: Archives, keys: SessionKeys) -> None:
@@ -80,7 +80,9 @@ class Machines:
         self.on_restored: OnRestored | None = None
 
     async def open(self) -> None:
-        """Chooses the backend. If a configured engine is absent, each start fails, not this call."""
+        """Chooses the backend. If the configured container engine is absent, this call succeeds and each
+        start of a sandbox fails.
+        """
         self.backend, self.is_absent = await choose_backend(self._config)
         if not self.is_absent:
             await self._secure()
@@ -91,8 +93,8 @@ class Machines:
         await self.http.aclose()
 
     async def await_engine(self) -> None:
-        """Looks again for an engine that was absent at the start of the server. Raises StartFailure if it is
-        still absent.
+        """Looks again for a container engine that was absent at the start of the server. Raises StartFailure
+        if the engine is still absent.
         """
         async with self._arrival:
             if not self.is_absent:
@@ -106,7 +108,7 @@ class Machines:
 
     async def start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
         """Starts the sandbox's machine, waits until its agent server answers, and returns the running
-        sandbox. Raises StartFailure, and NotFound if there is no row.
+        sandbox. Raises StartFailure, and NotFound if there is no such sandbox.
         """
         await self.await_engine()
         # Not under the lock: an image may take minutes, and a delete need not wait for it.
@@ -117,7 +119,8 @@ class Machines:
             return await self._start(sandbox_id, report)
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the machine, its workspace and its row. Does nothing if there is no such sandbox.
+        """Removes the sandbox's machine, workspace and database row. Does nothing if there is no such
+        sandbox.
 
         Raises StartFailure; Unavailable if the sandbox belongs to another server.
         """
@@ -139,15 +142,15 @@ class Machines:
         self.locks.pop(sandbox_id, None)
 
     def lose(self, sandbox_id: UUID) -> None:
-        """Notes that the sandbox's machine has ended or will end at once. Calls to its agent server that
-        still wait are ended.
+        """Ends the waiting calls to the sandbox's agent server, because the sandbox's machine has ended or
+        will end at once.
         """
         if running := self.running.pop(sandbox_id, None):
             running.client.end_calls()
 
     async def renew_key(self, sandbox_id: UUID) -> None:
-        """Replaces the sandbox's session key if that is due. Tries again later if the agent server does not
-        answer. Raises NotFound.
+        """Replaces the sandbox's session key if that is due. If the agent server does not answer, the next
+        call tries again. Raises NotFound.
         """
         async with self.locks[sandbox_id]:
             running = self.running.get(sandbox_id)
@@ -159,8 +162,8 @@ class Machines:
                 self.running.pop(sandbox_id)
 
     async def require(self, sandbox_id: UUID) -> Sandbox:
-        """Returns the sandbox's row. Raises NotFound, also if the sandbox is being deleted; Unavailable if it
-        belongs to another server.
+        """Returns the database row of the sandbox. Raises NotFound, also if the sandbox is being deleted;
+        Unavailable if the sandbox belongs to another server.
         """
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None or sandbox_id in self.deleting:
@@ -219,7 +222,9 @@ class Machines:
         return running
 
     async def end_silent(self, sandbox_id: UUID) -> bool:
-        """Ends the machine if its agent server no longer answers. Returns whether it was ended."""
+        """Ends the sandbox's machine if its agent server no longer answers. Returns whether the machine was
+        ended.
+        """
         async with self.locks[sandbox_id]:
             running = self.running.get(sandbox_id)
             if running is None or await running.client.responds():
@@ -232,8 +237,8 @@ class Machines:
         await finish(self.backend.stop(sandbox_id))
 
     async def _is_frozen(self, running: RunningSandbox) -> bool:
-        """Returns whether the process is alive, but its agent server stays silent for longer than a busy one
-        ever does.
+        """Returns whether the sandbox's machine runs, but its agent server does not answer for
+        SILENT_SECONDS. A busy agent server answers sooner.
         """
         deadline = time.monotonic() + SILENT_SECONDS
         while not await running.client.responds():
@@ -245,8 +250,8 @@ class Machines:
         return False
 
     async def _lay_out(self, sandbox: Sandbox, report: Report) -> Archive | None:
-        """Unpacks the sandbox's archive into its workspace, if it has one. Returns the archive if it is a
-        backup: the logs in it are as old as the backup. Returns None otherwise.
+        """Unpacks the sandbox's archive into its workspace, if there is an archive. Returns the archive if it
+        is a backup, because the conversation logs in a backup may lack events. Returns None otherwise.
         """
         if sandbox.archive_id is None:
             return None
@@ -254,8 +259,9 @@ class Machines:
         return archive if archive.kind == ArchiveKind.BACKUP else None
 
     async def _catch_up(self, running: RunningSandbox, backup: Archive, report: Report) -> None:
-        """Brings the logs in the sandbox up to date before other tasks can use it. If this is interrupted,
-        the next start begins from the backup again.
+        """Adds the missing events to the conversation logs of a sandbox that was restored from a backup. Runs
+        before other tasks can use the sandbox. After an interruption, the next start begins from the backup
+        again.
         """
         report("Bringing what was said since then back into its logs")
         try:
@@ -273,8 +279,8 @@ class Machines:
     async def _start_machine(
         self, sandbox: Sandbox, report: Report, backup: Archive | None
     ) -> RunningSandbox | None:
-        """Starts the machine and returns the running sandbox. Returns None if its agent server refuses every
-        key that it may know.
+        """Starts the machine and returns the running sandbox. Returns None if the agent server accepts none
+        of the session keys that it may have.
         """
         sandbox_id = sandbox.id
         offer = await self.keys.offer(sandbox_id)
@@ -297,8 +303,8 @@ class Machines:
         return running
 
     async def _is_taken(self, sandbox: RunningSandbox, offer: Offer, report: Report) -> bool:
-        """Waits until the agent server answers. Returns whether it has accepted the key. Raises StartFailure
-        if it does not answer in time.
+        """Waits until the agent server answers. Returns whether the agent server has accepted the new session
+        key. Raises StartFailure if it does not answer in time.
         """
         outcome = await self.keys.hand_over(sandbox.id, offer, sandbox.client)
         if outcome == "absent":
@@ -323,7 +329,9 @@ class Machines:
 
 
 def log_report(sandbox_id: UUID) -> Report:
-    """Returns a report function for a start whose progress is not shown: it writes to the log."""
+    """Returns a function for the progress of a sandbox start that is shown to no user: the function writes
+    the lines to the log.
+    """
 
     def report(line: str) -> None:
         logger.info("reviving sandbox", extra={"sandbox_id": sandbox_id.hex, "progress": line})

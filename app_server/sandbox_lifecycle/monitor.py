@@ -1,4 +1,6 @@
-"""Starts sandboxes again that should run but do not. Gives up a sandbox that has crashed too often."""
+"""Restarts sandboxes that should run but do not. A sandbox that has crashed too often is left in the status
+ERROR.
+"""
 
 import asyncio
 import logging
@@ -35,8 +37,8 @@ class Monitor:
         self._slots = asyncio.Semaphore(CONCURRENT_REVIVALS)
 
     async def check(self) -> None:
-        """Runs one round: starts sandboxes in the background that should run, and gives running ones new
-        session keys when they are due.
+        """Runs one round of the background task: starts sandboxes that should run but do not, and gives
+        running sandboxes new session keys when they are due.
         """
         machines = self._machines
         try:
@@ -69,8 +71,8 @@ class Monitor:
         machines.background.start(self._admission.check(), name="let sandboxes in")
 
     async def _mark_lost(self) -> None:
-        """Marks sandboxes whose host is out of reach as missing. They are not given up; they run again once
-        the host is back.
+        """Marks sandboxes whose host cannot be reached as MISSING. Their crashes are not counted. The
+        sandboxes run again once the host can be reached.
         """
         machines = self._machines
         wanted, marked = await self._rows.wanted(machines.backend.kind.backend), await self._rows.lost()
@@ -84,7 +86,9 @@ class Monitor:
             await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
 
     def _silent(self, alive: set[UUID]) -> set[UUID]:
-        """Returns the sandboxes whose process is alive, but whose agent server has not answered for long."""
+        """Returns the sandboxes whose machine runs, but whose agent server has not answered for a long
+        time.
+        """
         moment = time.monotonic()
         self._heard = {each: self._heard.get(each, moment) for each in alive}
         if not self._is_probing and moment - self._probed >= PROBE_SECONDS:
@@ -113,8 +117,8 @@ class Monitor:
         self._crashes.pop(sandbox_id, None)
 
     async def _forget(self, sandbox_ids: set[UUID]) -> None:
-        """Forgets sandboxes that another process has put to sleep or removed, for example `slipway sandboxes
-        stop`.
+        """Removes sandboxes from the running ones of this process that another process has put to sleep or
+        removed, for example `slipway sandboxes stop`.
         """
         for sandbox_id in sandbox_ids:
             self._machines.lose(sandbox_id)
@@ -152,8 +156,8 @@ class Monitor:
             self._reviving.discard(sandbox_id)
 
     async def _gave_up(self, sandbox_id: UUID, failure: StartFailure) -> bool:
-        """Counts a crash. After too many crashes in a short time, leaves the sandbox in ERROR. Returns
-        whether it was given up.
+        """Counts a crash of the sandbox. After too many crashes in a short time, sets the sandbox's status to
+        ERROR and starts it no more. Returns whether that happened.
         """
         crashes, moment = self._crashes[sandbox_id], time.monotonic()
         while crashes and moment - crashes[0] > RESTART_WINDOW_SECONDS:

@@ -14,7 +14,8 @@ UP = (SandboxStatus.STARTING, SandboxStatus.RUNNING)
 
 
 async def require_running_quota(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> None:
-    """Checks that one more sandbox of the user may run. `sandbox_id`: this sandbox, which is not counted.
+    """Checks that the user may have one more running sandbox. `sandbox_id`: the sandbox that is to start,
+    which is not counted.
 
     Raises TooManyRequests `quota_reached`.
     """

@@ -1,8 +1,9 @@
-"""The session keys of sandboxes. They are offered, handed over, and replaced while the sandbox runs.
+"""The session keys with which sandboxes and the app server authenticate to each other. Keys are replaced
+while the sandbox runs.
 
 A new key is stored before it is sent to the agent server. It replaces the old key when the agent server has
-answered. In between, both keys are accepted on the inner listener, and a server that continues after a crash
-tries both at the agent server.
+answered. In between, the inner listener accepts both keys, and a server that continues after a crash tries
+both at the agent server.
 """
 
 import hmac
@@ -30,7 +31,8 @@ RETRY_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Offer:
-    """A new key for an agent server. `known`: the keys that it may have now, the likeliest first.
+    """A new session key for an agent server. `known`: the keys that the agent server may have now, the
+    likeliest first.
 
     `first`: the text that a starting agent server is given, see `FirstKeys`.
     """
@@ -42,8 +44,9 @@ class Offer:
 
 @dataclass(frozen=True)
 class _Moment:
-    """A point in time on two clocks; the earlier one counts. Rows expire by the wall clock, which can jump
-    and runs on while the machine sleeps. Agent servers use the monotonic clock.
+    """A point in time on the wall clock and on the monotonic clock; the earlier of both counts. Database rows
+    expire by the wall clock, which can jump and runs on while the machine sleeps. Agent servers use the
+    monotonic clock.
     """
 
     wall: datetime
@@ -66,8 +69,8 @@ class SessionKeys:
         self._due: dict[UUID, _Moment] = {}
 
     async def offer(self, sandbox_id: UUID) -> Offer:
-        """Makes and stores the next key, and returns it. The inner listener accepts it from now on. Raises
-        NotFound.
+        """Makes and stores the sandbox's next session key, and returns it. The inner listener accepts the key
+        from now on. Raises NotFound.
         """
         async with self._database.session() as session:
             sandbox = await self._get(session, sandbox_id)
@@ -84,8 +87,8 @@ class SessionKeys:
         return Offer(key, known=(key, present), first=first.model_dump_json())
 
     def _first_keys(self, key: str, sandbox: Sandbox) -> FirstKeys:
-        """Returns the first keys of a sandbox. They include the keys for seals, which are derived from the
-        encryption keys and differ for each sandbox.
+        """Returns the keys that a sandbox's agent server gets at its start. They include the keys for seals,
+        which are derived from the encryption keys and differ for each sandbox.
         """
         keys = self._cipher.signing_keys("specifications of conversations")
         return FirstKeys(
@@ -95,7 +98,9 @@ class SessionKeys:
         )
 
     async def revoke(self, sandbox_id: UUID) -> None:
-        """Makes all keys of the sandbox invalid. Its next machine gets a new key. Raises NotFound."""
+        """Makes all session keys of the sandbox invalid. The sandbox's next machine gets a new key. Raises
+        NotFound.
+        """
         key = new_token()
         async with self._database.session() as session:
             sandbox = await self._get(session, sandbox_id)
@@ -108,8 +113,8 @@ class SessionKeys:
         self.forget(sandbox_id)
 
     async def hand_over(self, sandbox_id: UUID, offer: Offer, client: AgentClient) -> HandOver:
-        """Sends the key to the agent server and returns the outcome. If the agent server takes the key, the
-        old key ends. Raises NotFound.
+        """Sends the new session key to the agent server and returns the outcome. If the agent server accepts
+        the key, the old key becomes invalid. Raises NotFound.
         """
         self._due[sandbox_id] = _Moment.after(RETRY_SECONDS)
         outcome = await client.hand_over(offer.key, offer.known, self._period.total_seconds())
@@ -119,8 +124,8 @@ class SessionKeys:
         return outcome
 
     def is_due(self, sandbox_id: UUID) -> bool:
-        """Returns whether half of the key's time has passed. The other half is for an agent server that
-        answers slowly.
+        """Returns whether the session key must be replaced: half of its lifetime has passed. The other half
+        is left for an agent server that answers slowly.
         """
         due = self._due.get(sandbox_id)
         return due is None or due.is_over()

@@ -1,4 +1,6 @@
-"""The sandbox specs that the organisation and teams give to members. They are items of levels."""
+"""The sandbox specs that the organisation and teams give to their members. A spec says which image sandboxes
+start from.
+"""
 
 import base64
 from collections.abc import Sequence
@@ -12,10 +14,11 @@ from app_server.levels.models import LevelItemKind
 
 
 class GivenSpec(BaseModel):
-    """The stored value of such an item.
+    """The stored form of a sandbox spec of the organisation or a team.
 
     `base`, `dockerfile`, `build`, `runtime_plugins`: as in SandboxSpec. `files`: the gzipped tar in base64;
-    None for an image that is given by name. `is_default`: whether new sandboxes of the members start from it.
+    None for an image that is given by name. `is_default`: whether new sandboxes of the members start from
+    this spec.
     """
 
     description: str | None
@@ -32,13 +35,13 @@ class GivenSpec(BaseModel):
 
 
 async def given_bases(session: AsyncSession) -> set[str]:
-    """Returns the names of the base images of all given specs."""
+    """Returns the names of the base images of all sandbox specs of the organisation and teams."""
     return {GivenSpec.of(item).base for item in await all_items(session, None, LevelItemKind.SANDBOX_SPEC)}
 
 
 async def given_files(session: AsyncSession, base: str) -> tuple[dict[str, Any], bytes] | None:
     """Returns the description and the gzipped tar of the files that this base image is built from. Returns
-    None if no given spec has them.
+    None if no spec of the organisation or a team contains them.
     """
     for item in await all_items(session, None, LevelItemKind.SANDBOX_SPEC):
         spec = GivenSpec.of(item)

@@ -1,4 +1,6 @@
-"""The database rows of a sandbox: its user, its key, its state."""
+"""The database tables for sandboxes: their users, keys and states, and the specs, archives and memory
+reservations.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -31,7 +33,8 @@ class ArchiveKind(StrEnum):
 
 
 class Sandbox(Base):
-    """An isolated machine that runs one agent server. Its id is the id of the conversation it was made for.
+    """A sandbox: an isolated machine that runs one agent server. Its id is the id of the conversation that it
+    was made for.
 
     ARCHIVED: there is no machine and no workspace, only an archive. RUNNING: the sandbox should run; it is
     started again after a restart of the app server, or when its agent server dies. The session key is found
@@ -86,11 +89,11 @@ class Sandbox(Base):
 
 
 class ServerLease(Base):
-    """The process that holds a server's id. `nonce` identifies the process; None means that it has ended in
-    an orderly way.
+    """The process that uses a server's id. `nonce` identifies the process; None means that the process has
+    ended in an orderly way.
 
-    `renewals` grows while the process lives. The other columns tell where it runs. They are shown to people,
-    and they let a restarted server recognize its own row.
+    `renewals` grows while the process lives. The other columns tell where the process runs. They are shown to
+    people, and they let a restarted server recognize its own row.
     """
 
     __tablename__ = "server_leases"
@@ -107,9 +110,11 @@ class ServerLease(Base):
 
 
 class SandboxSpec(Base):
-    """A base that a user has saved for sandboxes: an image by name, or files that an image is built from.
+    """A base image that a user has saved for sandboxes: an image by name, or files that an image is built
+    from.
 
-    `base`: its name; for files, the name is computed from all of them. `files`: a gzipped tar.
+    `base`: the image's name; if it is built from files, the name is computed from all of them. `files`: a
+    gzipped tar.
     """
 
     __tablename__ = "sandbox_specs"
@@ -134,11 +139,11 @@ class SandboxSpec(Base):
 
 
 class SpecChoice(Base):
-    """The spec that a user's new sandboxes are built on. `repository`: an Address.identity; empty for all
-    other repositories.
+    """The user's choice of the spec that new sandboxes are built on. `repository`: an Address.identity; empty
+    for all other repositories.
 
-    `spec_id`: an own spec. `given_name`: the name of a spec of the organisation or a team. The server's own
-    image if both are None.
+    `spec_id`: a spec of the user. `given_name`: the name of a spec of the organisation or a team. If both are
+    None, the server's own image is chosen.
     """
 
     __tablename__ = "sandbox_spec_choices"
@@ -150,7 +155,8 @@ class SpecChoice(Base):
 
 
 class Archive(Base):
-    """A workspace in a file of `home`. The file was complete and read back before this row was written.
+    """A copy of a workspace, in a file of `home`. The file was complete and read back before this row was
+    written.
 
     A snapshot holds only the project; new conversations can begin from it. A backup is used when the host of
     the sandbox is lost.

@@ -1,8 +1,8 @@
 """Determines which app server a process sandbox belongs to, if several app servers share a database. The
 files of a process sandbox are on one machine only.
 
-Another server would start an empty sandbox in its place. Container sandboxes need no owner: all servers find
-them on the engine that they share.
+A server on another machine would start an empty sandbox instead. Container sandboxes need no owner: all
+servers find them on the engine that they share.
 """
 
 import secrets
@@ -37,7 +37,9 @@ class Ownership:
 
     @property
     def is_mine(self) -> ColumnElement[bool]:
-        """An SQL condition on the rows of sandboxes: this server may start, stop and remove them."""
+        """Returns an SQL condition on the rows of sandboxes: true for sandboxes that this server may start,
+        stop and remove.
+        """
         if self.server_id is None:
             return true()
         if self.taken_by:
@@ -57,7 +59,9 @@ class Ownership:
         raise self.refusal()
 
     def refusal(self) -> Unavailable:
-        """Returns the error for a sandbox of another server, or for this server if another one has its id."""
+        """Returns the error for a sandbox of another server. If another process uses this server's id,
+        returns the error for that.
+        """
         if self.taken_by is None:
             return on_other_server()
         return Unavailable(
@@ -85,7 +89,7 @@ def on_other_server() -> Unavailable:
 
 
 def is_lost(server_id: InstrumentedAttribute[str | None]) -> ColumnElement[bool]:
-    """Returns an SQL condition: the server with this id has not been seen for LOST_AFTER."""
+    """Returns an SQL condition that is true if the server with this id has not been seen for LOST_AFTER."""
     return (
         select(ServerLease.server_id)
         .where(ServerLease.server_id == server_id, ServerLease.renewed_at < now() - LOST_AFTER)

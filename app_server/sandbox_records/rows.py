@@ -1,5 +1,5 @@
-"""Reads and writes the rows of sandboxes. A row holds the state that its sandbox should have. Each call is
-one short transaction.
+"""Reads and writes the database rows of sandboxes. A row holds the state that its sandbox should have. Each
+call is one short transaction.
 """
 
 from collections.abc import Collection
@@ -67,7 +67,7 @@ class Rows:
             return set((await session.execute(query)).scalars())
 
     async def elsewhere(self) -> set[UUID]:
-        """Returns the sandboxes of other servers. Those servers serve them."""
+        """Returns the sandboxes that belong to other app servers."""
         async with self._database.read() as session:
             return set((await session.execute(select(Sandbox.id).where(~self.ownership.is_mine))).scalars())
 
@@ -113,16 +113,16 @@ class Rows:
             return set((await session.execute(query)).scalars())
 
     async def begin_from(self, sandbox_id: UUID, archive_id: UUID) -> None:
-        """Marks the sandbox as archived with this archive. Its workspace is unpacked from the archive at its
-        next start.
+        """Marks the sandbox as archived with this archive. At the sandbox's next start, the archive is
+        unpacked into its workspace.
         """
         changes = {"status": SandboxStatus.ARCHIVED, "error": None, "archive_id": archive_id}
         async with self._database.session() as session:
             await session.execute(update(Sandbox).where(Sandbox.id == sandbox_id).values(changes))
 
     async def put_back(self, sandbox_id: UUID) -> None:
-        """Marks a sandbox as archived again. For a sandbox whose archive was not completely unpacked: the
-        unpacked part is left to be removed.
+        """Marks a sandbox as archived again whose archive was not completely unpacked. The files that were
+        unpacked are marked for removal.
         """
         changes = {"status": SandboxStatus.ARCHIVED, "error": None, "has_leftovers": True}
         async with self._database.session() as session:
@@ -142,8 +142,8 @@ class Rows:
     ) -> None:
         """Stores the sandbox's status. Does nothing if there is no such sandbox.
 
-        `machine`: its new machine; None keeps what is stored. `failure`: why it failed; None removes an
-        earlier failure.
+        `machine`: its new machine; None keeps the stored machine. `failure`: why the sandbox failed; None
+        removes an earlier failure.
         """
         async with self._database.session() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
@@ -156,15 +156,15 @@ class Rows:
                 sandbox.server_id = self.ownership.server_id if machine.spec_id == PROCESS else None
 
     async def has_lost_server(self, sandbox: Sandbox) -> bool:
-        """Returns whether this is a process sandbox of another server that has not been seen
-        for LOST_AFTER.
+        """Returns whether this is a process sandbox of another server, and that server has not been seen for
+        LOST_AFTER.
         """
         query = select(Sandbox.id).where(Sandbox.id == sandbox.id, is_lost(Sandbox.server_id))
         async with self._database.read() as session:
             return await session.scalar(query) is not None and sandbox.server_id != self.ownership.server_id
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Deletes the sandbox's row. Does nothing if there is no such sandbox."""
+        """Deletes the database row of the sandbox. Does nothing if there is no such sandbox."""
         async with self._database.session() as session:
             if sandbox := await session.get(Sandbox, sandbox_id):
                 await session.delete(sandbox)

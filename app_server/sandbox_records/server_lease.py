@@ -1,8 +1,8 @@
 """Makes sure that only one process serves under a `server-id`. A copied home contains the same id; the second
-process notices that and is refused.
+process notices that and refuses to start.
 
-The row of an id says which process has it, and that process renews it. A growing number in the row shows
-whether the process still lives, so that no clocks are compared.
+The database row of an id says which process uses the id. That process renews the row regularly: a growing
+number shows that the process still lives, so that no clocks are compared.
 """
 
 import asyncio
@@ -38,8 +38,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _HomeLocation:
-    """The place of a home directory. Two processes cannot serve the same directory on one machine, because
-    the directory has a lock.
+    """The place of a home directory: the machine and the directory. Two processes cannot serve the same
+    directory on one machine, because the directory has a lock.
     """
 
     boot_id: str
@@ -65,7 +65,9 @@ class _HomeLocation:
 
 
 class Lease:
-    """The lease of this server's id. All methods do nothing if no other server uses the database."""
+    """This process's exclusive use of its server id. All methods do nothing if no other server uses the
+    database.
+    """
 
     def __init__(
         self, config: Config, database: Database, ownership: Ownership, watch_seconds: float = WATCH_SECONDS
@@ -76,8 +78,8 @@ class Lease:
         self._watch_seconds = watch_seconds
 
     async def take(self) -> None:
-        """Takes the id for this process. Raises ConfigurationError if another process has it: one of the two
-        homes is a copy.
+        """Reserves the server id for this process. Raises ConfigurationError if another process uses the id:
+        one of the two homes is a copy.
         """
         if self._ownership.server_id is None:
             return
@@ -94,8 +96,8 @@ class Lease:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def renew(self) -> None:
-        """Renews the lease. Notes in `ownership` if another process has taken the id, and if it has given the
-        id back.
+        """Renews this process's use of the server id. Notes in `ownership` if another process has taken the
+        id, and if that process has given it back.
         """
         if self._ownership.server_id is None:
             return
@@ -111,7 +113,9 @@ class Lease:
         self._ownership.taken_by = taken_by
 
     async def release(self) -> None:
-        """Gives the id back, so that the next process need not watch whether this one still lives."""
+        """Gives the server id back, so that the next process need not wait to see whether this process still
+        lives.
+        """
         if self._ownership.server_id is None:
             return
         try:
@@ -129,7 +133,7 @@ class Lease:
             return await session.get(ServerLease, self._ownership.server_id)
 
     async def _try(self, place: _HomeLocation, row: ServerLease | None, *, is_over: bool) -> bool:
-        """Tries to take the id. Returns whether that succeeded.
+        """Tries to reserve the server id for this process. Returns whether that succeeded.
 
         `is_over`: the row was watched for long enough and was not renewed.
         """
@@ -180,7 +184,7 @@ def _words(home: Path, row: ServerLease) -> str:
 
 
 def _text_of(path: Path) -> str:
-    """Returns the text of a file. Returns an empty text if the system has no such file."""
+    """Returns the text of a file. Returns an empty text if the file does not exist."""
     return path.read_text().strip()[:100] if path.exists() else ""
 
 

@@ -1,4 +1,4 @@
-"""Limits how much of the event loop's time one sandbox may take."""
+"""Limits how much of the event loop's time the reports of one sandbox may take."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ FREE_SECONDS = 0.02
 
 
 class Fairness:
-    """Decodes only one report of each sandbox at a time, with a pause after a large one.
+    """Lets only one report of each sandbox be decoded at a time, with a pause after a large report.
 
     Decoding cannot run in a thread, because it holds the interpreter's lock the whole time.
     """
@@ -35,7 +35,7 @@ class Fairness:
 
     @asynccontextmanager
     async def turn(self, sandbox_id: UUID) -> AsyncIterator[None]:
-        """Waits for the sandbox's turn to decode. The block must not await anything."""
+        """Waits for the sandbox's turn to decode a report. The block must not await anything."""
         async with self._turns.setdefault(sandbox_id, asyncio.Lock()):
             began = time.perf_counter()
             try:

@@ -1,4 +1,4 @@
-"""Routes for the reports of sandboxes. Served on the inner listener only."""
+"""Routes by which sandboxes report events. They are served on the inner listener only."""
 
 from uuid import UUID
 

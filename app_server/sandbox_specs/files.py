@@ -1,6 +1,6 @@
 """Packs the files that a base image is built from: a Dockerfile alone, or the files in a repository.
 
-A repository is cloned, read and packed here. No code of it runs.
+A repository is cloned, read and packed by the app server. No code of the repository runs.
 """
 
 import asyncio
@@ -42,7 +42,9 @@ class PackedSpec:
 
 
 def pack_text(dockerfile: str) -> PackedSpec:
-    """Packs a Dockerfile that copies no files, and returns its base image's name and files. Blocking."""
+    """Packs a Dockerfile that copies no files. Returns the name of its base image and the packed files.
+    Blocking.
+    """
     with tempfile.TemporaryDirectory(prefix="slipway-dockerfile-") as folder:
         file = Path(folder, "Dockerfile")
         file.write_text(dockerfile)
@@ -50,9 +52,10 @@ def pack_text(dockerfile: str) -> PackedSpec:
 
 
 async def pack_named(image: str | None, dockerfile: str | None) -> PackedSpec:
-    """Returns the base image of this name, or packs a Dockerfile that copies no files. One of both is given.
+    """Returns the base image of this name, or packs a Dockerfile that copies no files. Exactly one of the two
+    arguments is given.
 
-    Raises BadRequest `image_not_allowed`, and those of `pack_text`.
+    Raises BadRequest `image_not_allowed`, and the errors of `pack_text`.
     """
     if image is not None:
         return PackedSpec(foreign_image(image))
@@ -61,8 +64,8 @@ async def pack_named(image: str | None, dockerfile: str | None) -> PackedSpec:
 
 
 def foreign_image(image: str) -> str:
-    """Returns the image name. Raises BadRequest `image_not_allowed` for Slipway's own images, which may hold
-    files of another user.
+    """Returns the given image name. Raises BadRequest `image_not_allowed` for Slipway's own images, which may
+    hold files of another user.
     """
     if image.partition(":")[0] in {BASE_REPOSITORY, REPOSITORY}:
         raise BadRequest(

@@ -1,5 +1,5 @@
-"""Which sandbox specs hold for a user: the user's own ones, those of the user's teams and the
-organisation's.
+"""Finds the sandbox specs that a user's sandboxes can start from: the user's own ones, those of the user's
+teams and the organisation's.
 """
 
 import base64
@@ -27,8 +27,8 @@ KIND = LevelItemKind.SANDBOX_SPEC
 class SpecInEffect:
     """A spec that a user's sandboxes can start from: the user's own, or one of a team or the organisation.
 
-    `runtime_plugins`: the plugins that its sandboxes offer; None means all plugins of its image. `item`: None
-    for the user's own.
+    `runtime_plugins`: the plugins that its sandboxes offer; None means all plugins of its image. `item`: the
+    stored item of the team or the organisation; None for the user's own spec.
     """
 
     id: UUID
@@ -44,8 +44,8 @@ class SpecInEffect:
 
 @dataclass(frozen=True)
 class Specs:
-    """The specs of a user, by name. `default`: what new sandboxes start from if the user has chosen nothing;
-    its value is the name of a spec. None means the server's configuration.
+    """The sandbox specs that a user can choose, by name. `default`: the name of the spec that new sandboxes
+    start from if the user has chosen nothing; None means the server's configuration.
     """
 
     by_name: Mapping[str, SpecInEffect]
@@ -53,7 +53,9 @@ class Specs:
 
     @property
     def enforced(self) -> SpecInEffect | None:
-        """The spec that all new sandboxes of the user start from; None if the user may choose."""
+        """Returns the spec that all new sandboxes of the user start from. Returns None if the user may
+        choose.
+        """
         return self.by_name[self.default.value] if self.default and self.default.enforced else None
 
     def find(self, spec_id: str) -> SpecInEffect | None:
@@ -61,7 +63,9 @@ class Specs:
 
 
 async def specs_for(session: AsyncSession, user_id: UUID, *, with_own: bool = True) -> Specs:
-    """Returns the specs that hold for the user. `with_own`: False if the user may not have own ones."""
+    """Returns the sandbox specs that the user can choose. `with_own`: False if the user may not have own
+    specs.
+    """
     query = select(SandboxSpec).where(SandboxSpec.user_id == user_id)
     own = {
         row.name: SpecInEffect(row.id, row.name, row.base, row.runtime_plugins)
@@ -81,10 +85,10 @@ async def specs_for(session: AsyncSession, user_id: UUID, *, with_own: bool = Tr
 async def save_for_level(
     session: AsyncSession, owner: LevelOwner, name: str, body: SaveSandboxSpecOfLevel, set_by: UUID
 ) -> LevelItem:
-    """Adds or replaces a spec of the organisation or a team. A level has one default, so a new one replaces
-    it.
+    """Adds or replaces a sandbox spec of the organisation or a team. Each of them has one default spec, so a
+    new default replaces the earlier one.
 
-    Raises BadRequest as `pack_named`, Conflict `too_many_items`.
+    Raises the BadRequest errors of `pack_named`, and Conflict `too_many_items`.
     """
     packed = await pack_named(body.image, body.dockerfile)
     if body.is_default:

@@ -1,5 +1,5 @@
-"""Decides who may choose the base image of sandboxes. A build runs code with a network, next
-to the engine.
+"""Decides who may choose the base image of sandboxes. A permission is needed because a build runs code with a
+network, next to the engine.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app_server.sandbox_backends.backend import SandboxKind
 
 @dataclass(frozen=True)
 class SpecPermission:
-    """What a user may choose.
+    """Which sandbox specs a user may choose.
 
     `why_none`: the reason why all sandboxes start from the server's own image; None if specs of the
     organisation and of teams can be used. `why_not_own`: the reason why the user may not have own specs; None
@@ -23,7 +23,7 @@ class SpecPermission:
 
 
 def permission_of(config: Config, kind: SandboxKind, *, administers: bool) -> SpecPermission:
-    """Returns what a user may choose. administers: see User.administers_installation."""
+    """Returns which sandbox specs a user may choose. administers: see User.administers_installation."""
     if reason := _why_none(config, kind):
         return SpecPermission(reason, reason)
     if config.sandbox_specs == "admins" and not administers:

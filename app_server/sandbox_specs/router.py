@@ -1,4 +1,4 @@
-"""Routes for sandbox specs: what sandboxes can start from, and what the user's new sandboxes start from."""
+"""Routes for sandbox specs. A spec says which image sandboxes start from."""
 
 import asyncio
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""The API's models of sandbox specs: the form of the OpenHands app server, and models for making specs."""
+"""The API's models of sandbox specs: the models of the OpenHands app server, and models for making specs."""
 
 from typing import Annotated
 

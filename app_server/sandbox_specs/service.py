@@ -25,7 +25,7 @@ ALL_REPOSITORIES = ""
 
 @dataclass(frozen=True)
 class NewSpec:
-    """A spec to save. `packed`: the packed build files; None for an image that is given by name."""
+    """A sandbox spec to save. `packed`: the packed build files; None for an image that is given by name."""
 
     name: str
     base: str
@@ -33,7 +33,7 @@ class NewSpec:
 
 
 async def list_specs(session: AsyncSession, user_id: UUID) -> Sequence[SandboxSpec]:
-    """Returns the user's specs, by name."""
+    """Returns the user's sandbox specs, sorted by name."""
     query = select(SandboxSpec).where(SandboxSpec.user_id == user_id).order_by(SandboxSpec.name)
     return (await session.scalars(query)).all()
 
@@ -53,7 +53,7 @@ class Origin:
 async def create(
     session: AsyncSession, user_id: UUID, new: NewSpec, runtime_plugins: Sequence[str] | None = None
 ) -> SandboxSpec:
-    """Saves and returns a spec. `runtime_plugins`: as in Origin.
+    """Saves and returns a sandbox spec of the user. `runtime_plugins`: as in Origin.
 
     Raises Conflict `too_many_sandbox_specs` and `sandbox_spec_name_taken`, Forbidden `setting_enforced`.
     """
@@ -90,14 +90,15 @@ async def create(
 
 
 async def remove(session: AsyncSession, user_id: UUID, spec_id: UUID) -> None:
-    """Deletes a spec. Sandboxes that were made from it keep their image. Raises NotFound."""
+    """Deletes a sandbox spec. Sandboxes that were made from it keep their image. Raises NotFound."""
     await session.delete(await _get(session, user_id, spec_id.hex))
 
 
 async def choices(session: AsyncSession, user_id: UUID) -> dict[str, str]:
-    """Returns the id of the chosen spec for each repository, and for ALL_REPOSITORIES if that is set.
+    """Returns the id of the chosen spec for each repository. The key ALL_REPOSITORIES is present if a spec is
+    chosen for all other repositories.
 
-    Choices of specs that do not hold any more are left out.
+    Choices of specs that the user can no longer use are left out.
     """
     specs = await specs_for(session, user_id)
     found = await _stored_choices(session, user_id, specs)
@@ -164,10 +165,10 @@ async def chosen(
 async def origin_of(
     session: AsyncSession, user_id: UUID, spec_id: str | None, snapshot_id: UUID | None
 ) -> Origin:
-    """Returns what a new sandbox is made from.
+    """Returns the base image and the plugins that a new sandbox is made from.
 
-    `spec_id`: as `with_spec` has stored it in the request. None means what the snapshot's sandbox was made
-    from. Raises NotFound.
+    `spec_id`: as `with_spec` has stored it in the request. None means the base image and plugins of the
+    snapshot's sandbox. Raises NotFound.
     """
     if spec_id is None and snapshot_id is not None:
         query = select(Sandbox).join(Archive, Archive.sandbox_id == Sandbox.id)
@@ -197,8 +198,9 @@ async def _by_choices(
 
 
 async def _stored_choices(session: AsyncSession, user_id: UUID, specs: Specs) -> dict[str, str | None]:
-    """Returns the id of the chosen spec for each repository. A spec is chosen by its name, so a level that
-    enforces a spec of this name is followed. None: no spec of this name holds any more.
+    """Returns the id of the chosen spec for each repository. The choice is stored by the spec's name, so a
+    spec of this name that a level enforces is used. The value is None if no spec of this name can be used any
+    more.
     """
     query = (
         select(SpecChoice, SandboxSpec.name)
