@@ -1,4 +1,6 @@
-"""The replies to refused requests of programs in a sandbox: the reason, and what the user can do."""
+"""The replies of the proxy to refused requests of programs in a sandbox: the reason, and what the user can
+do.
+"""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -10,7 +12,9 @@ REASON_HEADER = "X-Slipway-Egress"
 
 @dataclass(frozen=True)
 class ProxyAnswer:
-    """A reply of the proxy. `phrase` is in the status line, which is all that some programs show."""
+    """A reply of the proxy to a refused request. `phrase` is in the status line, which is all that some
+    programs show.
+    """
 
     status: HTTPStatus
     code: str

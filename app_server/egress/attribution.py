@@ -1,4 +1,5 @@
-"""Finds the conversations that may have made a request of a sandbox: all that worked there at that time.
+"""Finds the conversations that may have made a network request of a sandbox: all conversations that worked in
+the sandbox at that time.
 
 The proxy knows only sandboxes. `AttributionOf` is the interface to the code that knows conversations.
 """
@@ -16,7 +17,7 @@ from app_server.core.database import Id
 
 @dataclass(frozen=True)
 class AttributedConversation:
-    """A conversation that works in a sandbox, and the time since when."""
+    """A conversation that works in a sandbox. `since`: the time when it began to work there."""
 
     id: UUID
     title: str | None
@@ -40,6 +41,6 @@ AttributionOf = Callable[[AsyncSession, UUID, Collection[UUID]], Awaitable[Attri
 
 
 def possible(attribution: Attribution, sandbox_id: UUID, moment: datetime) -> list[OccupantInfo]:
-    """Returns the conversations that were in the sandbox at that moment."""
+    """Returns the conversations that were in the sandbox at `moment`."""
     there = (each for each in attribution.get(sandbox_id, ()) if each.since <= moment)
     return [OccupantInfo.model_validate(each) for each in there]

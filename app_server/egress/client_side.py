@@ -1,5 +1,5 @@
-"""The sandbox's side of a proxy connection: it reads requests and sends replies. h11 handles the
-HTTP syntax.
+"""The connection between a program in a sandbox and the proxy: reads the program's requests and sends
+replies. h11 handles the HTTP syntax.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _MAX_CLIENT_CHARACTERS = 40
 
 
 class Malformed(Exception):
-    """The data is not a request that a proxy can handle."""
+    """The data that a program in a sandbox has sent is not a request that a proxy can handle."""
 
 
 class ByteReader(Protocol):
@@ -34,9 +34,10 @@ class ByteWriter(Protocol):
 
 @dataclass(frozen=True)
 class Asked:
-    """A request to the proxy.
+    """A request of a program in a sandbox to the proxy.
 
-    `path`: the path of a plain request; None for CONNECT. `host`: as the client wrote it, not checked yet.
+    `path`: the path of a plain request; None for CONNECT. `host`: the text that the client wrote, not checked
+    yet.
     """
 
     request: h11.Request
@@ -50,7 +51,9 @@ class Asked:
 
     @property
     def client(self) -> str:
-        """The name that the program gives itself. It is only for display and must not be trusted."""
+        """Returns the name that the program gives itself in the request. The name is only for display and
+        must not be trusted.
+        """
         word = self.header("user-agent").split(" ")[0]
         return "".join(one for one in word if one.isascii() and one.isprintable())[:_MAX_CLIENT_CHARACTERS]
 
@@ -59,7 +62,7 @@ ReadRequest = Callable[[h11.Request], Asked]
 
 
 def of_proxy(request: h11.Request) -> Asked:
-    """Parses a request that is addressed to a proxy. Raises Malformed."""
+    """Returns the parsed form of a request that is addressed to a proxy. Raises Malformed."""
     target = request.target.decode("ascii")
     if request.method == b"CONNECT":
         host, port = _authority(target, default_port=None)
@@ -74,7 +77,9 @@ def of_proxy(request: h11.Request) -> Asked:
 
 
 def of_host(host: str, port: int) -> ReadRequest:
-    """Returns a parser for requests that are addressed to this host itself. The parser raises Malformed."""
+    """Returns a parser for requests that are addressed directly to this host instead of to a proxy. The
+    parser raises Malformed.
+    """
 
     def read(request: h11.Request) -> Asked:
         target = request.target.decode("ascii")
@@ -94,7 +99,7 @@ class ClientSide:
         *,
         head_seconds: float = NEXT_HEAD_SECONDS,
     ) -> None:
-        """head_seconds: the time limit for the head of the first request."""
+        """Sets up the connection. head_seconds: the time limit for the head of the first request."""
         self._head_seconds = head_seconds
         self._reader = reader
         self._writer = writer
@@ -102,7 +107,9 @@ class ClientSide:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
     async def next_request(self) -> Asked | None:
-        """Returns the next request. Returns None if there are no more. Raises Malformed, TimeoutError."""
+        """Returns the next request of the connection. Returns None if there are no more requests. Raises
+        Malformed, TimeoutError.
+        """
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
         if self._http.our_state is not h11.IDLE:
@@ -134,7 +141,7 @@ class ClientSide:
             await self._writer.drain()
 
     async def open_tunnel(self) -> bytes:
-        """Accepts a CONNECT request. Returns the data that the client has already sent after it."""
+        """Accepts a CONNECT request. Returns the data that the client has already sent after the request."""
         await self.send(h11.Response(status_code=200, headers=[], reason=b"Connection established"))
         return self._http.trailing_data[0]
 
@@ -169,7 +176,9 @@ class ClientSide:
 
 
 def _authority(text: str, *, default_port: int | None) -> tuple[str, int]:
-    """Parses `host:port`. Raises Malformed, also for a user name in it, which could disguise the host."""
+    """Returns the host and the port of the text `host:port`. Raises Malformed, also for a user name in the
+    text, which could disguise the host.
+    """
     host, colon, digits = text.rpartition(":")
     if not colon or digits.endswith("]"):
         host, digits = text, "" if default_port is None else str(default_port)

@@ -1,4 +1,6 @@
-"""Records what sandboxes tried to reach: before a request is sent, and again when it has ended."""
+"""Records which hosts sandboxes tried to reach: before a request is sent, and again when the request has
+ended.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -54,7 +56,8 @@ class _Batch:
 
 
 class EgressLog:
-    """Writes records; records that come at the same time are written together.
+    """Writes records of the hosts that sandboxes tried to reach. Records that come at the same time are
+    written together.
 
     `on_refused(sandbox_id)` is called for a new refusal.
     """
@@ -74,9 +77,9 @@ class EgressLog:
         bytes_sent: int = 0,
         bytes_received: int = 0,
     ) -> None:
-        """Adds to the record of this target and hour. Returns when it is written.
+        """Adds requests and bytes to the record of this target and hour. Returns when the record is written.
 
-        reason: why the request was refused; None if it was not.
+        reason: why the request was refused; None if the request was not refused.
         """
         moment = now()
         hour = moment.replace(minute=0, second=0, microsecond=0)
@@ -108,8 +111,8 @@ class EgressLog:
 
 
 async def _add(session: AsyncSession, key: _Key, entry: _Sum) -> bool:
-    """Writes a record. Returns whether it is the first of its kind in this hour and has a row with its own
-    host.
+    """Writes a record of a target and hour. Returns whether it is the first record of its kind in this hour
+    and has a row with its own host.
     """
     sandbox_id, user_id, hour, host, port, reason = key
     in_hour = (EgressRecord.sandbox_id == sandbox_id, EgressRecord.hour == hour)

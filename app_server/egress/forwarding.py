@@ -1,4 +1,4 @@
-"""Forwards one HTTP request and its reply."""
+"""Forwards one HTTP request of a sandbox to its host, and the reply to the sandbox."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,12 +22,14 @@ _HOP_BY_HOP = frozenset(
 
 
 class Broken(Exception):
-    """The other side closed the connection too early, or its reply is not valid HTTP."""
+    """The host or the program in the sandbox closed the connection too early, or the host's reply is not
+    valid HTTP.
+    """
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes to a request and its reply on the way.
+    """The changes that the proxy makes to a request and to its reply.
 
     `dropped`: names of headers to remove, in lower case. `added`: headers to add; `redaction` masks their
     secrets in the reply. `proxy`: the upstream proxy, if `world` is a connection to it and not to the host.
@@ -50,8 +52,8 @@ async def pass_on(
     traffic: Traffic,
     changes: Changes | None = None,
 ) -> None:
-    """Forwards the request over `world`, which cannot be used again. Raises Broken, Malformed, OSError,
-    TimeoutError.
+    """Forwards the request over the connection `world`, which cannot be used again, and sends the reply to
+    the client. Raises Broken, Malformed, OSError, TimeoutError.
     """
     changes = changes or Changes()
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
@@ -89,8 +91,8 @@ async def _send(
 
 
 def _request(asked: Asked, changes: Changes) -> h11.Request:
-    """Builds the request. Its Host header is the host that was checked, even if the sandbox sent another
-    one.
+    """Returns the request that is sent to the host. Its Host header is the host that was checked, even if the
+    sandbox sent another one.
     """
     host = f"[{asked.host}]" if ":" in asked.host else asked.host
     place = host if asked.port == changes.default_port else f"{host}:{asked.port}"

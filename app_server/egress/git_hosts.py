@@ -1,7 +1,7 @@
-"""Protects the git hosts of a sandbox: pushes must use the git proxy, which checks each push.
+"""Makes sure that a sandbox pushes to its git hosts only through the git proxy, which checks each push.
 
-A credential from inside the sandbox would open another way to push. So requests with such a credential, and
-pushes, are refused here.
+A request with a credential from inside the sandbox could push without the git proxy. So the egress proxy
+refuses such requests to git hosts, and all pushes.
 """
 
 import re
@@ -32,13 +32,15 @@ _CREDENTIAL_FIELD = re.compile(r"[?&;](access_token|private_token|job_token|oaut
 
 @dataclass(frozen=True)
 class GitHost:
-    """A git host of the user. `port`: the port that the user has given, in addition to the usual ones."""
+    """A git host of the user. `port`: the port that the user has configured, in addition to the usual
+    ports.
+    """
 
     name: str
     port: int | None
 
     def is_at(self, host: str, port: int) -> bool:
-        """Returns whether this is the git host or a name below it, such as that of its API."""
+        """Returns whether `host` is this git host or a name below it, such as that of its API."""
         is_named = host == self.name or host.endswith(f".{self.name}")
         return is_named and (port in _USUAL_PORTS or port == self.port)
 
@@ -53,7 +55,7 @@ async def git_hosts_of(
 
 
 def refusal(asked: Asked, replaced: Collection[bytes]) -> Reason | None:
-    """Returns why a request to a git host is refused. Returns None if it is allowed.
+    """Returns the reason why a request to a git host is refused. Returns None if the request is allowed.
 
     replaced: the headers in which this proxy replaces a stand-in by a credential of the user.
     """
@@ -80,7 +82,7 @@ def _host(text: str) -> GitHost | None:
 
 
 def _decoded(target: str) -> str:
-    """Returns the target decoded as the host may read it."""
+    """Returns the percent-decoded request target, as the git host may read it."""
     for _ in range(_MAX_DECODINGS):
         target = unquote_plus(target)
     return target.lower()

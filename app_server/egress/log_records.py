@@ -1,4 +1,4 @@
-"""Queries the records of what sandboxes tried to reach."""
+"""Queries the records of the hosts that sandboxes tried to reach."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ async def search(
     before: tuple[datetime, UUID] | None = None,
     limit: int,
 ) -> Sequence[EgressRecord]:
-    """Returns a page of the user's records, latest first."""
+    """Returns a page of the records of hosts that the user's sandboxes tried to reach, latest first."""
     query = select(EgressRecord).where(EgressRecord.user_id == user_id)
     if sandbox_id is not None:
         query = query.where(EgressRecord.sandbox_id == sandbox_id)
@@ -31,7 +31,7 @@ async def search(
 
 
 async def refused(session: AsyncSession, sandbox_id: UUID) -> Sequence[EgressRecord]:
-    """Returns the latest refusals of a sandbox, latest first, by hour."""
+    """Returns the latest refused requests of a sandbox, counted by hour, latest first."""
     query = (
         select(EgressRecord)
         .where(EgressRecord.sandbox_id == sandbox_id, EgressRecord.reason != "")

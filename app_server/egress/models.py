@@ -1,4 +1,4 @@
-"""Tables of network settings, credentials and records."""
+"""Database tables of network settings, credentials for https hosts, and records of network requests."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -20,7 +20,9 @@ MAX_PATH_CHARACTERS = 300
 
 
 class EgressScope(StrEnum):
-    """What a setting applies to: all sandboxes of a user, those of one repository, or a single sandbox."""
+    """What a network setting applies to: all sandboxes of a user, those of one repository, or a single
+    sandbox.
+    """
 
     USER = "user"
     REPOSITORY = "repository"
@@ -46,10 +48,11 @@ class CredentialKind(StrEnum):
 
 
 class EgressSetting(Base):
-    """A user's network setting for one scope. `subject`: empty, an Address.identity, or the sandbox's id.
+    """A user's network setting for one scope. `subject`: empty, an Address.identity, or the sandbox's id,
+    depending on the scope.
 
-    mode: None means the mode of the next wider scope. hosts: additional hosts. ignored: refused hosts that
-    the user does not want to be notified of.
+    mode: None means the mode of the next wider scope. hosts: additional allowed hosts. ignored: refused hosts
+    that the user does not want to be notified of.
     """
 
     __tablename__ = "egress_settings"
@@ -67,7 +70,8 @@ class EgressSetting(Base):
 
 
 class EgressRecord(Base):
-    """What a sandbox tried to reach within one hour. `reason`: why it was refused; empty if it was not.
+    """A host and port that a sandbox tried to reach within one hour. `reason`: why the requests were refused;
+    empty if they were not.
 
     client: the name that the program last gave itself. Byte counts are from the sandbox's point of view.
     """

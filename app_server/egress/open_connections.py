@@ -1,4 +1,4 @@
-"""Counts the open connections of each sandbox, and knows their targets."""
+"""Counts the open connections of each sandbox through the proxy, and knows their targets."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ MAX_CONNECTIONS = 256
 
 @dataclass(eq=False)
 class ConnectionSlot:
-    """An open connection. target: set after the connection was allowed."""
+    """An open connection of a sandbox through the proxy. target: set after the connection was allowed."""
 
     task: asyncio.Task[object] | None
     target: EgressTarget | None = None
@@ -26,8 +26,8 @@ class OpenConnections:
 
     @contextmanager
     def place(self, sandbox_id: UUID) -> Iterator[ConnectionSlot | None]:
-        """Adds a connection for the current task during the block. Yields None if the sandbox has
-        too many.
+        """Counts a connection of the sandbox for the current task during the block. Yields None if the
+        sandbox has too many connections.
         """
         places = self._places.setdefault(sandbox_id, set())
         if len(places) >= MAX_CONNECTIONS:

@@ -30,8 +30,8 @@ class PinnedConnection:
 async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
     """Returns the addresses of the host.
 
-    If one of the addresses is not allowed, all are refused: only an attacker gives one name both kinds.
-    Raises Refused.
+    If one of the addresses is not allowed, all are refused, because only an attacker gives one name both
+    allowed and forbidden addresses. Raises Refused.
     """
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
@@ -47,7 +47,9 @@ async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
 
 @dataclass(frozen=True)
 class Tls:
-    """The name that the certificate must contain, and the context that verifies it."""
+    """The TLS settings of a connection to a host: the name that the certificate must contain, and the context
+    that verifies the certificate.
+    """
 
     name: str
     context: ssl.SSLContext
@@ -56,7 +58,7 @@ class Tls:
 async def connect(
     addresses: list[str], port: int, tls: Tls | None = None, tunnel: "ProxyTunnel | None" = None
 ) -> PinnedConnection:
-    """Connects to the first address that answers, or through the tunnel.
+    """Connects to the first of the addresses that answers, or through the tunnel.
 
     Raises Refused `unreachable`, `bad_certificate`, and with a tunnel `upstream_refused`.
     """
@@ -82,14 +84,16 @@ async def connect(
 
 @dataclass(frozen=True)
 class ProxyTunnel:
-    """A tunnel through a proxy. The proxy resolves the name of the host."""
+    """A tunnel to a host through an upstream proxy. The proxy resolves the name of the host."""
 
     proxy: UpstreamProxy
     host: str
 
 
 async def _through(tunnel: ProxyTunnel, port: int, tls: Tls | None) -> PinnedConnection:
-    """Connects through the tunnel. Raises Refused `unreachable`, `upstream_refused`, `bad_certificate`."""
+    """Connects to the host through the tunnel. Raises Refused `unreachable`, `upstream_refused`,
+    `bad_certificate`.
+    """
     line = await connect_to_proxy(tunnel.proxy)
     host = f"[{tunnel.host}]" if ":" in tunnel.host else tunnel.host
     credentials = tunnel.proxy.authorization

@@ -1,4 +1,6 @@
-"""The network policy of sandboxes. Pure, except that the data file is read once."""
+"""The network policy of sandboxes: which hosts they may call. Pure, except that the data file is read
+once.
+"""
 
 import tomllib
 from collections.abc import Sequence
@@ -14,14 +16,16 @@ from app_server.levels.resolution import LevelValue, in_order
 
 @dataclass(frozen=True)
 class RuleOfLevel:
-    """A rule of the organisation or a team. `level_value.value`: whether it allows the host or denies it."""
+    """A rule of the organisation or a team for a host. `level_value.value`: whether the rule allows the host
+    or denies it.
+    """
 
     rule: HostRule
     level_value: LevelValue
 
 
 class EgressMode(StrEnum):
-    """What may be called: nothing, the listed hosts, or all public hosts."""
+    """Which hosts sandboxes may call: none, the listed hosts, or all public hosts."""
 
     NONE = "none"
     ALLOWLIST = "allowlist"
@@ -29,7 +33,7 @@ class EgressMode(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a request was refused."""
+    """The reason why a network request of a sandbox was refused."""
 
     NETWORK_OFF = "network_off"
     NOT_ALLOWED = "not_allowed"
@@ -55,8 +59,8 @@ if the denial is not enforced.
 
 @dataclass(frozen=True)
 class Policy:
-    """A network policy. `rules`: the allowed hosts. In the mode OPEN all public hosts are allowed on the
-    default ports, and `rules` allow further ports.
+    """The rules for which hosts a sandbox may call. `rules`: the allowed hosts. In the mode OPEN all public
+    hosts are allowed on the default ports, and `rules` allow further ports.
 
     `own`: those of the rules that the user has made. `of_levels`: rules of the organisation and of teams.
     `others`: further policies that must also allow a request.
@@ -75,7 +79,9 @@ class Policy:
         return replace(first, others=others)
 
     def with_hosts(self, rules: Sequence[HostRule]) -> "Policy":
-        """Returns the policy with additional hosts. If the network is off, they are not allowed either."""
+        """Returns the policy with additional allowed hosts. If the mode allows no network, these hosts are
+        not allowed either.
+        """
         others = [replace(policy, rules=[*policy.rules, *rules]) for policy in self.others]
         return replace(self, rules=[*self.rules, *rules], others=others)
 
@@ -84,8 +90,8 @@ class Policy:
         return self.parts() == other.parts()
 
     def refusal(self, host: str, port: int) -> Reason | None:
-        """Returns why a normalized host (`addresses.parse_host`) is refused. Returns None if it
-        is allowed.
+        """Returns the reason why a host is refused. Returns None if the host is allowed. host: normalized by
+        `addresses.parse_host`.
         """
         policies = (self, *self.others)
         refusals = (_refusal(policy, host, port) for policy in policies)
@@ -110,8 +116,8 @@ def _refusal(policy: Policy, host: str, port: int) -> Reason | None:
 
 
 def _decided(policy: Policy, host: str, port: int) -> bool | None:
-    """Returns what the organisation, a team or the user says about the host. Returns None if no level says
-    anything. At the same level a denial comes before an allowance.
+    """Returns whether a rule of the organisation, a team or the user allows or denies the host. Returns None
+    if no rule is about the host. At the same level a denial has priority over an allowance.
     """
     said = [one.level_value for one in policy.of_levels if _is_about(one, host, port)]
     if not said:

@@ -1,4 +1,4 @@
-"""Decides whether a sandbox may call a host, and finds its addresses and credentials."""
+"""Decides whether a sandbox may call a host, and finds the host's addresses and the credentials for it."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,10 +47,10 @@ _UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
 
 @dataclass(frozen=True)
 class AllowedRoute:
-    """An allowed request with the addresses it may go to, or the proxy that resolves the host.
+    """How an allowed request reaches its host: the addresses, or the upstream proxy that resolves the host.
 
-    `held`: credentials for the host. `brokered`: variables whose values go to the host. is_git_host: pushes
-    must use the git proxy. has_packages: some files of the host can be cached.
+    `held`: credentials for the host. `brokered`: variables whose values may be sent to the host. is_git_host:
+    pushes must use the git proxy. has_packages: some files of the host can be cached.
     """
 
     target: EgressTarget
@@ -63,31 +63,35 @@ class AllowedRoute:
 
     @property
     def must_be_read(self) -> bool:
-        """Whether requests are allowed only if the proxy can read them, also inside TLS."""
+        """Returns whether the requests to this host are allowed only if the proxy can read them, also inside
+        TLS.
+        """
         return self.is_git_host or bool(self.held) or bool(self.brokered)
 
     def held_for(self, asked: Asked) -> Held | None:
         return next((one for one in self.held if one.opens(asked.path or "")), None)
 
     def exchange(self, asked: Asked) -> Exchange:
-        """Returns the headers of the request that hold stand-ins, with the values in their place."""
+        """Returns the headers of the request that contain stand-ins, with the real values in their place."""
         return exchange(asked.request.headers, self.brokered)
 
     def check(self, asked: Asked, replaced: Collection[bytes] = ()) -> None:
-        """Checks a request to a git host. replaced: the headers in which this proxy replaces a stand-in by a
-        credential of the user. Raises Refused.
+        """Checks that a request to a git host is allowed. replaced: the headers in which this proxy replaces
+        a stand-in by a credential of the user. Raises Refused.
         """
         if self.is_git_host and (reason := git_hosts.refusal(asked, replaced)):
             raise Refused(reason)
 
     async def connect(self, tls: Tls | None = None) -> PinnedConnection:
-        """Connects to the host. Raises Refused."""
+        """Connects to the allowed host. Raises Refused."""
         tunnel = ProxyTunnel(self.proxy, self.target.host) if self.proxy else None
         return await connect(self.addresses, self.target.port, tls, tunnel)
 
 
 class PolicyDecisions:
-    """Checks each request separately, so that changed settings apply at once."""
+    """Decides for each request of a sandbox separately whether it is allowed, so that changed settings apply
+    at once.
+    """
 
     def __init__(
         self,
@@ -122,7 +126,8 @@ class PolicyDecisions:
         return None if found is None or is_revoked(found) else found
 
     async def way(self, target: EgressTarget, written: str, scheme: Scheme = "https") -> AllowedRoute:
-        """Returns the allowed route. `written`: the host, as the sandbox wrote it. Raises Refused.
+        """Returns how the allowed request reaches its host. `written`: the host, as the sandbox wrote it.
+        Raises Refused.
 
         A name that is not allowed is not looked up. If only the upstream proxy can resolve the name, the
         upstream proxy decides.
@@ -165,7 +170,7 @@ class PolicyDecisions:
         )
 
     async def ended(self, sandbox_id: UUID, targets: Collection[EgressTarget]) -> set[EgressTarget]:
-        """Returns the targets of open connections that are no longer allowed."""
+        """Returns those targets of the sandbox's open connections that are no longer allowed."""
         async with self._database.read() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None or sandbox.status not in _UP:
@@ -177,8 +182,8 @@ class PolicyDecisions:
         return {target for target in targets if policy.refusal(target.host, target.port)}
 
     def _told(self, reason: Reason, host: str) -> Reason:
-        """Returns the reason that the user is told. An address that only an administrator can allow is
-        reported as private, so that the user is not asked to allow it.
+        """Returns the reason for a refusal in the form that the user is told. An address that only an
+        administrator can allow is reported as private, so that the user is not asked to allow it.
         """
         is_closed = is_address(host) and is_refused(host, host, self._named)
         return Reason.PRIVATE_ADDRESS if reason is Reason.NOT_ALLOWED and is_closed else reason

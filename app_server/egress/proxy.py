@@ -1,7 +1,8 @@
-"""The egress proxy of sandboxes: requests are checked by host name, sent to a checked address, and recorded.
+"""The egress proxy: the way of sandboxes to the network. Requests are checked by host name, sent to a checked
+address, and recorded.
 
 A connection of a sandbox requests either a tunnel (CONNECT) or plain HTTP. It is authorised by the sandbox's
-session key, which the agent server adds: commands do not know it.
+session key, which the agent server adds. Commands of the agent do not know this key.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ PLAIN_PORT = 80
 
 
 class EgressProxy:
-    """The egress proxy; there is one for each process.
+    """The proxy through which sandboxes reach the network; there is one for each process.
 
     `resolve`: looks up addresses. `outside`: verifies certificates of real hosts. upstream: the proxies to
     use, if any. head_seconds: the time limit for the head of a connection's first request.
@@ -68,7 +69,7 @@ class EgressProxy:
         self._open = OpenConnections()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serves one connection until it ends."""
+        """Serves one connection of a sandbox until the connection ends."""
         line = PinnedConnection(reader, writer)
         try:
             await self._answer(line, ClientSide(reader, writer, head_seconds=self._head_seconds))
@@ -139,7 +140,9 @@ class EgressProxy:
     async def _speak(
         self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
     ) -> None:
-        """Serves a tunnel and reads the requests in it. At a git host they may be plain HTTP on any port."""
+        """Serves a tunnel and reads the requests in it. At a git host, these requests may be plain HTTP on
+        any port.
+        """
         if way.target.port != PLAIN_PORT:
             async with asyncio.timeout(HELLO_SECONDS):
                 early = early or await line.reader.read(PIECE_BYTES)
@@ -238,7 +241,7 @@ class EgressProxy:
 
 
 class _Begun:
-    """A reader that first returns the data that was already read."""
+    """A stream reader that first returns the data that was already read from the connection."""
 
     def __init__(self, early: bytes, reader: asyncio.StreamReader) -> None:
         self._early = early

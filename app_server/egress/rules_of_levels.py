@@ -17,8 +17,8 @@ from app_server.levels.service import LevelOwner, setting_enforced
 
 
 class SaveEgressRule(BaseModel):
-    """A rule for a host. `allows`: false denies the host. `enforced`: what a person allows does not override
-    it.
+    """A rule for a host that sandboxes may or may not call. `allows`: false denies the host. `enforced`: an
+    allowance of a person does not override the rule.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -29,7 +29,9 @@ class SaveEgressRule(BaseModel):
 
 
 async def rules_for(session: AsyncSession, user_id: UUID) -> Sequence[RuleOfLevel]:
-    """Returns the rules of the organisation and of the person's teams."""
+    """Returns the rules of the organisation and of the person's teams for the hosts that sandboxes may
+    call.
+    """
     return [
         RuleOfLevel(parse_rule(item.name), replace(item.level_value, value=item.level_value.value["allows"]))
         for found in (await items.items_for(session, user_id, LevelItemKind.EGRESS_RULE)).values()
@@ -38,7 +40,9 @@ async def rules_for(session: AsyncSession, user_id: UUID) -> Sequence[RuleOfLeve
 
 
 async def require_not_denied(session: AsyncSession, user_id: UUID, hosts: Iterable[HostRule]) -> None:
-    """Checks that no enforced rule denies what a person allows. Raises Forbidden `setting_enforced`."""
+    """Checks that no enforced rule denies one of the hosts that a person wants to allow. Raises Forbidden
+    `setting_enforced`.
+    """
     denials = [
         one
         for one in await rules_for(session, user_id)
@@ -53,7 +57,9 @@ async def require_not_denied(session: AsyncSession, user_id: UUID, hosts: Iterab
 async def save_for_level(
     session: AsyncSession, owner: LevelOwner, name: str, body: SaveEgressRule, set_by: UUID
 ) -> LevelItem:
-    """Adds or replaces a rule. name: the host, as `str(HostRule)`. Raises Conflict `too_many_items`."""
+    """Adds or replaces a host rule of the organisation or a team. name: the host, as `str(HostRule)`. Raises
+    Conflict `too_many_items`.
+    """
     value = {"allows": body.allows, "description": body.description}
     return await items.save_item(
         session,

@@ -1,6 +1,7 @@
-"""Serves the proxy on the inner listener, before ASGI, because ASGI has no CONNECT.
+"""Serves the proxy on the same port as the inner listener. The proxy runs before ASGI, because ASGI has no
+CONNECT.
 
-The first bytes decide: CONNECT, or a method with a complete http:// address, goes to the proxy.
+A connection goes to the proxy if its first bytes are CONNECT, or a method with a complete http:// address.
 """
 
 import asyncio
@@ -94,7 +95,7 @@ class _SamePort(asyncio.Protocol):
         self._connections.discard(self)
 
     def shutdown(self) -> None:
-        """Ends the tunnels when the server ends."""
+        """Ends the proxy's tunnels when the server ends."""
         if self._task:
             self._task.cancel()
         elif self._transport:
@@ -138,7 +139,7 @@ class _SamePort(asyncio.Protocol):
 
 
 def _is_decided(begun: bytes) -> bool:
-    """Returns whether the data so far cannot be the beginning of a proxy request."""
+    """Returns whether the first bytes of the connection show that it is no proxy request."""
     method, space, rest = begun.partition(b" ")
     if not space:
         return len(method) > _LONGEST_METHOD or not method.isalpha()

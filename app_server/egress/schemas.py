@@ -1,4 +1,4 @@
-"""Schemas of the network settings and records."""
+"""The API's models of network settings and of records of network requests."""
 
 from typing import Annotated
 

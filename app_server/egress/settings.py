@@ -21,7 +21,7 @@ MAX_HOSTS = 500
 
 @dataclass(frozen=True)
 class Scope:
-    """The scope of a setting. `subject`: see EgressSetting."""
+    """What a network setting applies to: a user, a repository or a sandbox. `subject`: see EgressSetting."""
 
     kind: EgressScope
     subject: str = ""
@@ -33,7 +33,9 @@ class Scope:
 
     @classmethod
     def of_repository(cls, identity: str) -> "Scope":
-        """Returns the scope of a repository. Raises BadRequest if the identity is too long to be stored."""
+        """Returns the scope for one repository. Raises BadRequest if the repository's identity is too long to
+        be stored.
+        """
         if not 0 < len(identity) <= MAX_SUBJECT_CHARACTERS:
             raise BadRequest("The name of the repository is too long to be remembered.")
         return cls(EgressScope.REPOSITORY, identity)
@@ -50,12 +52,12 @@ async def policy_of(
     repositories: Sequence[str | None],
     sandbox_id: UUID | None,
 ) -> Policy:
-    """Returns the policy of a sandbox: the mode of the narrowest scope that has one, and the hosts of all
-    scopes.
+    """Returns the network policy of a sandbox: the mode of the narrowest scope that has one, and the hosts of
+    all scopes.
 
-    repositories: one for each conversation in it, None for one without a repository. If their policies
-    differ, only what all of them allow is allowed. sandbox_id: None means any sandbox with these
-    repositories.
+    repositories: one for each conversation in the sandbox, None for a conversation without a repository. If
+    their policies differ, a host is allowed only if all of them allow it. sandbox_id: None means any sandbox
+    with these repositories.
     """
     settings = await _about(session, user_id, repositories, sandbox_id)
     of_levels = await rules_for(session, user_id)
@@ -82,7 +84,7 @@ def _policy(
 
 
 async def get(session: AsyncSession, user_id: UUID, scope: Scope) -> EgressSetting:
-    """Returns the stored setting, or an empty setting that is not stored."""
+    """Returns the stored network setting. Returns an empty setting, which is not stored, if there is none."""
     found = await session.scalar(_query(user_id, scope))
     return found or EgressSetting(
         user_id=user_id, scope=scope.kind, subject=scope.subject, mode=None, hosts=[], ignored=[]
@@ -99,8 +101,8 @@ async def of_repositories(session: AsyncSession, user_id: UUID) -> Sequence[Egre
 async def save(
     session: AsyncSession, user_id: UUID, scope: Scope, mode: EgressMode | None, hosts: Sequence[HostRule]
 ) -> EgressSetting:
-    """Replaces the mode and the hosts of a setting; ignored hosts stay. Raises Conflict `too_many_hosts`,
-    Forbidden `setting_enforced` for a new host that is denied.
+    """Replaces the mode and the hosts of a network setting; ignored hosts stay. Raises Conflict
+    `too_many_hosts`, Forbidden `setting_enforced` for a new host that is denied.
     """
     setting = await _locked(session, user_id, scope)
     await require_not_denied(session, user_id, [rule for rule in hosts if str(rule) not in setting.hosts])
@@ -111,14 +113,16 @@ async def save(
 
 
 async def allow(session: AsyncSession, user_id: UUID, scope: Scope, rule: HostRule) -> None:
-    """Adds an allowed host. Raises Conflict `too_many_hosts`, Forbidden `setting_enforced`."""
+    """Adds an allowed host to a network setting. Raises Conflict `too_many_hosts`, Forbidden
+    `setting_enforced`.
+    """
     await require_not_denied(session, user_id, [rule])
     setting = await _locked(session, user_id, scope)
     setting.hosts = _few([*dict.fromkeys([*setting.hosts, str(rule)])])
 
 
 async def ignore(session: AsyncSession, user_id: UUID, sandbox_id: UUID, rule: HostRule) -> None:
-    """Stops notifications about a refused host. Raises Conflict `too_many_hosts`."""
+    """Stops notifications about a host that was refused to the sandbox. Raises Conflict `too_many_hosts`."""
     setting = await _locked(session, user_id, Scope.of_sandbox(sandbox_id))
     setting.ignored = _few([*dict.fromkeys([*setting.ignored, str(rule)])])
 
@@ -129,8 +133,8 @@ async def forget(session: AsyncSession, user_id: UUID, scope: Scope) -> None:
 
 
 async def _locked(session: AsyncSession, user_id: UUID, scope: Scope) -> EgressSetting:
-    """Returns the locked row and creates it if needed: two windows may set the same thing at the
-    same time.
+    """Returns the locked database row of a network setting and creates the row if needed. The lock is needed
+    because two browser windows may change the same setting at the same time.
     """
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     row = insert(EgressSetting).values(

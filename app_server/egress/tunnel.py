@@ -1,4 +1,4 @@
-"""Copies bytes in both directions between two connections, until both have ended."""
+"""Copies bytes in both directions between two connections, until both connections have ended."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ IDLE_SECONDS = 600.0
 
 @dataclass
 class Traffic:
-    """The number of bytes, from the sandbox's point of view."""
+    """The numbers of bytes that a connection has sent and received, from the sandbox's point of view."""
 
     sent: int = 0
     received: int = 0
@@ -24,11 +24,11 @@ async def join(
     traffic: Traffic,
     first_words: Callable[[], Awaitable[bytes]],
 ) -> None:
-    """Copies data until both sides have ended. `first_words`: reads the sandbox's first data and may refuse
-    it.
+    """Copies data between the two connections until both have ended. `first_words`: reads the sandbox's first
+    data and may refuse it.
 
-    Raises the errors of `first_words`, OSError if a side is lost, and TimeoutError after a long time without
-    data.
+    Raises the errors of `first_words`, OSError if a connection is lost, and TimeoutError after a long time
+    without data.
     """
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(IDLE_SECONDS) as patience:
@@ -64,7 +64,7 @@ async def close(line: PinnedConnection) -> None:
 
 
 async def _both(*tasks: asyncio.Task[None]) -> None:
-    """Waits for both tasks; the first failure cancels the other one."""
+    """Waits for the tasks of both directions; the first failure cancels the other task."""
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     finally:

@@ -65,7 +65,7 @@ class _HomeLocation:
 
 
 class Lease:
-    """This process's exclusive use of its server id. All methods do nothing if no other server uses the
+    """The exclusive use of a server id by this process. All methods do nothing if no other server uses the
     database.
     """
 

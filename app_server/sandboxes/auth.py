@@ -46,7 +46,8 @@ _HOLDER = select(Sandbox).where(
 async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | None:
     """Returns the sandbox with this session key. Returns None if the key is unknown, replaced or revoked.
 
-    Raises Unavailable (`session_key_expired`) for an expired key: the sandbox must wait until it is renewed.
+    Raises Unavailable (`session_key_expired`) for an expired key: the sandbox must wait until the key is
+    renewed.
     """
     given = token_hash(session_key)
     sandbox = (await session.execute(_HOLDER, {"given": given})).scalar_one_or_none()
@@ -65,7 +66,9 @@ async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | Non
 
 
 async def authenticate_patiently(database: Database, session_key: str) -> Sandbox | None:
-    """Like `authenticate`, but waits some seconds until an expired key is renewed, so that no run fails."""
+    """Returns the sandbox with this session key like `authenticate`, but waits some seconds until an expired
+    key is renewed, so that no run of an agent fails.
+    """
     deadline = time.monotonic() + RENEWAL_PATIENCE_SECONDS
     turn = _look_ups.of(token_hash(session_key))
     while True:
@@ -82,7 +85,9 @@ async def authenticate_patiently(database: Database, session_key: str) -> Sandbo
 
 
 def is_revoked(sandbox: Sandbox) -> bool:
-    """Whether all keys of this sandbox are invalid, because it has failed or is lost."""
+    """Returns whether all session keys of this sandbox are invalid, because the sandbox has failed or is
+    lost.
+    """
     return sandbox.status in _REVOKED
 
 

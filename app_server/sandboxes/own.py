@@ -1,4 +1,4 @@
-"""Finds sandboxes of the user who sends a request."""
+"""Finds the sandboxes that belong to the user who sends a request."""
 
 from uuid import UUID
 
@@ -10,7 +10,9 @@ from app_server.users.models import User
 
 
 async def find_own(request: Request, user: User, sandbox_id: UUID) -> Sandbox:
-    """Returns the user's sandbox. Raises NotFound `sandbox_not_found`, also for sandboxes of other users."""
+    """Returns the user's sandbox with this id. Raises NotFound `sandbox_not_found`, also for sandboxes of
+    other users.
+    """
     async with request.state.database.read() as session:
         sandbox: Sandbox | None = await session.get(Sandbox, sandbox_id)
     if sandbox is None or sandbox.user_id != user.id:

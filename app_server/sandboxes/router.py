@@ -1,4 +1,6 @@
-"""The user's sandboxes. Most are created and deleted with their conversations."""
+"""Routes that list, resume, pause and archive the user's sandboxes. Most sandboxes are created and deleted
+with their conversations.
+"""
 
 from datetime import datetime
 from typing import Annotated

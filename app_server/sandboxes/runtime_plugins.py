@@ -1,4 +1,6 @@
-"""The runtime plugins of a sandbox (VS Code, desktop, browser, Jupyter), for the sandbox's owner."""
+"""Lists and starts the runtime plugins of a sandbox (VS Code, desktop, browser, Jupyter) for the sandbox's
+owner.
+"""
 
 from collections.abc import Collection, Sequence
 from typing import Literal
@@ -38,10 +40,10 @@ _OF_THE_IMAGE = frozenset({"vscode_unavailable", "desktop_unavailable", "browser
 async def list_runtime_plugins(
     sandboxes: Sandboxes, sandbox: Sandbox, config: Config, database: Database
 ) -> list[RuntimePluginInfo]:
-    """Returns the plugins of a sandbox.
+    """Returns the runtime plugins of a sandbox.
 
-    For a sandbox that does not run, these are the plugins found when it last ran, else those of its image.
-    Returns an empty list if neither is known.
+    If the sandbox does not run, returns the plugins that were found when it last ran, else those of its
+    image. Returns an empty list if neither is known.
     """
     try:
         client = sandboxes.client(sandbox.id)
@@ -55,7 +57,9 @@ async def list_runtime_plugins(
 
 
 async def remember_plugins(database: Database, sandbox: Sandbox, found: Sequence[RuntimePluginInfo]) -> None:
-    """Stores which plugins the sandbox has, for the time when it does not run. Unknown names are left out."""
+    """Stores which runtime plugins the sandbox has, so that they can be listed while the sandbox does not
+    run. Unknown names are left out.
+    """
     present = {one.name for one in found if one.status != "unavailable"}
     names = [one.name for one in _AT_REST if one.name in present]
     if names == sandbox.found_plugins:
@@ -73,7 +77,9 @@ def _found_before(sandbox: Sandbox, config: Config) -> list[RuntimePluginInfo]:
 
 
 def _present(sandbox: Sandbox, config: Config) -> Collection[str] | None:
-    """Returns the names of the plugins that the sandbox has. Returns None if they are not known."""
+    """Returns the names of the runtime plugins that the sandbox has. Returns None if the names are not
+    known.
+    """
     if sandbox.found_plugins is not None:
         return sandbox.found_plugins
     flavour = flavour_of(sandbox.spec_id.removeprefix(f"{REMOTE}:"))
@@ -87,7 +93,8 @@ def _present(sandbox: Sandbox, config: Config) -> Collection[str] | None:
 async def start_runtime_plugin(
     sandboxes: Sandboxes, sandbox: Sandbox, name: str, config: Config, folder: str | None
 ) -> RuntimePluginStarted:
-    """Starts a plugin and returns it. Wakes a sleeping sandbox. folder: the directory that VS Code shows.
+    """Starts a runtime plugin and returns its state. Wakes a sleeping sandbox. folder: the directory that VS
+    Code shows.
 
     Raises Forbidden `runtime_plugin_not_offered`, Conflict `sandbox_not_running`, and the errors of
     AgentClient.start_runtime_plugin.
@@ -111,12 +118,16 @@ def require_offered(sandbox: Sandbox, name: str) -> None:
 
 
 def is_offered(sandbox: Sandbox, name: str) -> bool:
-    """Whether the sandbox offers this plugin. It offers all if its specification names none."""
+    """Returns whether the sandbox offers this runtime plugin. A sandbox whose specification names no plugins
+    offers all of them.
+    """
     return sandbox.runtime_plugins is None or name in sandbox.runtime_plugins
 
 
 def tools_offered(sandbox: Sandbox, usable: Collection[str]) -> frozenset[str]:
-    """Returns the usable tools, without those that need a plugin which the sandbox does not offer."""
+    """Returns the usable tools of the agent, without those that need a runtime plugin which the sandbox does
+    not offer.
+    """
     return frozenset(usable) - {tool for name, tool in _TOOLS.items() if not is_offered(sandbox, name)}
 
 
@@ -134,7 +145,7 @@ def _why_not(name: str) -> str:
 
 
 def how_to_get(spec_id: str, config: Config) -> str | None:
-    """Returns how to get a missing plugin, for people who choose container images.
+    """Returns a text that tells administrators how to get a missing runtime plugin into the sandboxes' image.
 
     Returns None if the agent server's own advice applies.
     """
@@ -150,5 +161,5 @@ def how_to_get(spec_id: str, config: Config) -> str | None:
 
 
 def path_of(name: str, folder: str | None) -> str:
-    """Returns the path that a link to the plugin should have."""
+    """Returns the URL path that a link to the runtime plugin should have."""
     return f"/?folder={quote(folder)}" if name == "vscode" and folder else "/"

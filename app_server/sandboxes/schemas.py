@@ -1,4 +1,4 @@
-"""Sandboxes in the API, in the form of the OpenHands app server."""
+"""The API's models of sandboxes, in the form of the OpenHands app server."""
 
 from pydantic import BaseModel
 

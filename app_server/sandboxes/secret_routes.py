@@ -1,4 +1,6 @@
-"""The route by which a sandbox looks up its user's secrets, one at a time, when a command names one."""
+"""The routes by which a sandbox lists the names of its user's secrets and looks up their values, one at a
+time, when a command names a secret.
+"""
 
 from uuid import UUID
 

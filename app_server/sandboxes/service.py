@@ -1,4 +1,4 @@
-"""The sandboxes of this installation: start, supervise, put to sleep, remove."""
+"""The service that starts, supervises, puts to sleep and removes the sandboxes of this installation."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,9 @@ MESSAGE_PATIENCE_SECONDS = 1.0
 
 
 class Sandboxes:
-    """The interface to sandboxes for other features. One object per process; its parts do the work."""
+    """The interface to sandboxes for other features. There is one object for each process. It delegates the
+    work to the classes of sandbox_lifecycle.
+    """
 
     def __init__(self, config: Config, database: Database, cipher: Cipher) -> None:
         self._database = database
@@ -68,15 +70,14 @@ class Sandboxes:
         on_restored: OnRestored | None = None,
         position: Position | None = None,
     ) -> None:
-        """Sets functions to be called. All of them are awaited.
+        """Sets the functions that are called when the state of a sandbox changes. All of them are awaited.
 
-        `on_change(sandbox_id)`: a sandbox stopped, came back, or was given up.
-        `position(sandbox_id)`: returns the last position of the logs of what the sandbox holds.
-        `on_restored(running, backup)`: a sandbox was restored from a backup; called before others can use it,
-        since its logs are as old as the backup.
-        `on_return(sandbox_id)`: an archived sandbox is to be brought back.
-        `on_address(addresses)`: a missing engine has become available. The inner listener must answer on
-        these addresses before a sandbox starts. Raises StartFailure if it cannot.
+        `on_change(sandbox_id)`: a sandbox stopped, came back, or was given up. `position(sandbox_id)`:
+        returns the last position in the conversation logs of the sandbox. `on_restored(running, backup)`: a
+        sandbox was restored from a backup; called before other code can use the sandbox, because the logs in
+        it are as old as the backup. `on_return(sandbox_id)`: an archived sandbox is to be brought back.
+        `on_address(addresses)`: a missing engine has become available; the inner listener must answer on
+        these addresses before a sandbox starts. Raises StartFailure if the listener cannot.
         """
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address
@@ -85,23 +86,24 @@ class Sandboxes:
         self.backups.position = position or self.backups.position
 
     async def open(self) -> None:
-        """Chooses the backend. If the configured engine is missing, this does not fail,
-        but each start does.
+        """Chooses the backend. If the configured container engine is missing, this call succeeds and each
+        start of a sandbox fails.
         """
         await self._machines.open()
 
     async def close(self) -> None:
-        """Ends the machines that need this process.
+        """Ends the machines that cannot run without this process.
 
-        Their rows stay RUNNING, so that the next start revives them.
+        The status of their sandboxes stays RUNNING, so that they are started again at the server's next
+        start.
         """
         await self._machines.close()
 
     @property
     def server_id(self) -> str | None:
-        """The id of the server to which new process sandboxes belong.
+        """Returns the id of the server to which new process sandboxes belong.
 
-        None if only this server uses the database.
+        Returns None if only this server uses the database.
         """
         return self._rows.ownership.server_id
 
@@ -129,11 +131,11 @@ class Sandboxes:
         base_image: str | None = None,
         runtime_plugins: Sequence[str] | None = None,
     ) -> Sandbox:
-        """Adds a new sandbox, which is still to be started, to the caller's transaction.
+        """Adds a new sandbox to the caller's transaction. The sandbox is not started yet.
 
-        `snapshot_id`: the snapshot from which its workspace begins.
-        `base_image`: the base of its image, if the user has chosen one.
-        `runtime_plugins`: the plugins that it offers; None means all plugins of the image.
+        `snapshot_id`: the snapshot from which its workspace begins. `base_image`: the base of its image, if
+        the user has chosen one. `runtime_plugins`: the plugins that it offers; None means all plugins of the
+        image.
         """
         key = new_token()
         sandbox = Sandbox(
@@ -156,9 +158,9 @@ class Sandboxes:
     async def bring_up(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
         """Starts the sandbox, or finds the running one, and returns it when its agent server answers.
 
-        Progress is passed to `report`, also the place in the queue if memory is short. Raises StartFailure
-        (then the sandbox's status is ERROR, or MISSING if its host is lost), and NotFound if there is no such
-        sandbox. The call may be repeated.
+        Progress lines are passed to `report`; if memory is short, also the position in the queue. Raises
+        StartFailure (then the sandbox's status is ERROR, or MISSING if its host is lost), and NotFound if
+        there is no such sandbox. The call may be repeated.
         """
         return await self._bring_up(sandbox_id, report)
 
@@ -175,13 +177,13 @@ class Sandboxes:
             raise
 
     def is_waiting(self, sandbox_id: UUID) -> bool:
-        """Whether a start of this sandbox waits for memory."""
+        """Returns whether a start of this sandbox waits for memory."""
         return self._admission.is_waiting(sandbox_id)
 
     @contextmanager
     def keep_up(self, sandbox_id: UUID) -> Iterator[None]:
-        """Keeps the sandbox from falling asleep until the context
-        ends, for work before its conversation exists.
+        """Keeps the sandbox from falling asleep during the block. Used for work in the sandbox before its
+        conversation exists.
         """
         self._machines.kept_up[sandbox_id] += 1
         try:
@@ -190,7 +192,7 @@ class Sandboxes:
             self._machines.kept_up -= Counter([sandbox_id])
 
     def client(self, sandbox_id: UUID) -> AgentClient:
-        """Returns the client of the sandbox's agent server. Raises like `running`."""
+        """Returns the client of the sandbox's agent server. Raises the errors of `running`."""
         return self.running(sandbox_id).client
 
     def running(self, sandbox_id: UUID) -> RunningSandbox:
@@ -209,10 +211,11 @@ class Sandboxes:
         )
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the machine, its workspace and its row. Does nothing if there is no such sandbox.
+        """Removes the sandbox's machine, workspace and database row. Does nothing if there is no such
+        sandbox.
 
-        Raises Unavailable if the engine does not answer. Then the row stays, and the call can be repeated
-        later.
+        Raises Unavailable if the container engine does not answer. Then the row stays, and the call can be
+        repeated later.
         """
         self._admission.drop(sandbox_id)
         try:
@@ -222,29 +225,31 @@ class Sandboxes:
         self._monitor.forgive(sandbox_id)
 
     async def check(self) -> None:
-        """Runs one round of the monitor, which restarts sandboxes that
-        should run but do not, in the background.
+        """Runs one round of the monitor, which restarts sandboxes in the background that should run but do
+        not.
         """
         await self._monitor.check()
 
     async def pause(self, sandbox_id: UUID) -> None:
-        """Pauses the machine until the sandbox is woken. Raises NotFound or Unavailable."""
+        """Pauses the sandbox's machine until the sandbox is woken. Raises NotFound or Unavailable."""
         await self._sleep.pause(sandbox_id)
 
     async def rest(self) -> None:
-        """Runs one round of putting idle sandboxes to sleep, and of ending machines that
-        have slept for long.
+        """Runs one round of the background task that puts idle sandboxes to sleep and ends the machines of
+        sandboxes that have slept for long.
         """
         await self._sleep.rest()
 
     async def measure(self) -> None:
-        """Runs one round of stopping sandboxes whose workspace is too large, if no disk limits them."""
+        """Runs one round of the background task that stops sandboxes whose workspace is too large, if no disk
+        limits workspaces.
+        """
         await self._disk_quota.look()
 
     async def wake(self, sandbox_id: UUID) -> None:
-        """Starts a sleeping sandbox and waits for it. Does nothing for other sandboxes.
+        """Starts a sleeping sandbox and waits until it runs. Does nothing for other sandboxes.
 
-        Raises Unavailable. With the code `sandbox_waits` memory is short; then the sandbox starts by itself
+        Raises Unavailable. If memory is short, the code is `sandbox_waits`, and the sandbox starts by itself
         later.
         """
         try:
@@ -257,9 +262,9 @@ class Sandboxes:
 
     async def is_awake(self, sandbox_id: UUID) -> bool:
         """Wakes a sleeping sandbox if there is memory for it. Returns False while the caller should wait for
-        it.
+        the sandbox.
 
-        Also returns True for a sandbox that failed or is gone. Raises Unavailable, TooManyRequests
+        Also returns True for a sandbox that failed or is deleted. Raises Unavailable, TooManyRequests
         `quota_reached`.
         """
         try:
@@ -271,14 +276,16 @@ class Sandboxes:
         return gave_up or sandbox_id in self._machines.running
 
     async def require_quota(self, sandbox_id: UUID) -> None:
-        """Checks that a sandbox that does not run may run now. Raises TooManyRequests `quota_reached`."""
+        """Checks that the quotas of the user allow a sandbox that does not run to start now. Raises
+        TooManyRequests `quota_reached`.
+        """
         async with self._database.read() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is not None and sandbox.status not in UP:
                 await require_running_quota(session, sandbox.user_id, sandbox_id)
 
     def leave_queue(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox from the queue for memory."""
+        """Removes the sandbox from the queue of sandboxes that wait for memory."""
         self._admission.drop(sandbox_id)
 
     async def _wake(self, sandbox_id: UUID, patience_seconds: float, *, has_quota: bool = False) -> None:

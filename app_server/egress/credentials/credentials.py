@@ -1,7 +1,8 @@
-"""Credentials that the proxy adds to requests to https hosts: their owners, and which one a request gets.
+"""Credentials that the proxy adds to requests of sandboxes to https hosts: who owns them, and which one is
+added to a request.
 
-Users can access their own credentials; the owner of the installation also those of the server. The server's
-are used for people of the default organisation only.
+Users can manage their own credentials; the owner of the installation can also manage those of the server. The
+server's credentials are used for people of the default organisation only.
 """
 
 import base64
@@ -44,8 +45,8 @@ _NARROWEST_FIRST = (CredentialScope.REPOSITORY, CredentialScope.USER, Credential
 
 @dataclass(frozen=True)
 class Given:
-    """A credential that a user has entered. subject: the repository's identity if the scope is a repository,
-    else empty.
+    """A credential for an https host that a user has entered. subject: the repository's identity if the scope
+    is a repository, else empty.
     """
 
     host: str
@@ -61,7 +62,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Held:
-    """A decrypted credential, ready to be added to a request. `secrets`: texts that must not appear in the
+    """A decrypted credential that can be added to a request. `secrets`: texts that must not appear in the
     reply.
     """
 
@@ -73,7 +74,7 @@ class Held:
     secrets: tuple[str, ...] = field(repr=False)
 
     def opens(self, target: str) -> bool:
-        """Returns whether the credential applies to this path.
+        """Returns whether the credential applies to the path of this request target.
 
         The path must match in every way the host might read it: decoded repeatedly, and with `..` resolved.
         """
@@ -92,7 +93,7 @@ class Held:
 async def held_for(
     session: AsyncSession, cipher: Cipher, user_id: UUID, repository: str | None, *, host: str, port: int
 ) -> list[Held]:
-    """Returns all credentials for this host, best match first: by longest path, then by narrowest scope."""
+    """Returns all credentials for this host, best match first: the longest path, then the narrowest scope."""
     mine = EgressCredential.user_id == user_id
     of_repository = and_(
         mine,
@@ -113,7 +114,7 @@ async def held_for(
 
 
 async def have_own(session: AsyncSession, user_id: UUID, repositories: Sequence[str | None]) -> bool:
-    """Returns whether the user has credentials with the scope of one of these repositories."""
+    """Returns whether the user has saved credentials for one of these repositories."""
     query = select(EgressCredential.id).where(
         EgressCredential.user_id == user_id,
         EgressCredential.scope == CredentialScope.REPOSITORY,
@@ -142,7 +143,7 @@ async def note_use(database: Database, held: Held, target: EgressTarget, method:
 
 
 async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCredential]:
-    """Returns the user's credentials and those of the server, sorted by host."""
+    """Returns the user's credentials and those of the server, sorted by host. The values stay encrypted."""
     query = select(EgressCredential).where(or_(EgressCredential.user_id == user_id, _of_server(user_id)))
     order = (EgressCredential.host, EgressCredential.port, EgressCredential.path_prefix, EgressCredential.id)
     return (await session.scalars(query.order_by(*order))).all()
@@ -208,8 +209,8 @@ async def require(session: AsyncSession, user: User, credential_id: UUID) -> Egr
 async def uses(
     session: AsyncSession, user: User, credential_id: UUID, before: tuple[datetime, UUID] | None, limit: int
 ) -> Sequence[EgressCredentialUse]:
-    """Returns the uses of a credential, latest first: by the user's sandboxes, or for the owner by all
-    sandboxes.
+    """Returns the requests that a credential was added to, latest first. Users get the requests of their own
+    sandboxes; the owner gets those of all sandboxes.
     """
     query = select(EgressCredentialUse).where(EgressCredentialUse.credential_id == credential_id)
     if not owns_installation(user):
@@ -248,7 +249,9 @@ def owns_installation(user: User) -> bool:
 
 
 def _of_server(user_id: UUID) -> ColumnElement[bool]:
-    """The condition for the server's credentials. They are for people of the default organisation."""
+    """Returns an SQL condition for the server's credentials. It is true only for people of the default
+    organisation.
+    """
     is_for_user = organisation_of(user_id) == DEFAULT_ORGANISATION_ID
     return and_(EgressCredential.scope == CredentialScope.SERVER, is_for_user)
 

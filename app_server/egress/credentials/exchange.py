@@ -1,4 +1,5 @@
-"""Replaces the stand-ins that a program in a sandbox sends by the real values. Pure.
+"""Replaces the stand-ins (placeholders of secret values) in a sandbox program's request by the real values.
+Pure.
 
 Only headers that carry credentials are changed. If an address, a body or another header were changed, a host
 could store the value where the sandbox can read it later.
@@ -18,10 +19,10 @@ _BASIC = re.compile(r"(Basic )([A-Za-z0-9+/=]+)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Exchange:
-    """The changes to a request that put real values in.
+    """The headers of a request in which stand-ins were replaced by real values.
 
-    `headers`: all headers with the names that have changed values, with the values in place. `secrets`: texts
-    that must not appear in the reply.
+    `headers`: all headers whose names have changed values, with the real values. `secrets`: texts that must
+    not appear in the reply.
     """
 
     headers: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
@@ -29,13 +30,13 @@ class Exchange:
 
     @property
     def names(self) -> frozenset[bytes]:
-        """The names of the changed headers, in lower case."""
+        """Returns the names of the changed headers, in lower case."""
         return frozenset(name for name, _ in self.headers)
 
 
 def exchange(headers: Iterable[tuple[bytes, bytes]], variables: Sequence[BrokeredVariable]) -> Exchange:
-    """Returns the headers that contain stand-ins, with the values in their place. `headers`: names in lower
-    case.
+    """Returns the headers that contain stand-ins, with the real values in their place. `headers`: names in
+    lower case.
     """
     if not variables:
         return Exchange()

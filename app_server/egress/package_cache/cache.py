@@ -41,7 +41,7 @@ _KEPT_HEADERS = frozenset((b"content-type", b"etag", b"last-modified"))
 
 
 class PackageCache:
-    """The package cache; there is one for each process. It stores nothing if its limit is 0."""
+    """The cache of package files; there is one for each process. Nothing is stored if its size limit is 0."""
 
     def __init__(self, config: Config) -> None:
         self._store = (
@@ -52,12 +52,14 @@ class PackageCache:
         self._files = PackageFiles(config.package_cache_hosts)
 
     def knows(self, host: str, port: int) -> bool:
-        """Returns whether requests to this host are read to find cacheable files."""
+        """Returns whether requests to this host may be for package files that can be cached. The proxy must
+        then read the requests.
+        """
         return self._store is not None and self._files.knows(host, port)
 
     def wanted(self, asked: Asked, way: AllowedRoute, scheme: Scheme, held: Held | None) -> "Wanted | None":
         """Returns the cache entry for a request of a package file that can be cached. Returns None for other
-        requests. `held`: the credential that is added to the request.
+        requests. `held`: the credentials for the host.
         """
         target, path = way.target, asked.path or ""
         if self._store is None or not self._files.holds(target.host, target.port, path):
@@ -72,7 +74,7 @@ class PackageCache:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A package file that a sandbox requests. name: its key in the store."""
+    """A package file that a sandbox requests. name: the file's key in the store."""
 
     _store: PackageStore
     _asked: Asked
@@ -80,9 +82,9 @@ class Wanted:
     _name: str
 
     async def serve(self, client: ClientSide) -> bool:
-        """Sends the file from the store. Raises OSError, Malformed.
+        """Sends the package file from the store. Raises OSError, Malformed.
 
-        Returns False if the file is not there, or if the program requires a fresh reply.
+        Returns False if the file is not stored, or if the program requires a fresh reply.
         """
         if wants_new(self._asked):
             return False
@@ -100,7 +102,9 @@ class Wanted:
 
 
 class CacheWriter:
-    """Stores a reply while it is forwarded. A failure to store does not disturb the reply."""
+    """Stores a reply in the package cache while the reply is forwarded. A failure to store does not disturb
+    the reply.
+    """
 
     def __init__(self, store: PackageStore, way: AllowedRoute, name: str) -> None:
         self._store = store
@@ -142,7 +146,7 @@ class CacheWriter:
             await self.drop()
 
     async def drop(self) -> None:
-        """Deletes a file that is not complete."""
+        """Deletes the stored file if it is not complete."""
         draft, self._draft = self._draft, None
         if draft is None:
             return

@@ -1,4 +1,4 @@
-"""Decides which requests are for package files that never change, and how long replies may be cached.
+"""Decides which requests are for package files that never change, and how long their replies may be cached.
 
 Pure, except that the data file is read once.
 """
@@ -43,18 +43,18 @@ class _Registry:
 
 
 class PackageFiles:
-    """The known package hosts. named: additional hosts of an administrator."""
+    """The known hosts of package files. named: additional hosts of an administrator."""
 
     def __init__(self, named: Sequence[str] = ()) -> None:
         own = _Registry([parse_rule(host) for host in named], _VERSIONED)
         self._registries = (*_known(), own)
 
     def knows(self, host: str, port: int) -> bool:
-        """Returns whether this is a known package host."""
+        """Returns whether this host is a known package host."""
         return any(rule.permits(host, port) for each in self._registries for rule in each.hosts)
 
     def holds(self, host: str, port: int, path: str) -> bool:
-        """Returns whether this is the path of a package file that never changes."""
+        """Returns whether this path on this host is a package file that never changes."""
         return any(
             each.path.fullmatch(path) and any(rule.permits(host, port) for rule in each.hosts)
             for each in self._registries
@@ -62,7 +62,8 @@ class PackageFiles:
 
 
 def is_plain(asked: Asked, replaced: str | None) -> bool:
-    """Returns whether only the address determines the reply: a GET without other meaningful headers.
+    """Returns whether the reply depends only on the request's address: the request is a GET without other
+    meaningful headers.
 
     replaced: the header in which a credential replaces a stand-in.
     """
@@ -97,7 +98,9 @@ def seconds_kept(response: h11.Response) -> float | None:
 
 
 def length_of(response: h11.Response) -> int | None:
-    """Returns the reply's Content-Length. Without it (None), an incomplete reply could not be detected."""
+    """Returns the reply's Content-Length. Returns None if there is none; then an incomplete reply could not
+    be detected.
+    """
     said = dict(response.headers).get(b"content-length", b"")
     return int(said) if said.isdigit() else None
 

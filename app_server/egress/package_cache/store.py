@@ -35,14 +35,16 @@ Headers = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Kept:
-    """A stored reply with its open file, which can be read even if the file is removed meanwhile."""
+    """A stored reply of a package host with its open file, which can be read even if the file is removed
+    meanwhile.
+    """
 
     headers: Headers
     length: int
     _file: BinaryIO
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yields the body from the beginning. Raises OSError."""
+        """Yields the body of the stored reply from its beginning. Raises OSError."""
         while piece := await asyncio.to_thread(self._file.read, PIECE_BYTES):
             yield piece
 
@@ -51,7 +53,7 @@ class Kept:
 
 
 class Draft:
-    """A reply that is being written to disk. It can be read only when it is complete."""
+    """A reply of a package host that is being written to disk. It can be read only when it is complete."""
 
     def __init__(self, store: "PackageStore", path: Path, head: bytes, length: int) -> None:
         self._store = store
@@ -64,7 +66,7 @@ class Draft:
         self._is_begun = False
 
     async def write(self, piece: bytes) -> None:
-        """Adds a piece of the body. Raises OSError."""
+        """Adds a piece of the reply's body. Raises OSError."""
         self._missing -= len(piece)
         self._pieces.append(piece)
         self._waiting += len(piece)
@@ -72,7 +74,9 @@ class Draft:
             await self._flush(is_last=False)
 
     async def keep(self) -> None:
-        """Makes the file available. If its length is wrong, deletes it. Raises OSError."""
+        """Makes the stored file available to later requests. If its length is wrong, deletes the file. Raises
+        OSError.
+        """
         if self._missing != 0:
             await self.drop()
             return
@@ -94,7 +98,7 @@ class Draft:
 
 
 class PackageStore:
-    """The stored files of all users. max_bytes: the limit for each user."""
+    """The stored package files of all users. max_bytes: the limit for each user."""
 
     def __init__(self, directory: Path, max_bytes: int) -> None:
         self._directory = directory
@@ -103,13 +107,17 @@ class PackageStore:
         self._changing = asyncio.Lock()
 
     async def find(self, user_id: UUID, name: str) -> Kept | None:
-        """Returns a stored file and records its use. Returns None if there is no valid one."""
+        """Returns a stored package file and records its use. Returns None if there is no valid file with this
+        name.
+        """
         return await asyncio.to_thread(_open, self._path(user_id, name))
 
     async def draft(
         self, user_id: UUID, name: str, headers: Headers, length: int, seconds: float
     ) -> Draft | None:
-        """Begins to store a reply. Returns None if there is not enough room."""
+        """Begins to store a reply. Returns None if there is not enough room. seconds: how long the reply may
+        be cached.
+        """
         path = self._path(user_id, name)
         if length > self._max_bytes or not await asyncio.to_thread(self._has_room, path.parent, length):
             return None
@@ -166,7 +174,7 @@ def _open(path: Path) -> Kept | None:
 
 
 def _tidied(folder: Path, *, except_for: Path) -> int:
-    """Deletes unfinished files of a killed server. Returns the total size of the folder."""
+    """Deletes unfinished files of a killed server. Returns the total size of the folder in bytes."""
     total = 0
     for entry in folder.iterdir():
         if entry.name.startswith(_DRAFT):
@@ -179,7 +187,9 @@ def _tidied(folder: Path, *, except_for: Path) -> int:
 
 
 def _shrunk(folder: Path, goal: int, *, last: Path) -> int:
-    """Deletes the files that were unused for longest. Returns the remaining size. `last` is not deleted."""
+    """Deletes the files that were unused for longest until the folder is smaller than `goal` bytes. Returns
+    the remaining size. `last` is not deleted.
+    """
     found = [(entry, entry.stat()) for entry in folder.iterdir() if not entry.name.startswith(_DRAFT)]
     total = sum(stat.st_size for _, stat in found)
     for entry, stat in sorted(found, key=lambda one: one[1].st_mtime_ns):

@@ -1,7 +1,8 @@
-"""Creates certificates for hosts that the proxy answers for, signed by an authority of this installation.
+"""Creates certificates for the hosts in whose place the proxy answers. They are signed by a certificate
+authority of this installation.
 
-Only sandboxes trust it. The authority's key is stored encrypted in the app server's home. The authority is
-not limited to certain hosts, because it is created before the hosts with credentials are known.
+Only sandboxes trust this authority. The authority's key is stored encrypted in the app server's home. The
+authority is not limited to certain hosts, because it is created before the hosts with credentials are known.
 """
 
 import datetime as dt
@@ -37,7 +38,7 @@ class _Leaf:
 
 
 class Authority:
-    """The certificate authority; there is one for each process."""
+    """The certificate authority of this installation; there is one for each process."""
 
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
         self._certificate = certificate
@@ -45,7 +46,9 @@ class Authority:
         self._leaves: dict[str, _Leaf] = {}
 
     def context_for(self, host: str) -> ssl.SSLContext:
-        """Returns the TLS context of a server with this name or address, which supports only HTTP/1.1."""
+        """Returns the TLS context with which the proxy answers for a host of this name or address. Supports
+        only HTTP/1.1.
+        """
         moment = dt.datetime.now(dt.UTC)
         leaf = self._leaves.get(host)
         if leaf is None or leaf.renewed_at <= moment:
@@ -86,8 +89,8 @@ def private_key_file(config: Config) -> Path:
 
 
 def renew_encryption(config: Config, cipher: Cipher) -> int:
-    """Encrypts the private key with the newest key. Returns 1 if it was encrypted with an older one, else 0.
-    Blocks briefly.
+    """Encrypts the authority's private key with the newest encryption key. Returns 1 if it was encrypted with
+    an older one, else 0. Blocks briefly.
     """
     file = private_key_file(config)
     if not file.exists() or cipher.is_newest(file.read_text()):
@@ -97,10 +100,10 @@ def renew_encryption(config: Config, cipher: Cipher) -> int:
 
 
 def load_authority(config: Config, cipher: Cipher) -> Authority:
-    """Loads the authority of this installation. Creates it at the first start, and again before it expires.
-    Blocks briefly.
+    """Returns the certificate authority of this installation from its files. Creates the authority at the
+    first start, and again before it expires. Blocks briefly.
 
-    Raises ConfigurationError if its files cannot be used.
+    Raises ConfigurationError if the authority's files cannot be used.
     """
     public, private = certificate_file(config), private_key_file(config)
     try:

@@ -1,4 +1,6 @@
-"""Reads the host name from the first message of a TLS connection, before any data is forwarded."""
+"""Reads the host name from the first message (ClientHello) of a TLS connection, before any data is
+forwarded.
+"""
 
 import ssl
 from collections.abc import Awaitable, Callable
@@ -9,13 +11,13 @@ HANDSHAKE_RECORD = b"\x16"
 
 
 class NotTls(Exception):
-    """The data is not the beginning of a TLS connection."""
+    """The first data of the connection is not the beginning of TLS."""
 
 
 @dataclass(frozen=True)
 class Hello:
-    """The first TLS message. `content`: all data that was read, to be forwarded. `alert`: a TLS alert that
-    refuses the connection.
+    """The first TLS message of a client. `content`: all data that was read, to be forwarded. `alert`: a TLS
+    alert that refuses the connection.
     """
 
     content: bytes
@@ -24,7 +26,7 @@ class Hello:
 
 
 async def read_hello(read: Callable[[], Awaitable[bytes]], begun: bytes = b"") -> Hello:
-    """Reads until the first message is complete. Raises NotTls."""
+    """Reads from the connection until the first TLS message is complete. Raises NotTls."""
     seen: list[str | None] = []
 
     def note(_connection: ssl.SSLObject | ssl.SSLSocket, name: str | None, _context: ssl.SSLContext) -> int:

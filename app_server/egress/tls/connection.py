@@ -1,4 +1,4 @@
-"""The TLS connection of a sandbox that ends at the proxy, where the proxy answers for the host.
+"""The TLS connection between a program in a sandbox and the proxy, which answers in place of the real host.
 
 asyncio can only start TLS before any data was read, but the sandbox may have sent data together with its
 CONNECT request.
@@ -13,7 +13,9 @@ PIECE_BYTES = 64 * 1024
 
 
 class TlsSide:
-    """A reader and writer of the decrypted data. Reading and writing may happen at the same time."""
+    """A reader and writer of the decrypted data of a TLS connection. Reading and writing may happen at the
+    same time.
+    """
 
     def __init__(self, line: PinnedConnection, context: ssl.SSLContext, early: bytes = b"") -> None:
         self._line = line
@@ -22,8 +24,8 @@ class TlsSide:
         self._incoming.write(early)
 
     async def shake_hands(self) -> None:
-        """Does the TLS handshake. Raises ssl.SSLError, mostly because the sandbox does not trust our
-        certificate.
+        """Does the TLS handshake with the program in the sandbox. Raises ssl.SSLError, mostly because the
+        program does not trust the proxy's certificate.
         """
         while True:
             try:
@@ -38,7 +40,7 @@ class TlsSide:
                 return await self.drain()
 
     async def read(self, size: int = PIECE_BYTES, /) -> bytes:
-        """Reads decrypted data. Raises ssl.SSLError."""
+        """Returns the next decrypted data. Raises ssl.SSLError."""
         while True:
             try:
                 return self._tls.read(size)
@@ -59,7 +61,9 @@ class TlsSide:
         await self._line.writer.drain()
 
     async def end(self) -> None:
-        """Says that no more data follows. Without it, clients regard a reply as incomplete."""
+        """Tells the client that no more data follows. Without this message, clients regard a reply as
+        incomplete.
+        """
         with suppress(ssl.SSLError):  # no one waits for the sandbox's answer
             self._tls.unwrap()
         await self.drain()

@@ -1,8 +1,8 @@
-"""Ends TLS at the proxy for hosts with credentials, and adds the credential to the requests inside.
+"""Decrypts TLS at the proxy for hosts with credentials, and adds the credential to the requests inside.
 
 For hosts of brokered variables, stand-ins in the requests are replaced by the variables' values.
 
-The same is done for the user's git hosts, to check the requests, and for package hosts, to cache files.
+TLS is also decrypted for the user's git hosts, to check the requests, and for package hosts, to cache files.
 
 The real host is called only over TLS, with its certificate verified. Redirects are left to the client: its
 next request gets the credential of the new host, or none.
@@ -50,7 +50,7 @@ _NOT_WITH_CREDENTIALS = frozenset(
 
 
 class TlsInterception:
-    """Serves tunnels whose TLS ends at the proxy; there is one for each process.
+    """Serves the tunnels whose TLS the proxy decrypts; there is one object for each process.
 
     `outside`: the context that verifies certificates of real hosts. Default: what this machine trusts, loaded
     when first needed, which takes 50 ms.
@@ -74,10 +74,10 @@ class TlsInterception:
         self._outside = outside
 
     def reads(self, way: AllowedRoute) -> bool:
-        """Returns whether the TLS of this tunnel ends here.
+        """Returns whether the proxy decrypts the TLS of a tunnel to this host.
 
-        Exception: if a program did not trust our certificate a short time ago, tunnels are not read for the
-        package cache alone.
+        Exception: if a program did not trust the proxy's certificate a short time ago, tunnels are not
+        decrypted for the package cache alone.
         """
         until = self._distrusted.get((way.target.sandbox_id, way.target.host), 0.0)
         return way.must_be_read or (way.has_packages and until <= time.monotonic())
@@ -148,7 +148,9 @@ class TlsInterception:
 
 
 def outside_context() -> ssl.SSLContext:
-    """Returns a context that trusts what this machine trusts and the commonly trusted authorities."""
+    """Returns a TLS context that trusts the certificate authorities of this machine and the commonly trusted
+    ones.
+    """
     import certifi
 
     context = ssl.create_default_context()
