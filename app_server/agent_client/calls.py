@@ -1,4 +1,4 @@
-"""Sends one call to an agent server and turns error replies into AppErrors.
+"""Sends one HTTP call to an agent server and turns error replies into AppErrors.
 
 404, 409, 503, `path_not_allowed` and `mcp_answer_invalid` are passed on. Every other error becomes BadGateway
 (`agent_server_error`) with the message of the agent server.
@@ -39,7 +39,9 @@ class AgentCalls:
     def __init__(
         self, http: httpx.AsyncClient, url: str, session_key: str, passage: Mapping[str, str] | None = None
     ) -> None:
-        """passage: headers for a proxy between the app server and the agent server, see Machine.headers."""
+        """Sets up the client. passage: headers for a proxy between the app server and the agent server, see
+        Machine.headers.
+        """
         self._http = http
         self.url = url
         self.passage = passage or {}
@@ -48,11 +50,11 @@ class AgentCalls:
 
     @property
     def session_key(self) -> str:
-        """The current session key. It changes while the sandbox runs."""
+        """Returns the current session key. The key changes while the sandbox runs."""
         return self._headers[API_KEY_HEADER]
 
     async def responds(self) -> bool:
-        """Returns whether any HTTP reply comes from the address, whatever its status."""
+        """Returns whether the agent server's address sends any HTTP reply, whatever its status."""
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_SECONDS):
                 await self._http.get(f"{self.url}/health", headers=self.passage)
@@ -61,8 +63,8 @@ class AgentCalls:
         return True
 
     def end_calls(self) -> None:
-        """Ends all calls under way with NoAnswer. For an agent server whose machine has ended: nothing may
-        arrive on its connections any more, not even that they are closed.
+        """Ends all calls that wait for a reply with NoAnswer. Used if the agent server's machine has ended,
+        because its connections may then stay open without any data.
         """
         for limit in self._under_way:
             if not limit.expired():
@@ -82,7 +84,7 @@ class AgentCalls:
 
     @asynccontextmanager
     async def _limit(self, seconds: float | None) -> AsyncIterator[None]:
-        """Raises TimeoutError after `seconds`, or when the calls are ended."""
+        """Raises TimeoutError in the block after `seconds`, or when `end_calls` is called."""
         async with asyncio.timeout(seconds) as limit:
             self._under_way.add(limit)
             try:
@@ -111,7 +113,7 @@ class AgentCalls:
 
 @contextmanager
 def _as_bad_gateway() -> Iterator[None]:
-    """Turns connection errors and timeouts into NoAnswer."""
+    """Turns connection errors and timeouts in the block into NoAnswer."""
     try:
         yield
     except (httpx.HTTPError, TimeoutError) as error:
@@ -144,7 +146,9 @@ def _raise_for_problem(reply: httpx.Response) -> None:
 
 
 def _problem_of(reply: httpx.Response) -> tuple[str | None, str, dict[str, Any]]:
-    """Returns `(code, detail, members)` of a problem document. For any other reply, `detail` is its text."""
+    """Returns `(code, detail, members)` of a problem document (RFC 9457). For any other reply, `detail` is
+    its text.
+    """
     try:
         body = reply.json()
     except ValueError:

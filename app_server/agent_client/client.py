@@ -1,4 +1,4 @@
-"""Typed calls to the agent server of one sandbox. calls.py defines the errors that they raise."""
+"""Typed calls to the agent server of one sandbox. calls.py defines the errors that these calls raise."""
 
 import asyncio
 from collections.abc import Sequence
@@ -71,11 +71,11 @@ of the known keys; `absent`: nothing answered there, or what answered is not our
 
 
 class AgentClient(AgentFiles, AgentPages):
-    """A client of the agent server at `url`. It is cheap to create and holds no connection."""
+    """A client of the agent server at `url`. The client is cheap to create and holds no connection."""
 
     async def idle_seconds(self) -> float | None:
-        """Returns for how many seconds no conversation has worked there. Returns None if it does
-        not answer.
+        """Returns for how many seconds no conversation has worked in the sandbox. Returns None if the agent
+        server does not answer.
         """
         try:
             async with asyncio.timeout(HEALTH_TIMEOUT_SECONDS):
@@ -85,7 +85,7 @@ class AgentClient(AgentFiles, AgentPages):
             return None
 
     async def is_healthy(self) -> bool:
-        """Returns whether an agent server answers that accepts our session key."""
+        """Returns whether the agent server answers and accepts this client's session key."""
         try:
             # The limit is for the whole reply, because a reply in small pieces would otherwise keep its
             # caller waiting.
@@ -104,9 +104,9 @@ class AgentClient(AgentFiles, AgentPages):
         return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
-        """Makes `key` the session key of the agent server and of this client. May be repeated.
+        """Makes `key` the session key of the agent server and of this client. The call may be repeated.
 
-        known: the keys that the agent server may accept until then. seconds: how long the new key is valid.
+        known: the keys that the agent server may accept at present. seconds: how long the new key is valid.
         """
         # Some other process may have taken the port: only our own agent server knows one of them.
         body = {"session_api_key": key, "expires_in_seconds": seconds}
@@ -128,8 +128,8 @@ class AgentClient(AgentFiles, AgentPages):
         return "refused"
 
     async def create_conversation(self, request: StartConversationRequest) -> ConversationInfo:
-        """Creates the conversation and returns it. If a conversation with this id exists,
-        returns that one.
+        """Creates the conversation and returns it. If a conversation with this id exists, returns the
+        existing one.
         """
         reply = await self._call("POST", "/api/conversations", json=to_json(request))
         return parse(ConversationInfo, reply)
@@ -148,12 +148,14 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", route, json=to_json(message), timeout_seconds=SEND_TIMEOUT_SECONDS)
 
     async def log_position(self, conversation_id: UUID) -> int:
-        """Returns the last `seq` in the agent server's log of this conversation. Raises NotFound."""
+        """Returns the `seq` of the last event in the agent server's log of this conversation. Raises
+        NotFound.
+        """
         reply = await self._call("GET", f"/api/conversations/{conversation_id}/log")
         return parse(LogPosition, reply).last_seq
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
-        """Adds the events that are missing in the agent server's log. Idempotent.
+        """Adds the events that are missing in the agent server's log of this conversation. Idempotent.
 
         Raises Conflict `log_gap`, `log_differs`, `already_running`.
         """
@@ -161,18 +163,20 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", route, json=missing.model_dump(mode="json"))
 
     async def events(self, conversation_id: UUID, page_id: str | None = None) -> EventPage:
-        """Returns a page of the conversation's log, oldest first. page_id: the next page's id from the page
-        before.
+        """Returns a page of the events in the conversation's log, oldest first. page_id: the id of the next
+        page, from the page before.
         """
         route = f"/api/conversations/{conversation_id}/events/search"
         return parse(EventPage, await self._call("GET", route, params=to_params(page_id=page_id)))
 
     async def skills(self, conversation_id: UUID) -> SkillsResponse:
-        """Returns the skills that the agent got when the conversation was created, with the reasons."""
+        """Returns the skills that the agent got when the conversation was created, and why it got each of
+        them.
+        """
         return parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
 
     async def run(self, conversation_id: UUID) -> None:
-        """Starts the agent's run. Raises Conflict if it already runs."""
+        """Makes the agent of the conversation work. Raises Conflict if the agent already works."""
         await self._call("POST", f"/api/conversations/{conversation_id}/run")
 
     async def pause(self, conversation_id: UUID) -> None:
@@ -184,7 +188,7 @@ class AgentClient(AgentFiles, AgentPages):
     async def respond_to_confirmation(
         self, conversation_id: UUID, answer: ConfirmationResponseRequest
     ) -> None:
-        """Sends the user's decision about waiting actions.
+        """Sends the user's decision about the agent's actions that wait for confirmation.
 
         Raises Conflict `nothing_to_confirm`, `confirmation_outdated`.
         """
@@ -224,14 +228,16 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("PATCH", f"/api/conversations/{conversation_id}", json=changes)
 
     async def start_goal(self, conversation_id: UUID, goal: StartGoalRequest) -> None:
-        """Starts a goal. Raises Conflict `already_running`."""
+        """Starts a goal, towards which the agent works until it is reached. Raises Conflict
+        `already_running`.
+        """
         await self._call("POST", f"/api/conversations/{conversation_id}/goal", json=to_json(goal))
 
     async def stop_goal(self, conversation_id: UUID) -> None:
         await self._call("POST", f"/api/conversations/{conversation_id}/goal/stop")
 
     async def resume_goal(self, conversation_id: UUID) -> None:
-        """Resumes the stopped goal. Raises Conflict `already_running`, `no_resumable_goal`."""
+        """Resumes the conversation's stopped goal. Raises Conflict `already_running`, `no_resumable_goal`."""
         try:
             await self._call("POST", f"/api/conversations/{conversation_id}/goal/resume")
         except BadGateway as refusal:
@@ -244,7 +250,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(CheckpointList, await self._call("GET", route))
 
     async def diff_checkpoint(self, conversation_id: UUID, checkpoint_id: int) -> CheckpointDiff:
-        """Returns how the files differ from this checkpoint.
+        """Returns how the conversation's files differ from this checkpoint.
 
         Raises NotFound `checkpoint_not_found`, Conflict `checkpoints_unavailable`.
         """
@@ -253,7 +259,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(CheckpointDiff, reply)
 
     async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-        """Goes back to a checkpoint.
+        """Takes the conversation back to a checkpoint and returns the result.
 
         Raises the errors of `diff_checkpoint`, and Conflict `already_running`, `edited_since` with `diff`.
         """
@@ -264,12 +270,14 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(RewindResult, reply)
 
     async def condense(self, conversation_id: UUID) -> None:
-        """Asks for a condensation of older events. Raises Conflict `no_condenser`, `nothing_to_condense`."""
+        """Asks the agent server to replace older events of the conversation by a summary. Raises Conflict
+        `no_condenser`, `nothing_to_condense`.
+        """
         route = f"/api/conversations/{conversation_id}/condense"
         await self._call("POST", route, timeout_seconds=CONDENSE_TIMEOUT_SECONDS)
 
     async def switch_llm(self, conversation_id: UUID, llm: dict[str, Any]) -> None:
-        """Makes the agent use this model from its next call on."""
+        """Makes the agent use this language model from its next model call on."""
         body = to_json(SwitchLLMRequest(llm=llm))
         await self._call("POST", f"/api/conversations/{conversation_id}/switch_llm", json=body)
 
@@ -279,11 +287,13 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(BrowserView, reply)
 
     async def runtime_plugins(self) -> list[RuntimePluginInfo]:
-        """Returns the plugins that run beside the agent server or can be started there."""
+        """Returns the runtime plugins (VS Code, desktop, browser, Jupyter) that run in the sandbox or can be
+        started there.
+        """
         return parse(RuntimePluginList, await self._call("GET", "/api/runtime-plugins")).items
 
     async def start_runtime_plugin(self, name: str) -> RuntimePluginInfo:
-        """Starts a plugin beside the agent server and returns it when it answers.
+        """Starts a runtime plugin in the sandbox and returns its description when it answers.
 
         Raises NotFound `runtime_plugin_not_found`, and Unavailable with the code `runtime_plugin_failed`
         (with `output`) or with the code that tells why the plugin is not available.
@@ -293,7 +303,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(RuntimePluginInfo, reply)
 
     async def usable_tools(self) -> frozenset[str]:
-        """Returns the names of the tools whose requirements the sandbox meets."""
+        """Returns the names of the agent's tools whose requirements the sandbox meets."""
         return frozenset(parse(AgentServerInfo, await self._call("GET", "/server_info")).usable_tools)
 
     async def ports(self) -> list[ListeningPort]:
@@ -303,8 +313,8 @@ class AgentClient(AgentFiles, AgentPages):
     async def execute_command(
         self, command: str, *, cwd: str | None = None, timeout_seconds: int = 300
     ) -> BashOutput:
-        """Runs a command and returns its output when it has ended. `exit_code` -1: it was killed at its
-        timeout.
+        """Runs a command in the sandbox and returns its output when the command has ended. `exit_code` -1:
+        the command was killed at its timeout.
         """
         request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
         reply = await self._call(
@@ -316,13 +326,15 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(BashOutput, reply)
 
     async def start_command(self, command: str, *, cwd: str | None, timeout_seconds: int) -> UUID:
-        """Starts a command and returns its id for `command_output`. The command is ended at its timeout."""
+        """Starts a command in the sandbox and returns its id for `command_output`. The command is ended at
+        its timeout.
+        """
         request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
         reply = await self._call("POST", "/api/bash/start_bash_command", json=to_json(request))
         return UUID(parse(BashCommand, reply).id)
 
     async def find_running(self, command: str, *, cwd: str) -> UUID | None:
-        """Returns the id of the running command with the same text and directory. Returns None if there is
+        """Returns the id of a running command with the same text and directory. Returns None if there is
         none.
         """
         newest_first = {"sort_order": "TIMESTAMP_DESC"}
@@ -349,15 +361,18 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
     async def offers(self, directory: str) -> list[Offer]:
-        """Returns the offers of the project in this directory: what it contains that would run."""
+        """Returns the offers of the project in this directory. An offer is something in the project that
+        would run, such as a hook or an MCP server.
+        """
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
         return parse(OffersResponse, reply).offers
 
     async def offers_of(self, conversation_id: UUID, directory: str | None = None) -> OffersResponse:
-        """Returns what a project of the conversation would run, and which of it the conversation has loaded.
+        """Returns the offers (things that would run) of a project of the conversation, and which of them the
+        conversation has loaded.
 
-        `directory`: of a further project; None for the one where the agent works.
+        `directory`: the directory of a further project; None for the project where the agent works.
         """
         route, params = f"/api/conversations/{conversation_id}/offers", to_params(project_dir=directory)
         reply = await self._call("GET", route, params=params, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
@@ -366,8 +381,8 @@ class AgentClient(AgentFiles, AgentPages):
     async def consent(
         self, conversation_id: UUID, hashes: Sequence[str], directory: str | None = None
     ) -> None:
-        """Adds the offers with these hashes to the conversation. `directory`: as for `offers_of`. Raises
-        Conflict `offer_changed`.
+        """Adds the offers (things of a project that would run) with these hashes to the conversation.
+        `directory`: as for `offers_of`. Raises Conflict `offer_changed`.
         """
         body = {"hashes": list(hashes), "project_dir": directory}
         await self._call("POST", f"/api/conversations/{conversation_id}/consent", json=body)
@@ -381,11 +396,13 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(GitDiff, reply)
 
     async def set_git_remotes(self, remotes: GitRemotes) -> None:
-        """Sets which git remotes are reached through the inner listener, from the next git command on."""
+        """Sets which git remotes are reached through the app server's inner listener, from the next git
+        command on.
+        """
         await self._call("PUT", "/api/git/remotes", json=remotes.model_dump(mode="json"))
 
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:
-        """Returns the change of the working tree as one unified diff. Raises BadGateway above
+        """Returns the changes of the working tree as one unified diff. Raises BadGateway above
         MAX_PATCH_BYTES.
         """
         params = to_params(path=path, format="git-delta", base_ref=base_ref)

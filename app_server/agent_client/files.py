@@ -12,7 +12,7 @@ MAX_FILE_BYTES = 5 * 1024**2
 
 
 class AgentFiles(AgentCalls):
-    """Access to files of a sandbox. Paths are absolute within the sandbox."""
+    """Access to the files of a sandbox. Paths are absolute within the sandbox."""
 
     async def upload_file(self, source: Path, path: str) -> None:
         """Copies a file of this machine to `path` in the sandbox, in pieces."""
@@ -44,6 +44,8 @@ class AgentFiles(AgentCalls):
         return bytes(content)
 
     async def project_hooks(self, directory: str) -> dict[str, Any] | None:
-        """Returns the hooks that the project suggests, keyed by event name. Returns None if it has none."""
+        """Returns the hooks that the project in this directory suggests, keyed by event name. Returns None if
+        it suggests none.
+        """
         reply = await self._call("POST", "/api/hooks", json={"project_dir": directory})
         return parse(HooksResponse, reply).hook_config

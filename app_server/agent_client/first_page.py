@@ -1,4 +1,6 @@
-"""Reads the first page of a program that listens on a port of a sandbox, through the agent server."""
+"""Reads the first page of a program that listens on a port of a sandbox. The request goes through the agent
+server.
+"""
 
 import asyncio
 
@@ -12,13 +14,14 @@ MAX_BYTES = 65_536
 
 
 class AgentPages(AgentCalls):
-    """Reads first pages of programs. Their content is untrusted."""
+    """Reads the first pages of programs that listen on ports of a sandbox. The content is untrusted."""
 
     async def first_page(self, port: int) -> bytes:
-        """Returns the redirect target of `GET /`, a line break and the beginning of the page.
+        """Returns the reply of the program on this port to `GET /`: the redirect target, a line break and the
+        beginning of the page.
 
         Returns what has arrived, possibly nothing, if the program does not answer in time. The program gets
-        one request, `GET /`.
+        only this one request.
         """
         headers = {**self.passage, RELAY_KEY_HEADER: self.session_key, "Accept": "text/html"}
         page = bytearray()

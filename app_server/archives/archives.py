@@ -35,8 +35,8 @@ class Archives:
     async def write(
         self, sandbox: Sandbox, kind: ArchiveKind, fill: Fill, name: str | None = None
     ) -> Archive:
-        """Writes a complete archive to disk and returns its row, which the caller must add. Raises
-        StartFailure.
+        """Writes a complete archive file to disk and returns its database row, which the caller must add.
+        Raises StartFailure.
         """
         archive_id = uuid4()
         written = await self._written(sandbox.id, archive_id, fill)
@@ -51,8 +51,8 @@ class Archives:
         )
 
     async def write_copy(self, sandbox_id: UUID, fill: Fill) -> BinaryIO:
-        """Writes a complete archive without a row, and returns it open for reading. The file has no name any
-        more, so closing it deletes it. Raises StartFailure.
+        """Writes a complete archive file without a database row, and returns the file open for reading. The
+        file has no name any more, so closing it deletes it. Raises StartFailure.
         """
         copy_id = uuid4()
         await self._written(sandbox_id, copy_id, fill)
@@ -68,8 +68,8 @@ class Archives:
             raise cannot_move(str(error)) from error
 
     async def replace_workspace(self, sandbox_id: UUID, archive: Archive) -> None:
-        """Marks the sandbox as archived: from now on its workspace is this new archive. What remains of its
-        machine and of its old workspace is marked as leftovers.
+        """Marks the sandbox as archived: from now on this new archive replaces its workspace. The remaining
+        machine and workspace are marked as leftovers.
         """
         async with self._database.session() as session:
             sandbox = await session.get_one(Sandbox, sandbox_id)
@@ -82,7 +82,8 @@ class Archives:
             session.add(archive)
 
     async def lay_out(self, sandbox_id: UUID, archive_id: UUID, backend: Backend, report: Report) -> Archive:
-        """Restores the workspace from the archive. Deletes the archive if it is the sandbox's own one.
+        """Restores the sandbox's workspace from an archive and returns the archive. Deletes the archive if it
+        is the sandbox's own one.
 
         After a failure, and for a backup until `take_up` is called, the archive still counts as the
         workspace. Raises StartFailure.
@@ -100,7 +101,7 @@ class Archives:
         return archive
 
     async def take_up(self, sandbox_id: UUID, archive: Archive) -> None:
-        """Makes the restored workspace the valid one again, in place of the archive it was restored from."""
+        """Marks the restored workspace as valid again, in place of the archive from which it was restored."""
         is_own = archive.kind == ArchiveKind.ARCHIVE
         async with self._database.session() as session:
             sandbox = await session.get_one(Sandbox, sandbox_id)
@@ -111,9 +112,7 @@ class Archives:
             await self._remove_strays(sandbox_id)
 
     async def copy_project(self, archive_id: UUID, sink: TarSink, folder: str | None = None) -> None:
-        """Writes only the project directory of another archive to the sink. folder: see
-        workspace_tar.clean.
-        """
+        """Writes only the project directory of an archive to the sink. folder: see workspace_tar.clean."""
         archive = await self.find(archive_id)
 
         def copy() -> None:
@@ -171,8 +170,8 @@ class Archives:
         await asyncio.to_thread(shutil.rmtree, self._folder / sandbox_id.hex, ignore_errors=True)
 
     async def share(self, archive: Archive, sandbox_id: UUID) -> None:
-        """Makes the file of the archive also a file of this sandbox, without a copy of its content. The
-        caller then changes `sandbox_id` of the row and calls `unshare` for the sandbox that had it.
+        """Makes the archive's file also a file of this sandbox, without a copy of the content. The caller
+        then changes `sandbox_id` of the archive's row and calls `unshare` for the sandbox that had the file.
         """
         source, target = self._file(archive.sandbox_id, archive.id), self._file(sandbox_id, archive.id)
 
@@ -183,7 +182,9 @@ class Archives:
         await asyncio.to_thread(link)
 
     async def unshare(self, archive_id: UUID, sandbox_id: UUID) -> None:
-        """Removes the archive's file from the files of this sandbox. It stays with the other one."""
+        """Removes the archive's file from the files of this sandbox. The file stays with the sandbox that it
+        is shared with.
+        """
         await asyncio.to_thread(self._file(sandbox_id, archive_id).unlink, missing_ok=True)
 
     def _open(self, archive: Archive) -> ArchiveReader:
@@ -193,8 +194,8 @@ class Archives:
         return self._folder / sandbox_id.hex / f"{archive_id.hex}.tar.gz"
 
     async def _remove_strays(self, sandbox_id: UUID) -> None:
-        """Deletes files without a row, such as those of a server that was killed. One call at a time per
-        sandbox.
+        """Deletes archive files without a database row, such as those of a server that was killed. Only one
+        call at a time is allowed for each sandbox.
         """
         async with self._database.read() as session:
             rows = await session.scalars(select(Archive.id).where(Archive.sandbox_id == sandbox_id))
@@ -217,8 +218,8 @@ class _Abortable(Protocol):
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None], file: _Abortable) -> None:
-    """Waits for `work`. If the caller is cancelled, aborts the file and waits until the thread has released
-    it.
+    """Waits until `work`, which reads or writes `file` in a thread, has ended. If the caller is cancelled,
+    aborts the file and waits until the thread has released it.
     """
     task = asyncio.create_task(work)
     try:

@@ -1,5 +1,5 @@
-"""Reads and writes compressed archive files, which are verified by their hash and appear only when complete.
-All calls block.
+"""Reads and writes compressed archive files. The files are verified by their hash and appear only when they
+are complete. All calls block.
 """
 
 import gzip
@@ -26,11 +26,11 @@ class WrittenArchive:
 
 
 class Aborted(Exception):
-    """The archive is no longer needed: reading or writing was aborted."""
+    """Reading or writing an archive was aborted, because the archive is no longer needed."""
 
 
 class ArchiveWriter:
-    """Writes the tar of a workspace into a compressed file. Leaving the block without `finish` deletes the
+    """Writes the tar of a workspace into a compressed file. A block that ends without `finish` deletes the
     file.
     """
 
@@ -54,8 +54,8 @@ class ArchiveWriter:
         self._draft.unlink(missing_ok=True)
 
     def write(self, piece: bytes) -> int:
-        """Adds a piece of the tar. Raises Aborted, StartFailure `archive_too_large`, and OSError when the
-        disk is full.
+        """Adds a piece of the tar and returns its number of bytes. Raises Aborted, StartFailure
+        `archive_too_large`, and OSError when the disk is full.
         """
         if self._is_aborted:
             raise Aborted
@@ -69,11 +69,11 @@ class ArchiveWriter:
         return self._compressed.write(piece)
 
     def abort(self) -> None:
-        """Makes the writer stop. May be called from any thread."""
+        """Makes `write` and `finish` raise Aborted. May be called from any thread."""
         self._is_aborted = True
 
     def finish(self) -> WrittenArchive:
-        """Writes the file to disk, verifies it, gives it its final name and returns its size and hash."""
+        """Completes the file on disk, verifies it, gives it its final name and returns its size and hash."""
         self._compressed.close()
         self._file.sync()
         written = WrittenArchive(self._file.size, self._file.digest())
@@ -87,7 +87,9 @@ class ArchiveReader:
     """Reads the tar of a workspace from a compressed file."""
 
     def __init__(self, path: Path, sha256: str) -> None:
-        """Checks the file's hash. Raises StartFailure `archive_missing`, `archive_damaged`."""
+        """Opens the archive file and checks its hash. Raises StartFailure `archive_missing`,
+        `archive_damaged`.
+        """
         self._is_aborted = False
         check_hash(path, sha256)
         self._file = gzip.open(path, "rb")  # noqa: SIM115 (closed by __exit__)
@@ -108,7 +110,7 @@ class ArchiveReader:
 
 
 def verify(path: Path, sha256: str) -> None:
-    """Reads the whole archive as a restore would. Raises StartFailure `archive_missing`,
+    """Checks an archive by reading it completely, as a restore would. Raises StartFailure `archive_missing`,
     `archive_damaged`.
     """
     with ArchiveReader(path, sha256) as source:
@@ -121,7 +123,7 @@ def verify(path: Path, sha256: str) -> None:
 
 
 def check_hash(path: Path, sha256: str) -> None:
-    """Checks the file against its hash. Raises StartFailure `archive_missing`, `archive_damaged`."""
+    """Checks that the file has this hash. Raises StartFailure `archive_missing`, `archive_damaged`."""
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -144,7 +146,7 @@ def _damaged(path: Path, reason: str) -> StartFailure:
 
 
 class _Hashed:
-    """A file that computes the hash of the data written to it."""
+    """A writable file that computes the hash of the data written to it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

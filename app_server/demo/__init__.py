@@ -1,4 +1,4 @@
-"""The demo: a bundled repository with a failing test, and a recorded model that fixes it.
+"""The demo: a bundled repository with a failing test, and recorded replies of a model that fix the test.
 
 Used by the home page's "try the demo" and by `slipway demo`.
 """
@@ -27,12 +27,12 @@ _GIT_IDENTITY = {
 
 
 def repository_path(home: Path) -> Path:
-    """Returns the path of this installation's sample repository, which may not exist yet."""
+    """Returns the path of the demo's sample repository below this home, which may not exist yet."""
     return home / "demo" / "voyage"
 
 
 def make_repository(home: Path) -> Path:
-    """Creates the sample repository with one commit at the first call, and returns its path.
+    """Creates the demo's sample repository with one commit at the first call, and returns its path.
 
     Blocking: runs git. Raises CalledProcessError when git fails.
     """

@@ -23,7 +23,8 @@ async def run_command(
     stdin: bytes | IO[bytes] = b"",
     environment: dict[str, str] | None = None,
 ) -> tuple[int, str]:
-    """Runs a command and returns `(exit status, last lines)`. Each line is passed to `report` immediately.
+    """Runs a command and returns `(exit status, last output lines)`. Each output line is passed to `report`
+    immediately.
 
     Exit status 124: the command timed out.
     """
@@ -60,7 +61,7 @@ async def run_command(
 
 
 def _ending_with_us() -> list[str]:
-    """Returns the prefix for a command that makes it end when the server is killed.
+    """Returns the first arguments of a command line that make a command end when the server is killed.
 
     Returns an empty list if `setpriv` is not installed.
     """

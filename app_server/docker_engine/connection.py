@@ -36,7 +36,9 @@ def connect() -> "DockerClient":
 
 
 def ask(call: Callable[..., Result], *arguments: Any) -> Result:
-    """Makes a blocking call of the SDK. Raises StartFailure if the engine does not answer or refuses."""
+    """Makes a blocking call of the Docker SDK and returns its result. Raises StartFailure if the engine does
+    not answer or refuses the call.
+    """
     from docker.errors import APIError, DockerException  # as above
     from requests.exceptions import RequestException
 
@@ -69,7 +71,9 @@ def unavailable(
 
 
 def _causes(error: BaseException | None) -> Iterator[object]:
-    """Yields the error and its causes. The SDK and its HTTP library also pass causes as arguments."""
+    """Yields the error and the errors that caused it. The SDK and its HTTP library also pass causes as
+    arguments.
+    """
     while error is not None:
         yield error
         yield from error.args

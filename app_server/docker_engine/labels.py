@@ -6,7 +6,7 @@ from app_server.core.config import Config
 
 
 def owner_of_helpers(config: Config) -> str:
-    """Returns the label of containers that live only for seconds. They belong to the only server
-    of a home.
+    """Returns the label of helper containers, which live only for seconds. They belong to the only server of
+    a home.
     """
     return f"{platform.node()}:{config.home}"

@@ -1,5 +1,5 @@
-"""Explains the errors with which the Docker engine refuses a start. It recognizes them by their text, as they
-have no codes.
+"""Explains the errors with which the Docker engine refuses to start a container. The errors are recognized by
+their text, because they have no codes.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from app_server.core.errors import StartCode, StartFailure
 
 @dataclass(frozen=True)
 class _Meaning:
-    """The meaning of a refusal. `signs`: texts in lower case, any of which identifies it. From Docker 20.10
-    to 28.
+    """The meaning of an error text of the Docker engine. `signs`: texts in lower case, any of which
+    identifies the error. The texts are from Docker 20.10 to 28.
     """
 
     signs: tuple[str, ...]
@@ -86,7 +86,7 @@ _MEANINGS = (
 
 
 def explain(refusal: str) -> StartFailure:
-    """Returns the failure that the engine's error text stands for."""
+    """Returns the StartFailure that corresponds to the engine's error text."""
     said = refusal.lower()
     for meaning in _MEANINGS:
         if any(sign in said for sign in meaning.signs):

@@ -47,8 +47,8 @@ _BROWSER = "browser_tool_set"
 
 
 async def examine(config: Config) -> AsyncIterator[Finding]:
-    """Yields the findings one by one. Together the checks take a few seconds, mostly for the
-    probe sandbox.
+    """Yields the findings of all checks one by one. Together the checks take a few seconds, mostly for the
+    test sandbox.
     """
     yield await asyncio.to_thread(check_disk, "disk", config.home)
     for finding in await check_database(config):
@@ -166,7 +166,9 @@ def _check_policy(config: Config, *, is_walled: bool) -> Finding:
 
 
 def _check_builders(config: Config) -> list[Finding]:
-    """For Docker sandboxes: returns a warning if all users may have images built, else no findings."""
+    """Returns a warning if sandboxes are Docker containers and all users may have images built, else no
+    findings.
+    """
     if config.sandbox_specs != "everybody" or config.sandbox_image:
         return []
     return [
@@ -180,7 +182,7 @@ def _check_builders(config: Config) -> list[Finding]:
 
 
 async def _check_base(client: "DockerClient", config: Config) -> Finding:
-    """Reports whether the missing image could be built."""
+    """Checks whether the missing sandbox image could be built."""
     base, flavour = config.sandbox_base_image, config.sandbox_flavour
     docker = shutil.which("docker")
     if docker is None:
@@ -213,7 +215,7 @@ def _check_registry(client: "DockerClient", base: str) -> Finding:
 
 
 async def _check_probe(backend: Backend, config: Config) -> list[Finding]:
-    """Starts a sandbox as a conversation does, asks for its abilities, and deletes it."""
+    """Starts a test sandbox as a conversation does, asks for its tools and plugins, and deletes it."""
     sandbox_id, began = uuid4(), time.monotonic()
     try:
         await backend.open()
@@ -267,7 +269,9 @@ def _judge_screen(plugin: RuntimePluginInfo, backend: Backend, config: Config) -
 async def _start_probe(
     backend: Backend, sandbox_id: UUID, seconds: float
 ) -> tuple[Collection[str], Collection[RuntimePluginInfo]]:
-    """Starts the probe and returns the tools that agents can use and the plugins that people can open."""
+    """Starts the test sandbox and returns the tools that agents can use in it and the plugins that people can
+    open.
+    """
     key = new_token()
     machine = await backend.start(sandbox_id, key, lambda _line: None)
     async with httpx.AsyncClient(trust_env=False) as http:

@@ -98,9 +98,9 @@ def check_network(client: "DockerClient", config: Config) -> list[Finding]:
 
 @contextmanager
 def _as_a_server_would(gateway: str, port: int) -> Iterator[str]:
-    """Applies the network filter of a server during the block. A filter of a running server stays unchanged.
+    """Sets the packet filter rules of a server during the block. Rules of a running server stay unchanged.
 
-    Yields an error text if filtering is not possible, else an empty text.
+    Yields an error text if the rules cannot be set, else an empty text.
     """
     try:
         is_served = is_admitted(gateway, port)

@@ -1,4 +1,4 @@
-"""The findings of checks of this machine, in words for people."""
+"""The results of the checks of `slipway doctor`, in words for people."""
 
 import shutil
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ NEEDED_BYTES = GIBIBYTE
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check.
+    """The result of one check of `slipway doctor`.
 
     `name`: what was checked. `error`: sandboxes cannot work. `fix`: empty if there is no problem. `code`: the
     code with which a start would fail (docs/start-failures.md).
@@ -40,12 +40,12 @@ def failed(name: str, cause: str, fix: str, code: StartCode | None = None) -> Fi
 
 
 def fails_starts(name: str, failure: StartFailure) -> Finding:
-    """Returns a finding for a failure that would also stop a start."""
+    """Returns a finding for a failure that would also prevent the start of a sandbox."""
     return failed(name, f"{failure.cause} {failure.output}".strip(), failure.fix, failure.code)
 
 
 def check_disk(name: str, place: Path) -> Finding:
-    """Checks the free space of the disk that holds or will hold `place`. Blocking."""
+    """Checks the free space of the disk that holds or will hold the path `place`. Blocking."""
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free

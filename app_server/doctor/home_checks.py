@@ -1,4 +1,4 @@
-"""Checks of `slipway doctor` for a home: its ports, its database and its sandboxes."""
+"""Checks of `slipway doctor` for a home directory: the server's ports, its database and its sandboxes."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ from app_server.sandbox_records.models import Sandbox
 
 
 def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
-    """Checks whether a server can listen on its ports, or already does. Blocking."""
+    """Checks whether a server can listen on its configured ports, or already listens there. Blocking."""
     if _is_served(config.home):
         return well("ports", "A Slipway server of this home listens.")
     wanted = [("127.0.0.1", config.port, "SLIPWAY_PORT")]
@@ -108,8 +108,8 @@ async def _count_others(config: Config, backend: str) -> int:
 
 
 def _is_served(home: Path) -> bool:
-    """Returns whether a server runs in this home. The file that serve.py writes stays if a server
-    is killed.
+    """Returns whether a server runs in this home directory. The file that serve.py writes stays if a server
+    is killed, so the file alone proves nothing.
     """
     try:
         os.kill(int(json.loads((home / "server.json").read_text())["pid"]), 0)

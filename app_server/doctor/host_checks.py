@@ -1,4 +1,4 @@
-"""Checks of `slipway doctor` for sandbox hosts: each is tested in turn with a temporary sandbox."""
+"""Checks of `slipway doctor` for sandbox hosts. Each host is tested in turn with a temporary sandbox."""
 
 import asyncio
 import time
@@ -20,7 +20,8 @@ POLL_SECONDS = 0.1
 
 
 async def check_host(told: SandboxHost, config: Config) -> list[Finding]:
-    """Checks whether the host answers and accepts the token, and its version, memory, image and isolation.
+    """Checks whether the sandbox host answers and accepts the token. Also checks its version, memory, image
+    and isolation.
 
     If the host has an image, also checks whether a sandbox starts there.
     """

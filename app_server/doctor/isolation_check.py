@@ -1,4 +1,4 @@
-"""Checks by one trial whether commands of process sandboxes can be isolated on this machine."""
+"""Checks with a test command whether commands of process sandboxes can be isolated on this machine."""
 
 import os
 import subprocess
@@ -24,7 +24,9 @@ _FIX = (
 
 
 def check_room() -> Finding:
-    """Checks the isolation on a machine where bubblewrap works. Blocks for some hundred milliseconds."""
+    """Checks whether commands can be isolated on a machine where bubblewrap works. Blocks for some hundred
+    milliseconds.
+    """
     said = _try()
     if said:
         return failed(_NAME, f"No process sandbox starts here. {said}", _FIX, "agent_server_ended")
@@ -34,7 +36,7 @@ def check_room() -> Finding:
 
 
 def _try() -> str:
-    """Returns the error text of the trial; empty if it succeeded."""
+    """Runs a test command isolated. Returns its error text; empty if the command succeeded."""
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-s", "-m", "agent_runtime.workspace.room", f"{folder}/conversations"]
         try:

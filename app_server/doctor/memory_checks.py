@@ -1,4 +1,6 @@
-"""Checks of `slipway doctor` whether the machine has the memory that the configuration gives to sandboxes."""
+"""Checks of `slipway doctor` whether the machine has as much memory as the configuration gives to
+sandboxes.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,8 +12,8 @@ from app_server.sandbox_backends.docker.warm_pool import MEMBER_BYTES
 
 
 def check_memory(info: Mapping[str, Any], config: Config) -> list[Finding]:
-    """Checks the memory limits, and the pool of ready containers if there is one. `info`: the engine's
-    description of itself.
+    """Checks the memory limits, and the pool of ready containers if there is one. `info`: the Docker engine's
+    description of its machine.
     """
     there, total = int(info["MemTotal"]), config.sandbox_memory_total_bytes
     shared = total or int(OVERCOMMIT * there)
@@ -23,7 +25,7 @@ def check_memory(info: Mapping[str, Any], config: Config) -> list[Finding]:
 
 
 def check_unused_pool(config: Config) -> list[Finding]:
-    """Warns if a pool is configured although sandboxes are processes."""
+    """Returns a warning if a pool of ready containers is configured although sandboxes are processes."""
     names = {"SLIPWAY_SANDBOX_POOL": config.sandbox_pool, "SLIPWAY_SANDBOX_POOLS": config.sandbox_pools}
     without_effect = " and ".join(name for name, value in names.items() if value)
     if not without_effect:

@@ -1,4 +1,4 @@
-"""Checks what the sign-in by identity providers needs on this machine."""
+"""Checks whether this machine has what the sign-in by identity providers needs."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,9 @@ from app_server.sign_in.saml.service_provider import find_program
 
 
 def check_saml(config: Config) -> Sequence[Finding]:
-    """Returns no finding if there is no SAML provider."""
+    """Checks what the sign-in by SAML needs on this machine. Returns no findings if there is no SAML
+    provider.
+    """
     if not config.saml_providers:
         return []
     if find_program():

@@ -17,8 +17,8 @@ from app_server.levels.service import LevelOwner, setting_enforced
 
 
 class SaveEgressRule(BaseModel):
-    """A rule for a host that sandboxes may or may not call. `allows`: false denies the host. `enforced`: an
-    allowance of a person does not override the rule.
+    """A rule for a host. `allows`: false denies the host. `enforced`: what a person allows does not override
+    it.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -1,8 +1,9 @@
-"""Keys for agent servers through the gateway: `conversation_url` and `session_api_key` of the protocol.
+"""Keys for calls to agent servers through the gateway. API clients get them as `session_api_key`, with the
+address in `conversation_url`.
 
-The address of an agent server opens nothing without a key. A key is bound to one sandbox, to the API key or
-browser session that asked for it, and for a conversation also to that conversation. It is not the key of
-the sandbox, which stays in the app server. Pure.
+The address of an agent server gives no access without a key. A key is bound to one sandbox, to the API key or
+browser session that asked for it, and for a conversation also to that conversation. It is not the key of the
+sandbox, which stays in the app server. Pure.
 """
 
 import re
@@ -33,12 +34,16 @@ _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
 
 def address_of(sandbox_id: UUID) -> str:
-    """Returns the text that replaces a link's token in the address of a sandbox's agent server."""
+    """Returns the text that stands in the address of a sandbox's agent server where other links have a
+    token.
+    """
     return f"{_PREFIX}{sandbox_id.hex}"
 
 
 def sandbox_of(token: str) -> UUID | None:
-    """Returns the sandbox of an address. Returns None for the token of a link."""
+    """Returns the sandbox whose agent server has this text in its address. Returns None for the token of a
+    link.
+    """
     found = _ADDRESS.fullmatch(token)
     return UUID(found[1]) if found else None
 
@@ -50,9 +55,9 @@ def make(
     moment: datetime,
     conversation_id: UUID | None = None,
 ) -> str:
-    """Returns a key that is valid for 11 to 12 hours.
+    """Returns a key for the sandbox's agent server that is valid for 11 to 12 hours.
 
-    It is the same for an hour, so that pages that ask repeatedly do not see a change each time.
+    The key is the same for an hour, so that pages that ask repeatedly do not see a change each time.
     conversation_id: the key reaches no other conversation, and ends with this one.
     """
     expires_at = (moment + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
@@ -70,8 +75,8 @@ def make(
 
 
 def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> PreviewGrant:
-    """Returns what the key of a request allows. The key is in the header `X-Session-API-Key` or, for a
-    WebSocket, in the parameter `session_api_key`. Raises NotAuthenticated `session_key_missing` and
+    """Returns what the key in a request gives access to. The key is in the header `X-Session-API-Key` or, for
+    a WebSocket, in the parameter `session_api_key`. Raises NotAuthenticated `session_key_missing` and
     `session_key_invalid`.
     """
     key = connection.headers.get(API_KEY_HEADER) or connection.query_params.get(KEY_PARAMETER)
@@ -91,7 +96,9 @@ def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> Previe
 
 
 def asks_for_health(connection: HTTPConnection, place: PreviewLocation) -> UUID | None:
-    """Returns the sandbox that a request without a key asks about. Returns None for other requests."""
+    """Returns the sandbox if the request asks without a key whether its agent server is healthy. Returns None
+    for other requests.
+    """
     if not isinstance(place, Below) or place.path not in OPEN_PATHS or connection.scope["method"] != "GET":
         return None
     return None if API_KEY_HEADER in connection.headers else sandbox_of(place.token)

@@ -1,6 +1,6 @@
-"""Decides which requests a link to the agent server allows, and sets their headers. Pure.
+"""Decides which requests to an agent server are allowed through the gateway, and sets their headers. Pure.
 
-With such a link, a program can read, and can do what the app server lets the user do through the agent
+Through the gateway, a program can read, and can do what the app server lets the user do through the agent
 server. The app server keeps records of some actions: new, deleted and imported conversations, models,
 secrets, consents, approvals and keys. These actions go through the app server alone, because its records
 would otherwise be wrong.
@@ -77,8 +77,8 @@ def require_allowed(method: str, path: str, conversation_id: UUID | None = None)
 
 
 def started_plugin(path: str) -> str | None:
-    """Returns the name of the runtime plugin that a request to this path starts. Returns None if it starts no
-    plugin.
+    """Returns the name of the runtime plugin that a request to this path starts. Returns None for all other
+    paths.
     """
     found = re.fullmatch(_START_PLUGIN, path)
     return found["plugin"] if found else None
@@ -92,7 +92,7 @@ def with_key(headers: Iterable[Header], session_key: str) -> list[Header]:
 def without_key(query: bytes) -> bytes:
     """Returns the query string without the parameter `session_api_key`.
 
-    In the address of a WebSocket, such a key would count before the key in the header.
+    In the address of a WebSocket, a key in this parameter would have priority over the key in the header.
     """
     if _KEY_PARAMETER.encode() not in query:
         return query

@@ -23,7 +23,8 @@ _EXPOSED: tuple[PortName, ...] = (AGENT_SERVER, "VSCODE", "WORKER_1", "WORKER_2"
 def exposed_urls(
     request: Request, sandbox: Sandbox, made_by: Credential, folder: str | None
 ) -> list[ExposedUrl]:
-    """Returns one link for each port name of the protocol that works in this sandbox.
+    """Returns one link for each named port that works in this sandbox. The names are those of OpenHands, such
+    as AGENT_SERVER and VSCODE.
 
     The address of the agent server needs a key (`agent_server_key`), the others need none. `made_by`: the
     credential that the links depend on. `folder`: the directory that VS Code opens.
@@ -66,12 +67,14 @@ def agent_server_url(request: Request, sandbox_id: UUID) -> str:
 def agent_server_key(
     request: Request, sandbox_id: UUID, made_by: Credential, conversation_id: UUID | None = None
 ) -> str:
-    """Returns a key for the address. conversation_id: the only conversation that the key reaches."""
+    """Returns a key for requests to the address of the sandbox's agent server. conversation_id: the only
+    conversation that the key reaches.
+    """
     return agent_keys.make(request.state.cipher, sandbox_id, made_by, now(), conversation_id)
 
 
 def url_of(request: Request, grant: PreviewGrant) -> str:
-    """Returns the address of a link.
+    """Returns the address of a link to a port of a sandbox.
 
     An address of the agent server has no final slash and needs no cookie, because programs append paths to
     it.

@@ -1,4 +1,5 @@
-"""The gateway: the one way into the ports of sandboxes. It runs before all other parts of the public app.
+"""The gateway: the only way from browsers and API clients to the ports of sandboxes. It runs before all other
+parts of the app that serves browsers and API clients.
 
 The gateway answers every request for a page of a sandbox, for all paths. None of Slipway's routes, files or
 cookies can be reached at a sandbox's host name or below a link.
@@ -84,7 +85,9 @@ class Gateway:
         await response(scope, receive, send)
 
     async def _answer(self, connection: HTTPConnection, place: PreviewLocation) -> Response | None:
-        """Returns the gateway's own response. Returns None if the request goes on to the sandbox."""
+        """Returns the gateway's own response to a request. Returns None if the request is passed on to the
+        sandbox.
+        """
         if connection.scope["type"] == "websocket":
             return None
         if isinstance(place, OwnName) and connection.scope["path"] == OPEN_PATH:
@@ -99,8 +102,8 @@ class Gateway:
         return None
 
     async def _open(self, connection: HTTPConnection, place: OwnName) -> Response:
-        """Trades the token in the address for a cookie of this one host name, so that no token stays in the
-        address. Returns the redirect that sets the cookie.
+        """Returns a redirect that replaces the token in the address by a cookie for this host name only, so
+        that no token stays in the address.
         """
         token = connection.query_params.get("token", "")
         grant = links.read(connection.state.cipher, token)
@@ -181,7 +184,7 @@ class Gateway:
     async def _client(
         self, connection: HTTPConnection, grant: PreviewGrant, place: PreviewLocation
     ) -> AgentClient:
-        """Returns the client of the link's sandbox.
+        """Returns the client of the agent server in the link's sandbox.
 
         Raises Gone `link_expired`, NotAuthenticated `session_key_invalid` for a key, and Conflict
         `sandbox_not_running`.
@@ -198,7 +201,9 @@ class Gateway:
             raise
 
     async def _running(self, connection: HTTPConnection, sandbox_id: UUID) -> AgentClient:
-        """Returns the client of a sandbox. Raises Gone `link_expired` and Conflict `sandbox_not_running`."""
+        """Returns the client of the agent server in a sandbox. Raises Gone `link_expired` and Conflict
+        `sandbox_not_running`.
+        """
         try:
             client: AgentClient = connection.state.sandboxes.client(sandbox_id)
         except Conflict:
@@ -225,7 +230,8 @@ class Gateway:
 
 
 async def _require_shown_there(client: AgentClient, grant: PreviewGrant, place: PreviewLocation) -> None:
-    """Refuses a runtime plugin that runs but cannot be shown below a path.
+    """Refuses a request for a running plugin (such as VS Code) that works only with a separate host name, if
+    the link's address is a path.
 
     Raises Conflict `host_name_needed`.
     """
@@ -244,10 +250,10 @@ async def _start_plugin(
     place: PreviewLocation,
     error: BadGateway,
 ) -> None:
-    """Starts the runtime plugin that should answer on this port.
+    """Starts the runtime plugin that should answer on the link's port.
 
     Raises `error` if a start does not help. Raises Conflict `host_name_needed` if the plugin's pages could
-    not be shown here, and Forbidden `runtime_plugin_not_offered`.
+    not be shown at this address, and Forbidden `runtime_plugin_not_offered`.
     """
     plugin = PLUGINS_OF_PORTS.get(grant.port)
     if plugin is None or connection.scope["method"] != "GET" or error.code != _NOT_LISTENING:
@@ -269,7 +275,9 @@ async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, plac
 
 
 async def require_conversation(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Refuses a key whose conversation is deleted. Raises NotAuthenticated `session_key_invalid`."""
+    """Refuses a request whose key belongs to a deleted conversation. Raises NotAuthenticated
+    `session_key_invalid`.
+    """
     if grant.conversation_id is None:
         return
     async with connection.state.database.read() as session:
@@ -278,7 +286,7 @@ async def require_conversation(connection: HTTPConnection, grant: PreviewGrant) 
 
 
 async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plugin: str) -> None:
-    """Refuses a runtime plugin that this sandbox does not offer. Raises Forbidden
+    """Refuses a request for a runtime plugin that this sandbox does not offer. Raises Forbidden
     `runtime_plugin_not_offered`.
     """
     async with connection.state.database.read() as session:
@@ -288,7 +296,7 @@ async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plug
 
 
 async def require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Refuses the link if the credential that made it has ended or lost its permission. Raises Gone
+    """Refuses a link if the API key or session that made it has ended or lost its permission. Raises Gone
     `link_expired`, and NotAuthenticated `session_key_invalid` for a key.
     """
     try:
@@ -333,8 +341,8 @@ def _method(connection: HTTPConnection) -> str:
 
 
 def _addition(connection: HTTPConnection, place: PreviewLocation, grant: PreviewGrant) -> Addition | None:
-    """Returns what a page needs added so that it works at this place. Returns None if nothing is to be added,
-    for example if the program was told its path.
+    """Returns the HTML that must be added to a page so that it works at this address. Returns None if nothing
+    must be added, for example if the program was told its path.
     """
     is_below = isinstance(place, Below)
     is_told = is_below and (grant.keeps_prefix or grant.to_agent_server)
@@ -346,8 +354,8 @@ def _addition(connection: HTTPConnection, place: PreviewLocation, grant: Preview
 
 
 def _require_own_page(connection: HTTPConnection, place: OwnName) -> None:
-    """Refuses a request that a page of another origin makes with the cookie. Pages on other ports of the same
-    sandbox are allowed. Raises Forbidden `origin_not_allowed`.
+    """Refuses a request with the link's cookie that comes from a page of another origin. Pages on other ports
+    of the same sandbox are allowed. Raises Forbidden `origin_not_allowed`.
     """
     origin = connection.headers.get("origin")
     if origin is None or is_safe(connection.scope) or origin == place.origin:

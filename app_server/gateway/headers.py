@@ -1,7 +1,8 @@
-"""Decides which headers of a request reach a sandbox, and which headers of its reply reach a browser. Pure.
+"""Decides which headers of a browser's request reach a sandbox, and which headers of the sandbox's reply
+reach the browser. Pure.
 
-Slipway's cookies and keys never reach the sandbox. No header of a reply can affect more than the page's own
-place.
+Slipway's cookies and keys never reach the sandbox. A header of a reply affects only pages below the same
+address.
 """
 
 import re
@@ -98,7 +99,7 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
 
 
 def _localised(url: bytes, place: PreviewLocation, port: int) -> bytes:
-    """Returns an address of the page's own place as the program knows it, `http://localhost:PORT`. Returns
+    """Returns an address of the page's own program as the program knows it, `http://localhost:PORT`. Returns
     other addresses unchanged.
     """
     here = place.origin.encode() + (place.prefix.encode() if isinstance(place, Below) else b"")
@@ -139,8 +140,8 @@ def _moved(headers: list[Header], port: int, *, prefix: str) -> list[Header]:
 
 
 def _moved_location(location: bytes, port: int, prefix: str) -> bytes:
-    """Returns the target of a redirect as the browser needs it: an address on the program's own machine
-    becomes an address of the page's place. Returns other addresses unchanged.
+    """Returns the target of a redirect as the browser needs it. A target on the program's own machine is
+    changed to the address at which the gateway shows the page. Other targets are unchanged.
     """
     text = location.decode("latin-1")
     local = re.match(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)", text, re.IGNORECASE)

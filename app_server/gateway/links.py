@@ -1,4 +1,6 @@
-"""Signed links. A link opens one port of a sandbox to everyone who has it, until it expires."""
+"""Signed links to ports of sandboxes. A link opens one port to everyone who has the link, until it
+expires.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,14 +19,15 @@ _FIX = "Open the port again in Slipway, or ask the sender of the link for a new 
 
 @dataclass(frozen=True)
 class PreviewGrant:
-    """The content of a link: one port of one sandbox until `expires_at`.
+    """What a link gives access to: one port of one sandbox until `expires_at`.
 
     The link ends earlier if the sandbox is deleted, or if the API key or session that made the link ends.
 
-    `path`: where the link leads. `keeps_prefix`: for a link by path, the program gets the whole path, with
-    the link's prefix. `to_agent_server`: the link leads to the agent server itself, as far as
-    `gateway/agent_server.py` allows. `conversation_id`: it reaches no other conversation, and ends with this
-    one. `is_key`: it was sent as a key and does not stand in the address (`gateway/agent_keys.py`).
+    `path`: the path on the port that the link opens. `keeps_prefix`: for a link by path, the program gets the
+    whole path, with the link's prefix. `to_agent_server`: the link opens the agent server itself, as far as
+    `gateway/agent_server.py` allows. `conversation_id`: the link reaches no other conversation, and ends with
+    this one. `is_key`: the grant was sent as a key in a header and not in the address
+    (`gateway/agent_keys.py`).
     """
 
     sandbox_id: UUID
@@ -55,8 +58,8 @@ def sign(cipher: Cipher, grant: PreviewGrant) -> str:
 
 
 def read(cipher: Cipher, token: str) -> PreviewGrant:
-    """Checks a link's token and returns the link's content. Raises Gone `link_expired` and NotFound
-    `link_unknown`.
+    """Checks the signature and the expiry of a link's token and returns the link's content. Raises Gone
+    `link_expired` and NotFound `link_unknown`.
     """
     for key in cipher.signing_keys(_PURPOSE):
         try:

@@ -1,5 +1,5 @@
-"""Names the runtime plugins that can be shown only where ports have host names. This is VS Code: it does not
-start in an opaque origin.
+"""Tells which runtime plugins can be shown only at a separate host name for their port. This is VS Code: it
+does not start in an opaque origin.
 """
 
 from typing import Final
@@ -11,7 +11,9 @@ _NEED_NAMES: Final = {NAMED_PORTS["VSCODE"]: "VS Code"}
 
 
 def needs_name(port: int) -> bool:
-    """Returns whether the runtime plugin of this port cannot be shown below a path."""
+    """Returns whether the runtime plugin of this port needs a separate host name. Such a plugin cannot be
+    shown below a path.
+    """
     return port in _NEED_NAMES
 
 

@@ -26,7 +26,7 @@ _LABEL = r"p([1-9]\d{0,4})-([0-9a-f]{32})"
 
 @dataclass(frozen=True)
 class OwnName:
-    """A place with a separate host name. `origin`: the origin of the pages there."""
+    """A location of sandbox pages with a separate host name. `origin`: the origin of the pages there."""
 
     origin: str
     sandbox_id: UUID
@@ -35,7 +35,7 @@ class OwnName:
 
 @dataclass(frozen=True)
 class Below:
-    """A place below a path of Slipway's own address.
+    """A location of sandbox pages below a path of Slipway's own address.
 
     `prefix`: the beginning of the path, which contains the link's token. `path`: the raw rest of the path;
     empty if the request has no slash after the prefix.
@@ -58,8 +58,8 @@ class PreviewOrigins:
         self._named = re.compile(rf"{_LABEL}\.{re.escape(suffix)}") if suffix else None
 
     def find(self, scope: Scope) -> PreviewLocation | None:
-        """Returns the sandbox place that this request is for. Returns None if the request is for Slipway
-        itself.
+        """Returns the location of the sandbox page that this request is for. Returns None if the request is
+        for Slipway itself.
         """
         host = Headers(scope=scope).get("host", "").lower()
         name = host_name(host)
@@ -75,8 +75,8 @@ class PreviewOrigins:
 
 
 def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -> str | None:
-    """Returns the origin with a separate host name for this port. Returns None if there is no such name; then
-    the port is shown below a path.
+    """Returns the origin of the pages on this port, with a separate host name. Returns None if ports have no
+    host names here; then the port is shown below a path.
 
     `asked_at`: the Host header of the user's request.
     """

@@ -1,4 +1,4 @@
-"""Changes pages that would not work at the place where they are shown.
+"""Changes HTML pages of sandboxes that would not work at the address where the gateway shows them.
 
 Most pages are written for the root of a host, for example the pages of most dev servers. If such a page is
 shown below a path, the gateway moves the addresses in its HTML below that path. An import map does this for
@@ -34,10 +34,10 @@ _POLICY = b"content-security-policy"
 
 @dataclass(frozen=True)
 class Addition:
-    """The elements that the gateway adds to each page of a reply.
+    """The HTML elements that the gateway adds to each page of a sandbox.
 
     `head`: the HTML that begins the page's head. `hashes`: the hashes of the scripts in `head`. `prefix`: the
-    path prefix of the place; None if the page has a separate host name.
+    path prefix of the page; None if the page has a separate host name.
     """
 
     head: bytes
@@ -46,8 +46,8 @@ class Addition:
 
     @classmethod
     def of(cls, prefix: str | None) -> Self:
-        """Returns the elements to add for a place. `prefix`: the path prefix of the place; None if the page
-        has a separate host name.
+        """Returns the elements to add to pages below a path. `prefix`: the path prefix; None if the page has
+        a separate host name.
         """
         script = _content("storage.js")
         if prefix is None:
@@ -69,12 +69,12 @@ def wants_page(scope: Scope, *, framed: bool) -> bool:
 
 
 def unpacked(headers: list[Header]) -> list[Header]:
-    """Returns the request headers changed so that the reply is a complete, uncompressed page."""
+    """Returns the request's headers, changed so that the reply is a complete, uncompressed page."""
     return [*without(headers, _CONDITIONS), (b"accept-encoding", b"identity")]
 
 
 def rewriting(send: Send, addition: Addition) -> Send:
-    """Returns a `send` that passes a reply on and rewrites its HTML piece by piece."""
+    """Returns an ASGI `send` function that passes a reply on and rewrites its HTML piece by piece."""
     page: PageRewriter | None = None
 
     async def send_rewritten(message: Message) -> None:
@@ -96,7 +96,7 @@ def rewriting(send: Send, addition: Addition) -> Send:
 
 
 class PageRewriter:
-    """Rewrites HTML that comes in pieces. A piece may end anywhere, even in the middle of a tag."""
+    """Rewrites an HTML page that comes in pieces. A piece may end anywhere, even in the middle of a tag."""
 
     def __init__(self, addition: Addition) -> None:
         self._head = addition.head
@@ -140,8 +140,8 @@ def _is_plain_html(headers: list[Header]) -> bool:
 
 
 def _allowing(header: Header, hashes: tuple[str, ...]) -> Header:
-    """Returns the header. If it is a content security policy that names the allowed scripts one by one, the
-    hashes of our scripts are added.
+    """Returns the reply header, changed if it is a content security policy that lists the allowed scripts.
+    Then the hashes of the gateway's scripts are added.
     """
     name, value = header
     if name != _POLICY:

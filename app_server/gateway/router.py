@@ -61,8 +61,8 @@ async def create_link(
 async def _told_link(
     request: Request, sandbox_id: UUID, body: CreateLink, made_by: Credential
 ) -> Link | None:
-    """Returns the earlier link below whose path the program already serves its pages. Returns None if there
-    is no such link, or if the program cannot be asked.
+    """Returns an earlier link to this port below whose path the program already serves its pages. Returns
+    None if there is no such link, or if the program cannot be asked.
     """
     state, asked_at = request.state, request.headers["host"]
     if body.keeps_prefix is not None or body.name or has_names(state.config, asked_at):

@@ -1,4 +1,4 @@
-"""Wire schemas for ports of sandboxes and links to them."""
+"""The API's models of ports of sandboxes and of links to them."""
 
 from typing import Annotated, Final, Literal, Self
 

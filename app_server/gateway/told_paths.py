@@ -1,4 +1,4 @@
-"""Finds the link for a program that was told to serve below a link's path (`vite --base`). The program's
+"""Finds the link below whose path a program in a sandbox was told to serve (`vite --base`). The program's
 first page names that path.
 """
 
@@ -19,7 +19,7 @@ _MAX_TRIED = 5
 
 @dataclass(frozen=True)
 class ToldLink:
-    """A link that has not ended, with its token."""
+    """A link that has not expired, with its token."""
 
     token: str
     grant: PreviewGrant
@@ -28,7 +28,8 @@ class ToldLink:
 async def find_told(
     cipher: Cipher, client: AgentClient, *, port: int, made_by: Credential, sandbox_id: UUID
 ) -> ToldLink | None:
-    """Returns the link that the program's first page names. Returns None if there is none.
+    """Returns the link whose path is named on the first page of the program on this port. Returns None if
+    there is none.
 
     Counts only links with `keeps_prefix` to this port of this sandbox that were made with the same
     credential.

@@ -1,4 +1,6 @@
-"""The API calls of a headless run. Every failure raises RunFailed with the server's own message."""
+"""The API calls of `slipway run` and `slipway demo`. Every failure raises RunFailed with the server's own
+message.
+"""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +23,7 @@ GONE_ON = frozenset({"nothing_to_confirm", "confirmation_outdated"})
 
 
 class RunFailed(Exception):
-    """The run cannot continue. The message is for the person at the terminal.
+    """The task of a headless run cannot continue. The message is for the person at the terminal.
 
     `code`: the code of the server's problem; None if the server sent no problem.
     """
@@ -32,7 +34,7 @@ class RunFailed(Exception):
 
 
 class Client:
-    """Calls the public API as one signed-in user."""
+    """Calls the public API of a Slipway server as one signed-in user."""
 
     def __init__(self, url: str, api_key: str) -> None:
         self.url = url
@@ -61,13 +63,15 @@ class Client:
         return self._call("GET", f"/app-conversations/{conversation_id}/git/patch").text
 
     def not_allowed(self, conversation_id: str) -> list[Json]:
-        """Returns what the repository offers to run and the user has not allowed."""
+        """Returns the executables (such as hooks) that the conversation's repository contains and the user
+        has not allowed.
+        """
         items = self._json("GET", f"/app-conversations/{conversation_id}/consent")["items"]
         return [item["offer"] for item in items if item["state"] != "allowed"]
 
     def refuse(self, conversation_id: str, action_ids: list[str], reason: str) -> None:
-        """Refuses the actions that the agent asks about. The agent continues and is told the reason. An
-        answer that comes too late is dropped.
+        """Refuses the actions for which the agent asks confirmation. The agent continues and is told the
+        reason. If the actions no longer wait, does nothing.
         """
         body = {"accept": False, "action_ids": action_ids, "reason": reason}
         try:
@@ -88,8 +92,8 @@ class Client:
         )
 
     def delete(self, conversation_id: str) -> bool:
-        """Deletes the conversation. Returns whether its sandbox is gone too: the server removes the sandbox
-        in the background, and this method waits at most DELETE_TIMEOUT_SECONDS for it.
+        """Deletes the conversation. Returns whether its sandbox is deleted too. The server removes the
+        sandbox in the background, and this method waits at most DELETE_TIMEOUT_SECONDS for that.
         """
         self._call("DELETE", f"/app-conversations/{conversation_id}")
         deadline = time.monotonic() + DELETE_TIMEOUT_SECONDS
@@ -100,8 +104,8 @@ class Client:
         return True
 
     def frames(self, conversation_id: str) -> Iterator[Json]:
-        """Yields every frame of the conversation's stream. Connects again when a connection is closed, and
-        then continues after the last event.
+        """Yields every message (frame) of the conversation's WebSocket stream. Connects again when a
+        connection is closed, and then continues after the last event.
         """
         after = 0
         while True:

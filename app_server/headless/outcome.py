@@ -1,4 +1,6 @@
-"""The result of a run, computed from the frames of its conversation. Pure."""
+"""The state and the result of a headless run, computed from the stream messages (frames) of its conversation.
+Pure.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +14,7 @@ MAX_REFUSALS = 5
 
 @dataclass
 class HeadlessOutcome:
-    """The state of a run.
+    """The current state of a headless run, and its result at the end.
 
     `status`: the conversation's execution status, or `starting`, `start_failed` or `refused`.
     """
@@ -34,16 +36,16 @@ class HeadlessOutcome:
 
     @property
     def asks(self) -> bool:
-        """Whether the agent waits for a user's confirmation."""
+        """Returns whether the agent waits for a user's confirmation."""
         return self.status == ASKS
 
     @property
     def wanted(self) -> str:
-        """The actions that wait for confirmation, as text."""
+        """Returns a text that names the agent's actions that wait for confirmation."""
         return "; ".join(words for _, words in self.pending.values())
 
     def refuse(self) -> list[str]:
-        """Notes a refusal and returns the ids of the refused actions. The run fails after more than
+        """Counts a refusal and returns the ids of the refused actions. The run fails after more than
         MAX_REFUSALS refusals.
         """
         self.refused += 1
@@ -60,7 +62,7 @@ class HeadlessOutcome:
         return self.status == "finished"
 
     def take(self, frame: dict[str, Any]) -> None:
-        """Updates the state with the next frame of the conversation."""
+        """Updates the state with the next stream message (frame) of the conversation."""
         match frame["type"]:
             case "start_task":
                 self._take_start_task(frame["task"])

@@ -1,4 +1,6 @@
-"""Prints a run while it happens: first the stages, then the events, each as a compact block."""
+"""Prints the progress of a headless run: first the stages of the start, then the events, each as a compact
+block.
+"""
 
 import sys
 from datetime import datetime
@@ -34,7 +36,9 @@ class Printer(Protocol):
 
 
 class JsonPrinter:
-    """Prints one JSON object per line: every frame and note, then `{"type": "summary", …}`."""
+    """Prints a headless run as JSON, one object on each line: every stream message (frame) and note, then
+    `{"type": "summary", …}`.
+    """
 
     def frame(self, frame: dict[str, Any]) -> None:
         self._write(frame)
@@ -51,7 +55,9 @@ class JsonPrinter:
 
 
 class TerminalPrinter:
-    """Prints for people. Prints plain text if the output is not a terminal."""
+    """Prints a headless run for people. Prints without colours and formatting if the output is not a
+    terminal.
+    """
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, soft_wrap=True)
@@ -156,8 +162,8 @@ class TerminalPrinter:
 
 
 def _summary(event: dict[str, Any]) -> str:
-    """Returns the model's summary of the action. Returns an empty text if the model gave none, which is the
-    case if the summary only repeats the arguments.
+    """Returns the model's summary of the action in an event. Returns an empty text if the model gave none,
+    which is the case if the summary only repeats the arguments.
     """
     summary = event.get("summary") or ""
     return "" if summary.startswith(f"{event['tool_name']}: {{") else summary
@@ -170,6 +176,6 @@ def _seconds_between(start: str | None, end: str | None) -> float | None:
 
 
 def stage_seconds(stages: list[dict[str, Any]]) -> dict[str, float]:
-    """Returns how many seconds each finished stage took, by the stage's name and in order."""
+    """Returns how many seconds each finished stage of the start took, by the stage's name and in order."""
     times = {stage["status"]: _seconds_between(stage["started_at"], stage["finished_at"]) for stage in stages}
     return {name: round(seconds, 3) for name, seconds in times.items() if seconds is not None}

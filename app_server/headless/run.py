@@ -28,7 +28,7 @@ REFUSAL = (
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a run does.
+    """The settings of a headless run.
 
     `verify_command`: a command that is run in the sandbox at the end and must exit with 0; None means no
     verification. `consent`: hashes of the project executables that are allowed to run. `keep`: False deletes
@@ -119,8 +119,8 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
 
 
 def _refuse(client: Client, conversation_id: str, outcome: HeadlessOutcome, printer: Printer) -> None:
-    """Refuses what the agent asks, because a headless run has no user who could answer and would wait
-    forever.
+    """Refuses the actions for which the agent asks confirmation, because a headless run has no user who could
+    answer and would wait forever.
     """
     printer.note(f"Refused, because no user is there to allow it: {outcome.wanted}")
     action_ids = outcome.refuse()
@@ -160,7 +160,8 @@ def _start_request(what: Run) -> dict[str, Any]:
 
 @contextmanager
 def owner_client(config: Config, url: str) -> Iterator[Client]:
-    """Yields a client with an API key of the owner. The key is deleted at the end of the block.
+    """Yields an API client with an API key of the installation's owner. The key is deleted at the end of the
+    block.
 
     No sign-in is needed: a user who can read the home directory may act as its owner.
     """

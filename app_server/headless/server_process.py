@@ -24,7 +24,7 @@ class ServerDidNotStart(Exception):
 
 @contextmanager
 def server_of(home: Path, sandbox: str | None) -> Iterator[str]:
-    """Yields the base URL of a server for `home`: a server that is already running, else a new one that ends
+    """Yields the base URL of a server for `home`: a server that is already running, or a new server that ends
     with the block.
 
     `sandbox`: the sandbox kind. A running server is used only if this is None, because a running server has

@@ -1,5 +1,5 @@
-"""Writes the database to one file, and loads it back: SQLite by its backup API, PostgreSQL by pg_dump and
-pg_restore.
+"""Writes the installation's database to one file, and loads the file again: SQLite by its backup API,
+PostgreSQL by pg_dump and pg_restore.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from app_server.core.errors import ConfigurationError
 
 
 def sqlite_file(config: Config) -> Path | None:
-    """Returns the file of a SQLite database. Returns None for PostgreSQL."""
+    """Returns the path of the SQLite database file. Returns None if the database is PostgreSQL."""
     url = make_url(config.resolved_database_url)
     return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
 
@@ -41,7 +41,7 @@ def dump(config: Config, target: Path) -> None:
 
 
 def load_postgresql(config: Config, source: Path) -> None:
-    """Loads `source` into the empty PostgreSQL database of `config`, in one transaction.
+    """Loads the database dump `source` into the empty PostgreSQL database of `config`, in one transaction.
 
     Raises ConfigurationError if PostgreSQL's programs are missing or fail.
     """
@@ -58,8 +58,8 @@ def load_postgresql(config: Config, source: Path) -> None:
 
 
 def has_tables(config: Config) -> bool:
-    """Whether the database has any table. Raises the database driver's error if the database cannot be
-    reached.
+    """Returns whether the database has any table. Raises the database driver's error if the database cannot
+    be reached.
     """
 
     async def look() -> bool:

@@ -1,4 +1,4 @@
-"""Lists the files of a home that belong in a backup."""
+"""Lists the files of a home directory that belong in a backup."""
 
 import stat
 from collections.abc import Collection, Iterator
@@ -25,8 +25,8 @@ def files_of(home: Path, left_out: Collection[Path], unreadable: list[Path]) -> 
     """Yields the folders, regular files and symbolic links below `home`, parents first. Links are not
     followed.
 
-    Leaves out files that disappear meanwhile, sockets, pipes, devices and the paths in `left_out`. Folders
-    that cannot be read are added to `unreadable`.
+    Leaves out files that disappear while the list is made, sockets, pipes, devices and the paths in
+    `left_out`. Folders that cannot be read are added to `unreadable`.
     """
     for path in sorted(home.iterdir()):
         if path.name not in _LEFT_OUT and not path.name.startswith(UNFINISHED_COPY):

@@ -17,7 +17,7 @@ KEY_CHECK = "the encryption key fits"
 
 
 def listed(name: str) -> str:
-    """Returns the name of a member of the tar file as `Manifest` lists it: percent-encoded.
+    """Returns the name of a tar member in the form of `Manifest`: percent-encoded.
 
     File names are bytes. JSON cannot contain names that are not UTF-8.
     """

@@ -1,4 +1,4 @@
-"""Restores a backup into a new home."""
+"""Restores a backup of an installation into a new home directory."""
 
 import hashlib
 import os
@@ -35,8 +35,8 @@ _DAMAGED = "The backup is damaged: {}. Use another one."
 
 
 def restore_backup(config: Config, source: IO[bytes]) -> Manifest:
-    """Restores the backup in `source` into an empty home, and into an empty database if it is PostgreSQL.
-    Blocking.
+    """Restores the backup in `source` into an empty home directory. If the database is PostgreSQL, it must be
+    empty too. Blocking.
 
     All checksums and the encryption key are checked before any file is put in its place.
 
@@ -59,7 +59,7 @@ def restore_backup(config: Config, source: IO[bytes]) -> Manifest:
 
 
 def require_whole_home(home: Path) -> None:
-    """Checks that no restore into `home` was interrupted. Raises ConfigurationError."""
+    """Checks that no restore into `home` was interrupted. Raises ConfigurationError if one was."""
     if (home / UNFINISHED).exists():
         raise ConfigurationError(
             f"A restore into {home} did not finish. Remove all files in it, empty the database if it "
@@ -82,7 +82,9 @@ def _require_empty(config: Config) -> None:
 
 
 def _unpack(source: IO[bytes], staging: Path) -> Manifest:
-    """Unpacks the files into `staging` and checks each against the manifest. Returns the manifest."""
+    """Unpacks the backup's files into `staging` and checks each against the manifest. Returns the
+    manifest.
+    """
     found: dict[str, str] = {}
     folders: list[tuple[Path, tarfile.TarInfo]] = []
     try:
@@ -134,8 +136,8 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> str:
 
 
 def _own(path: Path, member: tarfile.TarInfo) -> None:
-    """Gives the file to the user and group that the tar file names, because files of process sandboxes may
-    belong to other users. Does so only as root.
+    """Gives the restored file to the user and group that the tar file names, because files of process
+    sandboxes may belong to other users. Does so only as root.
     """
     if os.geteuid() == 0:
         os.chown(path, member.uid, member.gid, follow_symlinks=False)
@@ -183,8 +185,8 @@ def _require_usable(config: Config, manifest: Manifest, staging: Path) -> None:
 
 
 def _put_in_place(config: Config, staging: Path) -> None:
-    """Moves all files to their places. The folder `staging` is removed last, because no server starts while
-    it exists.
+    """Moves all restored files from `staging` to their places in the home. The folder `staging` is removed
+    last, because no server starts while it exists.
     """
     below = staging / HOME
     for path in sorted(below.iterdir()) if below.is_dir() else []:

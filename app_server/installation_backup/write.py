@@ -33,7 +33,8 @@ _PIECE_BYTES = 1024**2
 
 
 def write_backup_file(config: Config, target: Path, *, with_key: bool) -> Manifest:
-    """Writes a backup to the new file `target`, with mode 0600. Blocking; see `write_backup`.
+    """Writes a backup of the installation to the new file `target`, with mode 0600. Blocking; see
+    `write_backup`.
 
     `target` appears only when the whole backup is on the disk. Raises ConfigurationError if `target` exists
     or lies in the home.
@@ -61,7 +62,8 @@ def write_backup(config: Config, sink: IO[bytes], *, with_key: bool) -> Manifest
 
     The server may run meanwhile: first a consistent copy of the database is written, then the files.
 
-    Raises ConfigurationError if no server was ever started here, or PostgreSQL's programs are missing.
+    Raises ConfigurationError if no server was ever started in this home, or PostgreSQL's programs are
+    missing.
     """
     revision = asyncio.run(_revision(config))
     with (
@@ -104,15 +106,15 @@ def _fill(tar: tarfile.TarFile, config: Config, revision: str, *, with_key: bool
 
 
 def _database_files(config: Config) -> list[Path]:
-    """Returns the files of a SQLite database. They are left out, because the database is copied
-    separately.
+    """Returns the files of a SQLite database. The backup leaves these files out, because it contains a
+    separate copy of the database.
     """
     file = sqlite_file(config)
     return [file.with_name(file.name + end) for end in ("", "-wal", "-shm")] if file else []
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], scratch: Path) -> None:
-    """Adds a folder, a link or a file. A file that grows meanwhile is added with its earlier size.
+    """Adds a folder, a link or a file to the tar. A file that grows meanwhile is added with its earlier size.
 
     Raises PermissionError for a file that cannot be read, and adds nothing then.
     """

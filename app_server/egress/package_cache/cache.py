@@ -59,7 +59,7 @@ class PackageCache:
 
     def wanted(self, asked: Asked, way: AllowedRoute, scheme: Scheme, held: Held | None) -> "Wanted | None":
         """Returns the cache entry for a request of a package file that can be cached. Returns None for other
-        requests. `held`: the credentials for the host.
+        requests. `held`: the credential that is added to the request; None if none is added.
         """
         target, path = way.target, asked.path or ""
         if self._store is None or not self._files.holds(target.host, target.port, path):
