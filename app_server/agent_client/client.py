@@ -128,9 +128,7 @@ class AgentClient(AgentFiles, AgentPages):
         return "refused"
 
     async def create_conversation(self, request: StartConversationRequest) -> ConversationInfo:
-        """Creates the conversation and returns it. If a conversation with this id exists, returns the
-        existing one.
-        """
+        """Creates the conversation and returns it. Returns an existing conversation with the same id."""
         reply = await self._call("POST", "/api/conversations", json=to_json(request))
         return parse(ConversationInfo, reply)
 
@@ -148,9 +146,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", route, json=to_json(message), timeout_seconds=SEND_TIMEOUT_SECONDS)
 
     async def log_position(self, conversation_id: UUID) -> int:
-        """Returns the `seq` of the last event in the agent server's log of this conversation. Raises
-        NotFound.
-        """
+        """Returns the `seq` of the last event that the agent server has logged. Raises NotFound."""
         reply = await self._call("GET", f"/api/conversations/{conversation_id}/log")
         return parse(LogPosition, reply).last_seq
 
@@ -170,9 +166,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(EventPage, await self._call("GET", route, params=to_params(page_id=page_id)))
 
     async def skills(self, conversation_id: UUID) -> SkillsResponse:
-        """Returns the skills that the agent got when the conversation was created, and why it got each of
-        them.
-        """
+        """Returns the skills that the agent got when the conversation began, each with the reason."""
         return parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
 
     async def run(self, conversation_id: UUID) -> None:
@@ -228,9 +222,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("PATCH", f"/api/conversations/{conversation_id}", json=changes)
 
     async def start_goal(self, conversation_id: UUID, goal: StartGoalRequest) -> None:
-        """Starts a goal, towards which the agent works until it is reached. Raises Conflict
-        `already_running`.
-        """
+        """Starts a goal that the agent works towards. Raises Conflict `already_running`."""
         await self._call("POST", f"/api/conversations/{conversation_id}/goal", json=to_json(goal))
 
     async def stop_goal(self, conversation_id: UUID) -> None:
@@ -270,9 +262,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(RewindResult, reply)
 
     async def condense(self, conversation_id: UUID) -> None:
-        """Asks the agent server to replace older events of the conversation by a summary. Raises Conflict
-        `no_condenser`, `nothing_to_condense`.
-        """
+        """Replaces older events by a summary. Raises Conflict `no_condenser`, `nothing_to_condense`."""
         route = f"/api/conversations/{conversation_id}/condense"
         await self._call("POST", route, timeout_seconds=CONDENSE_TIMEOUT_SECONDS)
 
@@ -287,9 +277,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(BrowserView, reply)
 
     async def runtime_plugins(self) -> list[RuntimePluginInfo]:
-        """Returns the runtime plugins (VS Code, desktop, browser, Jupyter) that run in the sandbox or can be
-        started there.
-        """
+        """Returns the plugins (such as VS Code) that run in the sandbox or can be started there."""
         return parse(RuntimePluginList, await self._call("GET", "/api/runtime-plugins")).items
 
     async def start_runtime_plugin(self, name: str) -> RuntimePluginInfo:
@@ -326,17 +314,13 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(BashOutput, reply)
 
     async def start_command(self, command: str, *, cwd: str | None, timeout_seconds: int) -> UUID:
-        """Starts a command in the sandbox and returns its id for `command_output`. The command is ended at
-        its timeout.
-        """
+        """Starts a command, which is ended at its timeout. Returns its id for `command_output`."""
         request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
         reply = await self._call("POST", "/api/bash/start_bash_command", json=to_json(request))
         return UUID(parse(BashCommand, reply).id)
 
     async def find_running(self, command: str, *, cwd: str) -> UUID | None:
-        """Returns the id of a running command with the same text and directory. Returns None if there is
-        none.
-        """
+        """Returns the id of a running command with this text and directory. Returns None if none runs."""
         newest_first = {"sort_order": "TIMESTAMP_DESC"}
         params = {"kind__eq": "BashCommand", **newest_first}
         reply = await self._call("GET", _BASH_EVENTS, params=params)
@@ -361,9 +345,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
     async def offers(self, directory: str) -> list[Offer]:
-        """Returns the offers of the project in this directory. An offer is something in the project that
-        would run, such as a hook or an MCP server.
-        """
+        """Returns the offers of the project in this directory: the things in it that would run."""
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
         return parse(OffersResponse, reply).offers
@@ -396,15 +378,11 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(GitDiff, reply)
 
     async def set_git_remotes(self, remotes: GitRemotes) -> None:
-        """Sets which git remotes are reached through the app server's inner listener, from the next git
-        command on.
-        """
+        """Sets which git remotes the sandbox reaches only through the app server, from now on."""
         await self._call("PUT", "/api/git/remotes", json=remotes.model_dump(mode="json"))
 
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:
-        """Returns the changes of the working tree as one unified diff. Raises BadGateway above
-        MAX_PATCH_BYTES.
-        """
+        """Returns the working tree's changes as one unified diff. Raises BadGateway above MAX_PATCH_BYTES."""
         params = to_params(path=path, format="git-delta", base_ref=base_ref)
         patch = bytearray()
         async with self._stream("/api/file/archive", params) as reply:

@@ -69,7 +69,7 @@ class ArchiveWriter:
         return self._compressed.write(piece)
 
     def abort(self) -> None:
-        """Makes `write` and `finish` raise Aborted. May be called from any thread."""
+        """Makes the next `write` raise Aborted. May be called from any thread."""
         self._is_aborted = True
 
     def finish(self) -> WrittenArchive:

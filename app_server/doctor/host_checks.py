@@ -20,7 +20,7 @@ POLL_SECONDS = 0.1
 
 
 async def check_host(told: SandboxHost, config: Config) -> list[Finding]:
-    """Checks whether the sandbox host answers and accepts the token. Also checks its version, memory, image
+    """Checks whether the sandbox host answers and accepts the token, and checks its version, memory, image
     and isolation.
 
     If the host has an image, also checks whether a sandbox starts there.

@@ -48,7 +48,9 @@ class GitHost:
 async def git_hosts_of(
     session: AsyncSession, user_id: UUID, repositories: Iterable[str | None]
 ) -> Sequence[GitHost]:
-    """Returns the git hosts that the user has a token for, and those of the sandbox's repositories."""
+    """Returns the git hosts for which the user has a token, and the git hosts of the sandbox's
+    repositories.
+    """
     named = [row.origin.partition("://")[2] for row in await list_credentials(session, user_id)]
     named += [identity for identity in repositories if identity and not identity.startswith("/")]
     return [host for each in named if (host := _host(each))]

@@ -85,9 +85,7 @@ class Gateway:
         await response(scope, receive, send)
 
     async def _answer(self, connection: HTTPConnection, place: PreviewLocation) -> Response | None:
-        """Returns the gateway's own response to a request. Returns None if the request is passed on to the
-        sandbox.
-        """
+        """Returns the gateway's own response. Returns None if the sandbox must answer the request."""
         if connection.scope["type"] == "websocket":
             return None
         if isinstance(place, OwnName) and connection.scope["path"] == OPEN_PATH:
@@ -201,7 +199,7 @@ class Gateway:
             raise
 
     async def _running(self, connection: HTTPConnection, sandbox_id: UUID) -> AgentClient:
-        """Returns the client of the agent server in a sandbox. Raises Gone `link_expired` and Conflict
+        """Returns the client of the sandbox's agent server. Raises Gone `link_expired`, Conflict
         `sandbox_not_running`.
         """
         try:
@@ -275,9 +273,7 @@ async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, plac
 
 
 async def require_conversation(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Refuses a request whose key belongs to a deleted conversation. Raises NotAuthenticated
-    `session_key_invalid`.
-    """
+    """Raises NotAuthenticated `session_key_invalid` if the conversation of a key is deleted."""
     if grant.conversation_id is None:
         return
     async with connection.state.database.read() as session:
@@ -286,9 +282,7 @@ async def require_conversation(connection: HTTPConnection, grant: PreviewGrant) 
 
 
 async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plugin: str) -> None:
-    """Refuses a request for a runtime plugin that this sandbox does not offer. Raises Forbidden
-    `runtime_plugin_not_offered`.
-    """
+    """Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not offer this plugin."""
     async with connection.state.database.read() as session:
         sandbox = await session.get(Sandbox, grant.sandbox_id)
     if sandbox is not None:

@@ -1,8 +1,8 @@
 """Decides which headers of a browser's request reach a sandbox, and which headers of the sandbox's reply
 reach the browser. Pure.
 
-Slipway's cookies and keys never reach the sandbox. A header of a reply affects only pages below the same
-address.
+Slipway's cookies and keys never reach the sandbox. No header of a reply affects pages at another address than
+that of the sandbox's page.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Runs one task headless: starts a conversation, follows it to its end and shows the result."""
+"""Runs one task without a browser: starts a conversation, follows it to its end and shows the result."""
 
 import asyncio
 import time

@@ -68,8 +68,8 @@ class HostAuthentication:
             await self._app(scope, receive, send)
 
     def _is_ours(self, installation: str) -> bool:
-        """Returns whether this app server may use the host. Only the first app server that calls may use it,
-        because two app servers would end each other's sandboxes.
+        """Returns whether the calling app server may use this host. Only the first app server that has called
+        may, because two app servers would end each other's sandboxes.
         """
         return not installation or _kept(self._home / "installation", installation) == installation
 

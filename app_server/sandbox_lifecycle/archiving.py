@@ -168,8 +168,8 @@ class Archiving:
                 await self._clear(sandbox_id)
 
     async def _clear(self, sandbox_id: UUID) -> None:
-        """Removes the machine and the workspace of an archived sandbox. The caller holds the lock. If the
-        removal fails, a later round tries again.
+        """Removes the machine and the workspace of an archived sandbox. The caller holds the sandbox's lock.
+        If the removal fails, a later round of `tidy` tries again.
         """
         try:
             await self._machines.backend.delete(sandbox_id)

@@ -83,7 +83,7 @@ async def pack_repository(
     credentials: Credentials | None,
     guard: Guard | None,
 ) -> PackedSpec:
-    """Clones a repository, packs the files that its base image is built from, and returns them.
+    """Clones a repository, packs the files that its base image is built from, and returns the packed files.
 
     `path`: the devcontainer.json or Dockerfile; None means the first file at one of the usual places.
     `credentials`, `guard`: as in `repository_bundle.pack`. Raises BadRequest `devcontainer_…`,

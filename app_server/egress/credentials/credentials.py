@@ -45,8 +45,8 @@ _NARROWEST_FIRST = (CredentialScope.REPOSITORY, CredentialScope.USER, Credential
 
 @dataclass(frozen=True)
 class Given:
-    """A credential for an https host that a user has entered. subject: the repository's identity if the scope
-    is a repository, else empty.
+    """The values of a credential that a user has entered, for an https host. subject: the repository's
+    identity if the scope is a repository, else empty.
     """
 
     host: str

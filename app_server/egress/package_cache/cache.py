@@ -1,4 +1,5 @@
-"""Caches package files for all sandboxes of one user. The app server fetches and serves them.
+"""Caches package files, such as Python wheels, for all sandboxes of one user. The app server fetches and
+serves the files.
 
 The app server writes the request to the package host itself, so that one sandbox cannot influence what
 another one gets. Each request is checked by the policy first.

@@ -1,4 +1,4 @@
-"""Sandboxes as hardened Docker containers, on a network without a way out.
+"""Sandboxes as hardened Docker containers, on a network without a connection to the outside.
 
 Containers are found by their names, so nothing about them is stored. All calls of the Docker SDK block; they
 run in a few separate threads.
@@ -273,8 +273,8 @@ class DockerBackend(OneMachine):
         return self._config.is_database_shared and await self._pool.yield_of_others(self._engine())
 
     async def close(self) -> None:
-        """Closes all connections. Containers keep running, unless they are configured to
-        end with the server.
+        """Closes all connections to the engine. Containers keep running, unless they are configured to end
+        with the server.
         """
         await self._pool.close(self._client)
         if self._client:

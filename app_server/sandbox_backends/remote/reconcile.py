@@ -1,5 +1,5 @@
-"""Compares a sandbox host that has become reachable with the records. Its sandboxes may run on other hosts
-meanwhile.
+"""Brings a sandbox host that can be reached again up to date. Its sandboxes may have moved to other hosts
+while it was lost.
 """
 
 import asyncio
