@@ -25,7 +25,7 @@ class RuleOfLevel:
 
 
 class EgressMode(StrEnum):
-    """Which hosts sandboxes may call: none, the listed hosts, or all public hosts."""
+    """What may be called: nothing, the listed hosts, or all public hosts."""
 
     NONE = "none"
     ALLOWLIST = "allowlist"
@@ -33,7 +33,7 @@ class EgressMode(StrEnum):
 
 
 class Reason(StrEnum):
-    """The reason why a network request of a sandbox was refused."""
+    """Why a request was refused."""
 
     NETWORK_OFF = "network_off"
     NOT_ALLOWED = "not_allowed"

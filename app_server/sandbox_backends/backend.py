@@ -103,7 +103,9 @@ class Backend(Protocol):
 
     @property
     def kind(self) -> SandboxKind:
-        """Returns how this backend isolates sandboxes. The value does not change after `open`."""
+        """Returns how this backend isolates its sandboxes. The isolation does not change after `open`;
+        `examine` may add a warning.
+        """
 
     async def open(self) -> None:
         """Prepares the backend. Raises StartFailure if the backend cannot work on this machine."""
@@ -115,7 +117,8 @@ class Backend(Protocol):
         """
 
     async def examine(self) -> None:
-        """Tests isolation and disks with a started machine, and updates `kind` with the result.
+        """Tests with a started machine what sandboxes can reach and whether disks work. A gap that is found
+        becomes the warning of `kind`.
 
         Takes seconds the first time, later nearly none.
         """
