@@ -139,8 +139,8 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("DELETE", f"/api/conversations/{conversation_id}")
 
     async def send_message(self, conversation_id: UUID, message: SendMessageRequest) -> None:
-        """Sends a message. Idempotent by the message's id. Raises NoAnswer if it is unknown whether the
-        message arrived.
+        """Sends a message to the conversation. Sending the same message id again has no effect. Raises
+        NoAnswer if it is unknown whether the message arrived.
         """
         route = f"/api/conversations/{conversation_id}/events"
         await self._call("POST", route, json=to_json(message), timeout_seconds=SEND_TIMEOUT_SECONDS)

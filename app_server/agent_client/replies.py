@@ -41,7 +41,7 @@ class EventPage(BaseModel):
 
 
 class AgentServerInfo(BaseModel):
-    """The fields of the server description that the app server reads."""
+    """The fields that the app server reads from the agent server's description of itself."""
 
     usable_tools: list[str] = []
 

@@ -84,7 +84,7 @@ class ArchiveWriter:
 
 
 class ArchiveReader:
-    """Reads the tar of a workspace from a compressed file."""
+    """Reads the tar of a workspace from a compressed archive file."""
 
     def __init__(self, path: Path, sha256: str) -> None:
         """Opens the archive file and checks its hash. Raises StartFailure `archive_missing`,

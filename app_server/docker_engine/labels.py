@@ -1,4 +1,4 @@
-"""Labels of the containers that this installation makes."""
+"""The Docker labels of the containers that this installation makes."""
 
 import platform
 

@@ -146,7 +146,7 @@ class ClientSide:
         return self._http.trailing_data[0]
 
     async def refuse(self, answer: ProxyAnswer) -> None:
-        """Sends a refusal. Does nothing if a reply has already begun."""
+        """Sends a refusal as the reply to the request. Does nothing if a reply has already begun."""
         if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             return
         body = f"{answer.text}\n".encode()

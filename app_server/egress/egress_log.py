@@ -28,7 +28,9 @@ OnRefused = Callable[[UUID], None]
 
 @dataclass(frozen=True)
 class EgressTarget:
-    """A host and port that a sandbox tries to reach. client: the name that the program gives itself."""
+    """A host and port that a sandbox tries to reach. client: the name that the requesting program gives
+    itself.
+    """
 
     sandbox_id: UUID
     user_id: UUID

@@ -43,7 +43,7 @@ class OpenConnections:
                 del self._places[sandbox_id]
 
     def targets(self) -> Mapping[UUID, set[EgressTarget]]:
-        """Returns the targets of the allowed connections, by sandbox."""
+        """Returns the targets (host and port) of the connections that were allowed, by sandbox."""
         found = {
             sandbox_id: {place.target for place in places if place.target}
             for sandbox_id, places in self._places.items()

@@ -28,7 +28,7 @@ class PinnedConnection:
 
 
 async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
-    """Returns the addresses of the host.
+    """Returns the IP addresses of the host, which `resolve` looks up.
 
     If one of the addresses is not allowed, all are refused, because only an attacker gives one name both
     allowed and forbidden addresses. Raises Refused.

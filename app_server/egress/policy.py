@@ -1,4 +1,4 @@
-"""The network policy of sandboxes: which hosts they may call. Pure, except that the data file is read
+"""The network policy of sandboxes: which hosts they may call. Does no I/O, except that the data file is read
 once.
 """
 
@@ -74,7 +74,9 @@ class Policy:
 
     @classmethod
     def strictest(cls, policies: "Sequence[Policy]") -> "Policy":
-        """Returns a policy that allows what all these policies allow. Its mode is the strictest one."""
+        """Returns a policy that allows only what all these policies allow. It has the strictest of their
+        modes.
+        """
         first, *others = sorted(policies, key=lambda policy: [*EgressMode].index(policy.mode))
         return replace(first, others=others)
 

@@ -120,7 +120,9 @@ class PolicyDecisions:
         return await authenticate_patiently(self._database, key)
 
     async def again(self, sandbox: Sandbox | None) -> Sandbox | None:
-        """Returns the current row of the sandbox. Returns None if it was deleted or its access is revoked."""
+        """Returns the sandbox, read again from the database. Returns None if it was deleted or its access is
+        revoked.
+        """
         async with self._database.read() as session:
             found = await session.get(Sandbox, sandbox.id) if sandbox else None
         return None if found is None or is_revoked(found) else found

@@ -79,7 +79,7 @@ class EgressProxy:
             await close(line)
 
     async def end_forbidden(self) -> None:
-        """Closes open connections that are no longer allowed. Must be called repeatedly."""
+        """Closes open connections of sandboxes that are no longer allowed. Must be called repeatedly."""
         for sandbox_id, targets in self._open.targets().items():
             self._open.end(sandbox_id, await self._decisions.ended(sandbox_id, targets))
 
@@ -172,7 +172,9 @@ class EgressProxy:
         return None
 
     async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: ConnectionSlot) -> bool:
-        """Forwards one request. Returns whether another request may follow."""
+        """Forwards one request to its host. Returns whether another request may follow on the same
+        connection.
+        """
         way = await self._admit(client, asked, sandbox, place)
         if way is None:
             return False
@@ -286,7 +288,7 @@ def _key_of(asked: Asked) -> str:
 
 
 def _shown(host: str) -> str:
-    """Returns the host that a sandbox wrote, in a form that can be stored and displayed."""
+    """Returns the host name that a sandbox wrote, in a form that can be stored and displayed."""
     try:
         return parse_host(host)
     except BadHost:

@@ -3,7 +3,7 @@ address in `conversation_url`.
 
 The address of an agent server gives no access without a key. A key is bound to one sandbox, to the API key or
 browser session that asked for it, and for a conversation also to that conversation. It is not the key of the
-sandbox, which stays in the app server. Pure.
+sandbox, which stays in the app server. Does no I/O.
 """
 
 import re

@@ -1,4 +1,5 @@
-"""Decides which requests to an agent server are allowed through the gateway, and sets their headers. Pure.
+"""Decides which requests to an agent server are allowed through the gateway, and sets their headers. Does no
+I/O.
 
 Through the gateway, a program can read, and can do what the app server lets the user do through the agent
 server. The app server keeps records of some actions: new, deleted and imported conversations, models,

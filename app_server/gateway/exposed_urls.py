@@ -1,4 +1,6 @@
-"""Builds the addresses of links, and the list of links that a sandbox shows to its user."""
+"""Builds the addresses of links to ports of sandboxes, and the list of links that a sandbox shows to its
+user.
+"""
 
 from datetime import timedelta
 from urllib.parse import urlencode
@@ -59,7 +61,9 @@ def _works(sandbox: Sandbox, port: int, have_names: bool) -> bool:
 
 
 def agent_server_url(request: Request, sandbox_id: UUID) -> str:
-    """Returns the address of the sandbox's agent server through the gateway. Requests to it need a key."""
+    """Returns the address of the sandbox's agent server through the gateway. Requests to this address need a
+    key.
+    """
     origin = own_origin(request.state.config, request.headers["host"])
     return f"{origin}{prefix_of(agent_keys.address_of(sandbox_id))}"
 

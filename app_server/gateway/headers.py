@@ -1,5 +1,5 @@
 """Decides which headers of a browser's request reach a sandbox, and which headers of the sandbox's reply
-reach the browser. Pure.
+reach the browser. Does no I/O.
 
 Slipway's cookies and keys never reach the sandbox. No header of a reply affects pages at another address than
 that of the sandbox's page.

@@ -14,7 +14,7 @@ _STYLE = (
 
 
 def refusal(request: Request, error: AppError, framed_by: str) -> Response:
-    """Returns the response for a refused request.
+    """Returns the response for a request that the gateway refuses.
 
     `framed_by`: the sources of pages that may frame this page.
     """

@@ -1,4 +1,4 @@
-"""The addresses of sandbox pages: a separate host name, or a path below Slipway's own address. Pure.
+"""The addresses of sandbox pages: a separate host name, or a path below Slipway's own address. Does no I/O.
 
 No sandbox page shares an origin with Slipway's pages. A separate host name is an origin; a page below a path
 is put into an opaque origin.

@@ -59,9 +59,9 @@ class Addition:
 
 
 def wants_page(scope: Scope, *, framed: bool) -> bool:
-    """Returns whether the request asks for a page, as browsers do when a user opens an address.
+    """Returns whether the request asks for a whole page, as a browser does when a user opens an address.
 
-    `framed`: count only requests of a frame.
+    `framed`: only requests of a frame count.
     """
     headers = scope["headers"]
     is_page = scope["method"] == "GET" and b"text/html" in (first(headers, b"accept") or b"")

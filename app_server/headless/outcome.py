@@ -1,5 +1,5 @@
 """The state and the result of a headless run, computed from the stream messages (frames) of its conversation.
-Pure.
+Does no I/O.
 """
 
 from dataclasses import dataclass, field

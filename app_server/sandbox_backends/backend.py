@@ -164,9 +164,9 @@ class Backend(Protocol):
         """
 
     async def freeze(self, sandbox_id: UUID) -> None:
-        """Pauses the machine with all its processes; `start` resumes it within moments.
+        """Pauses the sandbox's machine with all its processes; `start` resumes the machine within moments.
 
-        A backend that cannot pause a machine ends it.
+        A backend that cannot pause machines ends the machine.
         """
 
     async def find_frozen(self) -> set[UUID]:
@@ -175,7 +175,9 @@ class Backend(Protocol):
         """
 
     async def stop(self, sandbox_id: UUID) -> None:
-        """Ends the machine. Its workspace stays for the next start. Does nothing if there is no machine."""
+        """Ends the sandbox's machine. The workspace stays for the next start. Does nothing if there is no
+        machine.
+        """
 
     async def export(
         self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None = None

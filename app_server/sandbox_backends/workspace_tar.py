@@ -137,7 +137,7 @@ def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 @contextmanager
 def writing(sink: TarSink) -> Iterator[tarfile.TarFile]:
-    """Opens a tar for writing as a stream. It is complete only if the context ends without an error."""
+    """Opens a tar for writing as a stream. The tar is complete only if the block ends without an error."""
     gate = _Gate(sink)
     tar = tarfile.open(  # noqa: SIM115 (closed only when all went well)
         fileobj=gate, mode="w|", format=tarfile.PAX_FORMAT, bufsize=_BUFFER_BYTES

@@ -122,8 +122,8 @@ async def _on_start_failure(request: Request, error: Exception) -> JSONResponse:
 
 
 def _require_tls(config: Config, *, behind_tls: bool) -> None:
-    """Raises ConfigurationError if others could read connections to this host. The token and the data of
-    sandboxes are sent over these connections.
+    """Raises ConfigurationError if connections to this host could be read on the network. The token and the
+    data of sandboxes are sent over these connections.
     """
     certificate, key = config.sandbox_host_certificate, config.sandbox_host_key
     if bool(certificate) != bool(key):

@@ -23,9 +23,10 @@ def base_by_name(name: str, config: Config) -> BaseImage:
 
 
 def base_of(asked: BaseRequest, packed: bytes | None, config: Config) -> BaseImage:
-    """Checks and returns the base image of a request. Blocking. Raises BadRequest, PayloadTooLarge.
+    """Checks and returns the base image that a request describes. Blocking. Raises BadRequest,
+    PayloadTooLarge.
 
-    `packed`: the gzipped tar of the files that it is built from; None if it is not built here.
+    `packed`: the gzipped tar of the files that the image is built from; None if this host does not build it.
     """
     if asked.name.partition(":")[0] == REPOSITORY:
         raise BadRequest(f"{asked.name} is not a base image.", code="image_not_allowed")

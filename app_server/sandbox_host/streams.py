@@ -1,4 +1,6 @@
-"""Connects request and reply bodies in the event loop with threads that read or write files."""
+"""Connects the bodies of requests and replies, which the event loop handles, with threads that read or write
+files.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,7 +12,7 @@ _WAITING = 16
 
 
 class ReceiverGone(Exception):
-    """The receiver of the reply has disconnected."""
+    """The client that receives a streamed reply has disconnected."""
 
 
 class SinkOfReply:

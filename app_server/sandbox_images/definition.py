@@ -88,7 +88,9 @@ def image_name(config: Config, base: str | None = None) -> str:
 
 
 def flavour_of(image: str) -> SandboxFlavour | None:
-    """Returns the flavour of an image that was built here, from its name. Returns None for other images."""
+    """Returns the flavour of an image that this machine has built, as its name tells. Returns None for other
+    images.
+    """
     name = image.rpartition("/")[2]
     return next((one for one in FLAVOURS if name.startswith(f"{REPOSITORY}:{one}-")), None)
 

@@ -42,8 +42,8 @@ async def docker_build(
 
 
 async def has_buildx(docker: str) -> bool:
-    """Returns whether the docker CLI has the buildx plugin. Newer CLIs need it to build with BuildKit and
-    refuse to build without it.
+    """Returns whether the docker CLI has the buildx plugin. Newer CLIs refuse to build without this
+    plugin.
     """
     status, _ = await run_command([docker, "buildx", "version"], lambda _line: None, 30)
     return status == 0

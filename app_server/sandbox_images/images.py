@@ -178,7 +178,7 @@ def base_is_gone(base: str) -> StartFailure:
 
 
 def can_be_made(base: str) -> bool:
-    """Returns whether this machine can make the base image if no registry has it."""
+    """Returns whether this machine can build the base image if no registry has it."""
     return base == DEFAULT_BASE_IMAGE and os.geteuid() == 0 and shutil.which("debootstrap") is not None
 
 

@@ -135,7 +135,9 @@ async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour,
 
 
 def judge(name: str, flavour: SandboxFlavour, base: BaseImageInspection) -> None:
-    """Raises StartFailure `sandbox_base_…` if the base image lacks something that this flavour needs."""
+    """Checks that the base image has everything that this flavour of the sandbox image needs. Raises
+    StartFailure `sandbox_base_…` if something is missing.
+    """
     if not base.libc:
         raise _unfit(
             "sandbox_base_no_glibc",

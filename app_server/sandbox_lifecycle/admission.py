@@ -202,7 +202,7 @@ class Admission:
         return room.capacity_bytes is None or self._fits(len(room.beside), room.capacity_bytes)
 
     def _fits(self, count: int, total: int) -> bool:
-        """Returns whether there is room for one more sandbox. `count`: how many sandboxes hold memory.
+        """Returns whether there is memory for one more sandbox. `count`: how many sandboxes hold memory.
         `total`: the memory for all sandboxes, in bytes.
         """
         sandboxes = (count + 1) * self._config.sandbox_memory_bytes

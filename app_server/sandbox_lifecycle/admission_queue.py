@@ -86,7 +86,7 @@ class AdmissionQueue:
         return [waiting for _, _, waiting in rounds]
 
     def serve(self, waiting: Waiting) -> None:
-        """Admits a sandbox start: removes it from the queue and puts its user last."""
+        """Admits a sandbox start: removes it from the queue and moves its user to the end of the order."""
         self.leave(waiting)
         self._count += 1
         self._last_admission_of[waiting.user_id] = self._count

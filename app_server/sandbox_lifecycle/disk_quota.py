@@ -1,4 +1,4 @@
-"""Stops sandboxes whose workspaces are too large, where no disk limits their size."""
+"""Stops sandboxes whose workspaces are too large. Used where no disk limits the size of workspaces."""
 
 import logging
 import time

@@ -117,8 +117,8 @@ class Monitor:
         self._crashes.pop(sandbox_id, None)
 
     async def _forget(self, sandbox_ids: set[UUID]) -> None:
-        """Removes sandboxes from the running ones of this process that another process has put to sleep or
-        removed, for example `slipway sandboxes stop`.
+        """Removes from `running` the sandboxes that another process has put to sleep or removed, for example
+        `slipway sandboxes stop`.
         """
         for sandbox_id in sandbox_ids:
             self._machines.lose(sandbox_id)

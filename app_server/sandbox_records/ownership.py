@@ -71,8 +71,8 @@ class Ownership:
         )
 
     def _may_be_here(self, sandbox: Sandbox) -> bool:
-        """Returns whether the files of the sandbox may be on this machine. Used for rows of older versions,
-        which did not store a server.
+        """Returns whether the files of the sandbox may be on this machine. Used for database rows of older
+        versions, which do not name the server.
         """
         folder = self._home / "sandboxes" / sandbox.id.hex
         return sandbox.status in {SandboxStatus.STARTING, SandboxStatus.ARCHIVED} or folder.exists()

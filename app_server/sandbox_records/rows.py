@@ -59,7 +59,7 @@ class Rows:
             return await session.get(Sandbox, sandbox_id)
 
     async def wanted(self, backend: str) -> set[UUID]:
-        """Returns the sandboxes of this backend that should run."""
+        """Returns the sandboxes of this backend that should run on this server."""
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.RUNNING, _is_of_kind(backend), self.ownership.is_mine
         )
@@ -72,7 +72,7 @@ class Rows:
             return set((await session.execute(select(Sandbox.id).where(~self.ownership.is_mine))).scalars())
 
     async def of_kind(self, backend: str) -> set[UUID]:
-        """Returns all sandboxes of this backend, in every state."""
+        """Returns all sandboxes of this backend that this server may manage, in every state."""
         async with self._database.read() as session:
             query = select(Sandbox.id).where(_is_of_kind(backend), self.ownership.is_mine)
             return set((await session.execute(query)).scalars())
@@ -107,7 +107,7 @@ class Rows:
             return list((await session.execute(query)).scalars())
 
     async def lost(self) -> set[UUID]:
-        """Returns the sandboxes whose host is out of reach."""
+        """Returns the sandboxes that are marked as MISSING because their host could not be reached."""
         query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.MISSING, self.ownership.is_mine)
         async with self._database.read() as session:
             return set((await session.execute(query)).scalars())
@@ -171,7 +171,7 @@ class Rows:
 
 
 def kind_of(spec_id: str) -> str:
-    """Returns the name of the backend that starts sandboxes of this spec."""
+    """Returns the name of the backend that starts sandboxes with this `spec_id`."""
     return spec_id if spec_id == PROCESS else REMOTE if spec_id.startswith(REMOTE) else "docker"
 
 

@@ -28,7 +28,7 @@ class Fairness:
     @asynccontextmanager
     async def reading(self, sandbox_id: UUID) -> AsyncIterator[None]:
         """Waits for the sandbox's turn to read a report. Only one report of each sandbox is held in memory at
-        a time; the others stay unread.
+        a time; later reports stay unread.
         """
         async with self._readers.setdefault(sandbox_id, asyncio.Lock()):
             yield

@@ -1,4 +1,6 @@
-"""Authenticates sandboxes by their session keys, for every route of the inner listener."""
+"""Authenticates sandboxes by their session keys, for every route of the inner listener (the app server's port
+for sandboxes).
+"""
 
 import asyncio
 import time
@@ -106,7 +108,7 @@ def _is_over(end: datetime | None) -> bool:
 
 
 async def sandbox_of(session: AsyncSession, connection: HTTPConnection) -> Sandbox | None:
-    """Returns the sandbox that sends the request, or None if it sends no valid key."""
+    """Returns the sandbox that sends the request. Returns None if the request has no valid session key."""
     key = api_key_of(connection)
     return await authenticate(session, key) if key else None
 

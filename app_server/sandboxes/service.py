@@ -118,7 +118,9 @@ class Sandboxes:
         return self._machines.backend.workspace_limit
 
     def inner_addresses(self) -> list[str]:
-        """Returns the addresses on which the inner listener must answer. Call it after `open`."""
+        """Returns the addresses on which the inner listener (the app server's port for sandboxes) must
+        answer. Call it after `open`.
+        """
         return self._machines.backend.inner_addresses()
 
     async def create(
@@ -196,7 +198,7 @@ class Sandboxes:
         return self.running(sandbox_id).client
 
     def running(self, sandbox_id: UUID) -> RunningSandbox:
-        """Returns the running sandbox.
+        """Returns the running sandbox and the client of its agent server.
 
         Raises Conflict (`sandbox_not_running`) or Unavailable (`sandbox_on_other_server`).
         """

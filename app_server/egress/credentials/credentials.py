@@ -150,7 +150,8 @@ async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCreden
 
 
 async def save(session: AsyncSession, cipher: Cipher, user: User, given: Given) -> EgressCredential:
-    """Adds the credential, or replaces the one with the same scope, host, port and path.
+    """Adds a credential, or replaces the one with the same scope, host, port and path. Returns the saved
+    credential.
 
     Raises Conflict `too_many_credentials`, `credential_exists`; Forbidden.
     """
@@ -198,7 +199,7 @@ async def remove(session: AsyncSession, user: User, credential_id: UUID) -> str:
 
 
 async def require(session: AsyncSession, user: User, credential_id: UUID) -> EgressCredential:
-    """Returns a credential that the user may see. Raises NotFound."""
+    """Returns the credential with this id. Raises NotFound if the user may not see it."""
     row = await session.get(EgressCredential, credential_id)
     owners = {user.id, None} if user.is_of_default_organisation else {user.id}
     if row is None or row.user_id not in owners:

@@ -1,5 +1,5 @@
 """Replaces the stand-ins (placeholders of secret values) in a sandbox program's request by the real values.
-Pure.
+Does no I/O.
 
 Only headers that carry credentials are changed. If an address, a body or another header were changed, a host
 could store the value where the sandbox can read it later.

@@ -1,6 +1,6 @@
 """Decides which requests are for package files that never change, and how long their replies may be cached.
 
-Pure, except that the data file is read once.
+Does no I/O, except that the data file is read once.
 """
 
 import re

@@ -125,7 +125,7 @@ class PackageStore:
         return Draft(self, path, json.dumps(head).encode() + b"\n", length)
 
     async def take_in(self, draft: Path, path: Path) -> None:
-        """Moves a complete draft into the store. Raises OSError."""
+        """Moves a complete draft into the store under `path`. Raises OSError."""
         async with self._changing:
             await asyncio.to_thread(self._take_in, draft, path)
 

@@ -1,6 +1,7 @@
 """Decrypts TLS at the proxy for hosts with credentials, and adds the credential to the requests inside.
 
-For hosts of brokered variables, stand-ins in the requests are replaced by the variables' values.
+Brokered variables are secrets of which the sandbox has only stand-ins. For their hosts, the stand-ins in the
+requests are replaced by the real values.
 
 TLS is also decrypted for the user's git hosts, to check the requests, and for package hosts, to cache files.
 

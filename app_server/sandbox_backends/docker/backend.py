@@ -93,7 +93,7 @@ class DockerBackend(OneMachine):
         return SandboxKind(backend="docker", isolation="full", warning=self._protection.gap)
 
     async def open(self) -> None:
-        """Connects to the engine and makes the sandboxes' network.
+        """Connects to the Docker engine and makes the sandboxes' network.
 
         Raises StartFailure `docker_unavailable`.
         """

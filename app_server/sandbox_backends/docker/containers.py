@@ -1,4 +1,6 @@
-"""Operations on containers and volumes by name. All functions block and raise the engine's errors."""
+"""Operations on Docker containers and volumes of sandboxes, which are found by name. All functions block and
+raise the engine's errors.
+"""
 
 import io
 import tarfile

@@ -33,7 +33,9 @@ class Disks:
         return self._file(name).exists()
 
     def size_bytes(self, name: str) -> int:
-        """Returns the size limit of the disk in bytes. File system metadata takes a part of it."""
+        """Returns the size limit of the disk in bytes. The file system's own data takes a part of this
+        size.
+        """
         return self._file(name).stat().st_size
 
     def make(self, name: str, size_bytes: int, *, owner: int, directories: Sequence[str]) -> None:

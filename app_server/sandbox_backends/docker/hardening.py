@@ -1,4 +1,6 @@
-"""The options of every container: as few privileges as possible, and a limit on every resource."""
+"""The Docker options of every container of Slipway: as few privileges as possible, and a limit on every
+resource.
+"""
 
 from typing import TYPE_CHECKING, Any
 

@@ -51,7 +51,9 @@ class HostProtection:
             logger.warning("sandboxes reach services of this host", extra={"cause": self.gap})
 
     async def withdraw(self, gateway: str) -> None:
-        """Closes the inner listener's port again, if this server has opened it."""
+        """Blocks connections of sandboxes to the inner listener's port again, if this server has allowed
+        them.
+        """
         if not self._is_admitted:
             return
         try:

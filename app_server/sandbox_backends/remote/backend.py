@@ -193,7 +193,7 @@ class RemoteBackend:
                 await asyncio.to_thread(self._placements.forget, sandbox_id, name)
 
     async def abandon(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox's assignment to its lost host, so that it can start on another one.
+        """Removes the sandbox's assignment to its lost host, so that the sandbox can start on another host.
 
         The data on the lost host stays there.
         """
@@ -289,7 +289,7 @@ class RemoteBackend:
             await asyncio.sleep(WATCH_SECONDS)
 
     async def _states(self) -> dict[str, Mapping[UUID, MachineState]]:
-        """Returns the states of sandboxes by host, for hosts that answer."""
+        """Returns the states of all sandboxes on each host that answers, by the host's name."""
         hosts = [host for host in self.hosts.values() if not host.is_lost]
         found = await asyncio.gather(*(_states_of(host) for host in hosts))
         return {host.name: states for host, states in zip(hosts, found, strict=True) if states is not None}

@@ -90,7 +90,9 @@ class Host:
         return f"{self.url}{PREFIX}/sandboxes/{sandbox_id}/agent"
 
     async def greet(self) -> HostInfo:
-        """Asks the host about itself and stores the answer in `info`. Raises StartFailure."""
+        """Asks the host for its version, memory and image, and stores the reply in `info`. Raises
+        StartFailure.
+        """
         reply = await self._call("GET", "/info", timeout=GREETING_SECONDS)
         info: HostInfo = self._parse(TypeAdapter(HostInfo), reply.content)
         if info.protocol != PROTOCOL:
@@ -275,7 +277,7 @@ class Host:
             self.silent_since, self._silent_from = now(), time.monotonic()
 
     def _require_success(self, reply: httpx.Response, body: bytes) -> None:
-        """Raises StartFailure for an error reply: with the host's reason, or with the reason that the reply
+        """Raises StartFailure if the reply has an error status. The reason is the host's, or that the reply
         does not come from a sandbox host.
         """
         if reply.is_success:

@@ -8,7 +8,7 @@ from app_server.core.sandbox_hosts import SandboxHost
 
 
 def installation_id(home: Path) -> str:
-    """Returns a random id, which is stored in the home."""
+    """Returns the random id of this installation, which is stored in its home directory."""
     path = home / "installation"
     if not path.exists():
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -17,7 +17,9 @@ def installation_id(home: Path) -> str:
 
 
 def read_token(host: SandboxHost) -> str:
-    """Reads the token of a host from its file. Raises StartFailure `sandbox_host_refused`."""
+    """Returns the token of a sandbox host from the configured file. Raises StartFailure
+    `sandbox_host_refused`.
+    """
     try:
         token = host.token_file.expanduser().read_text().strip()
     except OSError as error:

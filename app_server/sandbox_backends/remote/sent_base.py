@@ -1,4 +1,4 @@
-"""Prepares a base image that a user has chosen for sending to the host that must build it."""
+"""Packs a base image that a user has chosen, to be sent to the sandbox host that must build it."""
 
 from app_server.sandbox_backends.remote.wire import BaseRequest
 from app_server.sandbox_images.base_image import BaseImage, BuildFiles
