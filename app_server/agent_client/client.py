@@ -378,7 +378,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(GitDiff, reply)
 
     async def set_git_remotes(self, remotes: GitRemotes) -> None:
-        """Sets which git remotes the sandbox reaches only through the app server, from now on."""
+        """Sets which git remotes the sandbox's next git commands reach through the app server."""
         await self._call("PUT", "/api/git/remotes", json=remotes.model_dump(mode="json"))
 
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:

@@ -142,8 +142,8 @@ class Machines:
         self.locks.pop(sandbox_id, None)
 
     def lose(self, sandbox_id: UUID) -> None:
-        """Ends the waiting calls to the sandbox's agent server, because the sandbox's machine has ended or
-        will end at once.
+        """Removes the sandbox from `running` and ends the waiting calls to its agent server. Used when the
+        sandbox's machine has ended or will end at once.
         """
         if running := self.running.pop(sandbox_id, None):
             running.client.end_calls()

@@ -71,8 +71,8 @@ class Monitor:
         machines.background.start(self._admission.check(), name="let sandboxes in")
 
     async def _mark_lost(self) -> None:
-        """Marks sandboxes whose host cannot be reached as MISSING. Their crashes are not counted. The
-        sandboxes run again once the host can be reached.
+        """Marks sandboxes whose host cannot be reached as MISSING, not as ERROR. The sandboxes run again once
+        the host can be reached.
         """
         machines = self._machines
         wanted, marked = await self._rows.wanted(machines.backend.kind.backend), await self._rows.lost()
