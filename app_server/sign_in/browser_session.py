@@ -1,5 +1,5 @@
-"""Keeps a browser signed in, after any way of signing in: by a session cookie, and a proof that its pages
-send.
+"""Keeps a browser signed in, after any way of signing in: by a session cookie, and by a page proof, which is
+a secret that only pages of this server can send.
 """
 
 from typing import Final

@@ -19,14 +19,16 @@ from app_server.users.service import create_user, find_owner
 
 
 async def create_account(session: AsyncSession, *, name: str, role: Role, organisation_id: UUID) -> User:
-    """Creates an account in an organisation, with the profiles that every new account gets."""
+    """Creates an account in an organisation, with the model profiles that every new account gets."""
     person = await create_user(session, name=name, role=role, organisation_id=organisation_id)
     await add_first_profiles(session, person.id)
     return person
 
 
 def require_can_sign_in(person: User) -> None:
-    """Checks that the account is not a service account. Raises Conflict `service_account_cannot_sign_in`."""
+    """Checks that the account belongs to a person, not to a program. Raises Conflict
+    `service_account_cannot_sign_in`.
+    """
     if person.is_service:
         raise Conflict(
             "A service account cannot sign in.",
@@ -64,10 +66,10 @@ async def invite(
     organisation_id: UUID,
     email: str | None = None,
 ) -> tuple[User, SignInLinkInfo | None]:
-    """Creates an account, and a one-time link by which its person signs in. Returns both.
+    """Creates an account and a one-time link by which its person signs in. Returns the account and the link.
 
-    email: an `EmailAddress`. With it, a job creates the link and sends it there, and the result has no link.
-    The inviter is the actor of `trail`.
+    email: an `EmailAddress`. With an address, a job creates the link and sends it there, and None is returned
+    in place of the link. The actor of `trail` is the inviter.
 
     Raises Conflict `no_mail_server`.
     """

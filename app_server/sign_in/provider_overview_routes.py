@@ -1,4 +1,4 @@
-"""A route by which administrators see the identity providers of the installation."""
+"""The HTTP route by which administrators see the identity providers of the installation."""
 
 from typing import Literal
 

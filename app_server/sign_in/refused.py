@@ -23,8 +23,8 @@ MAX_PER_MINUTE = 60
 
 @dataclass
 class RefusedSignIns:
-    """Records the refused sign-ins of one app server, at most MAX_PER_MINUTE entries a minute. Further ones
-    are only counted, and the next entry states their number.
+    """Records the refused sign-ins of one app server in the audit log, at most MAX_PER_MINUTE entries a
+    minute. Further refusals are only counted, and the next entry states their number.
     """
 
     database: Database
@@ -34,7 +34,7 @@ class RefusedSignIns:
 
     @contextmanager
     def watched(self, connection: HTTPConnection, means: ActorMeans) -> Iterator[None]:
-        """Records an AppError that the block raises, and raises it again."""
+        """Records an AppError that the block raises as a refused sign-in, and raises the error again."""
         try:
             yield
         except AppError as refusal:
@@ -50,7 +50,9 @@ class RefusedSignIns:
         provider: str | None = None,
         user_id: UUID | None = None,
     ) -> None:
-        """Writes the entry in a separate transaction, because the request's own may be rolled back."""
+        """Writes an audit entry about a refused sign-in. A separate transaction is used, because the
+        transaction of the request may be rolled back.
+        """
         while self._recent and monotonic() - self._recent[0] > 60:
             self._recent.popleft()
         if len(self._recent) >= MAX_PER_MINUTE:

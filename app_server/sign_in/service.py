@@ -1,5 +1,5 @@
-"""Creates one-time links, exchanges a link for a browser session, and opens and ends sessions. Every way to
-sign in ends with `open_session`.
+"""Creates one-time links, exchanges a link for a browser session, and opens and ends sessions. All ways of
+signing in call `open_session` at the end.
 """
 
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ class LinkOrigin:
 async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigin | None = None) -> str:
     """Creates a one-time link and returns its token. Only the token's hash is stored.
 
-    The link is valid for 24 hours. With `origin` it is valid for one minute, because the browser uses it at
-    once.
+    The link is valid for 24 hours. With `origin` the link is valid for one minute, because the browser uses
+    it at once.
     """
     await session.execute(delete(SignInLink).where(SignInLink.expires_at < now() - _KEPT_FOR_EXPLANATION))
     token = new_token()
@@ -57,14 +57,14 @@ async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigi
 
 
 async def end_links(session: AsyncSession, user_id: UUID) -> None:
-    """Ends all one-time links of a person that are not used yet."""
+    """Ends all one-time links of a person that have not been used."""
     unused = update(SignInLink).where(SignInLink.user_id == user_id, SignInLink.used_at.is_(None))
     await session.execute(unused.where(SignInLink.expires_at > now()).values(expires_at=now()))
 
 
 @dataclass(frozen=True)
 class NewBrowserSession:
-    """A new browser session: its cookie, and the proof for its pages.
+    """A new browser session, with the cookie for the browser and the page proof for the server's pages.
 
     `accepts_invitation`: this is the user's first session, and the user signed in with a link, not by a
     provider.
@@ -78,7 +78,7 @@ class NewBrowserSession:
 
 @dataclass(frozen=True)
 class Browser:
-    """The browser's details by which its user recognises a session later."""
+    """The details of a browser by which its user recognises the session later."""
 
     user_agent: str | None
     address: str | None
@@ -120,8 +120,8 @@ async def open_session(
     expires_at: datetime,
     origin: LinkOrigin | None = None,
 ) -> NewBrowserSession:
-    """Opens a browser session and records the sign-in. Every successful sign-in ends here. The user must not
-    be disabled.
+    """Opens a browser session and records the sign-in. Every successful sign-in calls this function. The user
+    must not be disabled.
     """
     signed_in = NewBrowserSession(
         user,
@@ -151,7 +151,7 @@ async def open_session(
 
 @dataclass(frozen=True)
 class SignedOut:
-    """A session that has ended. `provider_session`: see LinkOrigin."""
+    """A browser session that has ended. `provider_session`: see LinkOrigin."""
 
     provider_session: str | None
 
@@ -159,8 +159,8 @@ class SignedOut:
 async def sign_out(
     session: AsyncSession, cookie: str, page_proof: str, *, address: str | None
 ) -> SignedOut | None:
-    """Ends the session. `page_proof`: the secret of the page. Does nothing and returns None if it is wrong,
-    because the cookie alone must not end a session.
+    """Ends the browser session of the cookie. `page_proof`: the secret that only the server's pages know. If
+    the proof is wrong, does nothing and returns None, because the cookie alone must not end a session.
     """
     ended = delete(WebSession).where(
         WebSession.token_hash == token_hash(cookie), WebSession.proof_hash == token_hash(page_proof)

@@ -1,4 +1,4 @@
-"""Routes by which administrators make service accounts and their keys.
+"""HTTP routes by which administrators create service accounts and API keys for them.
 
 A service account is a user for programs. It cannot sign in; only its API keys act for it.
 """

@@ -1,4 +1,6 @@
-"""The HTTP routes by which a signed-in user looks at a device's code, and allows or refuses it."""
+"""The HTTP routes by which a signed-in user looks up the code that a device shows, and allows or refuses the
+device's sign-in.
+"""
 
 from typing import Annotated
 

@@ -12,7 +12,9 @@ from app_server.core.database import Base, enum_column, now
 
 
 class DeviceState(StrEnum):
-    """The user's answer. When the device has got its key, its row is deleted."""
+    """The user's answer to a device's sign-in. The row of the sign-in is deleted when the device has got its
+    API key.
+    """
 
     PENDING = "pending"
     ALLOWED = "allowed"
@@ -20,11 +22,13 @@ class DeviceState(StrEnum):
 
 
 class DeviceSignIn(Base):
-    """A device that waits for a user who allows its sign-in. Only the SHA-256 of its two codes are stored.
+    """A device that waits until a user allows its sign-in. Only the SHA-256 hashes of the device code and the
+    user code are stored.
 
     `name`, `address`: how the device names itself, and where its request came from. `scopes`,
-    `expires_in_days`: the limits of the API key that it asks for. `user_id`: who has answered.
-    `interval_seconds`: how long the device waits between two questions. `asked_at`: the time of the last one.
+    `expires_in_days`: the limits of the API key that the device asks for. `user_id`: the user who has
+    answered. `interval_seconds`: how long the device must wait between two requests for its key. `asked_at`:
+    the time of the last such request.
     """
 
     __tablename__ = "device_sign_ins"

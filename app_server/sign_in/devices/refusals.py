@@ -1,5 +1,5 @@
-"""The errors of a device's sign-in. Those for the device also have the members that RFC 8628 and RFC 6749
-define: `error` and `error_description`.
+"""The errors of a device's sign-in. Errors that the device receives also have the members `error` and
+`error_description`, which RFC 8628 and RFC 6749 define.
 """
 
 from app_server.core.errors import BadRequest, NotFound
@@ -8,7 +8,7 @@ _NO_STORE = {"Cache-Control": "no-store"}
 
 
 def oauth_refusal(error: str, detail: str, *, fix: str | None = None) -> BadRequest:
-    """Returns a problem whose code is the error code of OAuth."""
+    """Returns a problem (RFC 9457) whose `code` is an error code of OAuth."""
     return BadRequest(detail, code=error, fix=fix, headers=_NO_STORE, error=error, error_description=detail)
 
 
@@ -23,8 +23,8 @@ def unknown_device_code() -> BadRequest:
 
 
 def code_not_found() -> NotFound:
-    """Returns the error for a code that is wrong, has expired or was already answered. It is the same for all
-    three.
+    """Returns the error for a user code that is wrong, has expired or was already answered. All three cases
+    give the same error.
     """
     return NotFound(
         "There is no such code. It may have expired, or it was answered already.",

@@ -1,6 +1,6 @@
-"""The HTTP routes for a device: it asks for a code, asks for its key, and gives the key back.
+"""The HTTP routes for a device: the device asks for a code, asks for its API key, and gives the key back.
 
-OAuth 2.0: RFC 8628 (device authorization grant) and RFC 7009 (revocation). The bodies are forms.
+OAuth 2.0: RFC 8628 (device authorization grant) and RFC 7009 (revocation). The request bodies are forms.
 """
 
 import re

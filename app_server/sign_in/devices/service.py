@@ -1,7 +1,8 @@
-"""Signs a device in: it asks for a code, a signed-in user allows the code, and the device gets an API key.
+"""Signs a device in: the device asks for a code, a signed-in user allows the code, and the device gets an API
+key.
 
-A code is valid for ten minutes and for one key. What the device asks for is stored with the code, so the user
-allows exactly what the page shows.
+A code is valid for ten minutes and for one key. The limits that the device asks for are stored with the code,
+so the user allows exactly what the page shows.
 """
 
 import re
@@ -45,7 +46,7 @@ _KEPT_FOR_EXPLANATION: Final = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class DeviceRequest:
-    """What a device asks for."""
+    """What a device sends when it asks for a code: its name, and the limits of the API key that it wants."""
 
     name: str
     address: str | None
@@ -55,7 +56,9 @@ class DeviceRequest:
 
 @dataclass(frozen=True)
 class DeviceCodes:
-    """The codes of a new sign-in: a secret one for the device, and a short one for its user."""
+    """The two codes of a new sign-in: a secret code that the device keeps, and a short code that its user
+    types.
+    """
 
     device_code: str
     user_code: str
@@ -64,7 +67,7 @@ class DeviceCodes:
 
 @dataclass(frozen=True)
 class DeviceKey:
-    """The key that a device has got."""
+    """The API key that a device receives when its sign-in is allowed."""
 
     id: UUID
     key: str
@@ -73,7 +76,7 @@ class DeviceKey:
 
 
 async def begin(database: Database, wanted: DeviceRequest) -> DeviceCodes:
-    """Makes the codes of a sign-in. Raises TooManyRequests `sign_in_throttled`."""
+    """Creates the codes for a device's sign-in. Raises TooManyRequests `sign_in_throttled`."""
     await throttle.begin_attempt(database, _of_devices_at(wanted.address))
     device_code, user_code = new_token(), "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
     async with database.session() as session:
@@ -97,7 +100,8 @@ async def begin(database: Database, wanted: DeviceRequest) -> DeviceCodes:
 
 
 async def find(database: Database, user: User, user_code: str) -> DeviceSignIn:
-    """Returns the sign-in that waits for an answer. Wrong codes count as failures of the user who types them.
+    """Returns the device's sign-in that has this user code and waits for the user's answer. A wrong code
+    counts as a failed attempt of the user who types it.
 
     Raises NotFound `device_code_not_found`, TooManyRequests `sign_in_throttled`.
     """
@@ -121,7 +125,9 @@ async def find(database: Database, user: User, user_code: str) -> DeviceSignIn:
 async def answer(
     session: AsyncSession, trail: AuditTrail, user: User, found: DeviceSignIn, *, is_allowed: bool
 ) -> None:
-    """Stores the user's answer. Only the first answer counts. Raises NotFound `device_code_not_found`."""
+    """Stores whether the user allows or refuses the device. Only the first answer counts. Raises NotFound
+    `device_code_not_found`.
+    """
     waiting = update(DeviceSignIn).where(
         DeviceSignIn.id == found.id,
         DeviceSignIn.state == DeviceState.PENDING,
@@ -188,7 +194,9 @@ async def _new_key(session: AsyncSession, user: User, row: DeviceSignIn, address
 
 
 def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
-    """Returns why the device gets no answer now. Returns None if the user has answered in time."""
+    """Returns the error for a device that may not have its key now. Returns None if the user has answered in
+    time.
+    """
     if row.expires_at <= moment:
         return refusals.oauth_refusal(
             "expired_token", "The code has expired before it was allowed.", fix="Start a new sign-in."
@@ -205,8 +213,8 @@ def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
 
 
 def _of_devices_at(address: str | None) -> list[Counted]:
-    """Returns what the codes that one address asks for are counted for. A sign-in that succeeds does not
-    count.
+    """Returns the counter of the codes that devices at one address ask for. A sign-in that succeeds does not
+    count. Returns an empty list if the address is unknown.
     """
     if address is None:
         return []

@@ -1,1 +1,3 @@
-"""The identities of people at providers, of any protocol, and the accounts that they sign in to."""
+"""External identities: people as identity providers of any protocol know them, and the Slipway accounts that
+they sign in to.
+"""

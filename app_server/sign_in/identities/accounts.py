@@ -32,14 +32,15 @@ from app_server.users.provisioning import person_of_user_name
 async def account_of(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, address: str | None
 ) -> tuple[User, ExternalIdentity]:
-    """Returns the account of this identity; creates it at the first sign-in. `address`: the browser's
-    address, for the audit log.
+    """Returns the account of this identity; creates the account at the first sign-in. `address`: the
+    browser's address, for the audit log.
 
-    If the provider's groups are mapped to roles, each sign-in sets the user's role to the one that the
-    provider gives. The owner's role never changes. If the groups are mapped to teams, each sign-in sets
-    the teams that this provider gives. Neither happens if the person was moved to another organisation than
-    the provider's. Raises Forbidden `oidc_no_role`, `saml_no_role`, Conflict
-    `too_many_teams`, `too_many_members`.
+    If the provider's groups are mapped to roles, each sign-in sets the user's role to the role that the
+    provider gives. The owner's role never changes. If the groups are mapped to teams, each sign-in sets the
+    teams that this provider gives. Roles and teams stay as they are if the person was moved to another
+    organisation than the provider's.
+
+    Raises Forbidden `oidc_no_role`, `saml_no_role`, Conflict `too_many_teams`, `too_many_members`.
     """
     known = await _find(session, identity)
     of_scim = await _account_of_scim(session, provider, identity) if known is None else None
@@ -80,8 +81,8 @@ async def account_of(
 async def connect(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, user_id: UUID
 ) -> None:
-    """Connects a provider's identity with an existing account, so that it signs in to this account from now
-    on.
+    """Connects a provider's identity with an existing account, so that the person signs in to this account
+    from now on.
 
     Raises Conflict `oidc_identity_taken`, `oidc_already_connected`; for SAML the codes begin with `saml_`.
     """
@@ -115,8 +116,9 @@ async def disconnect(session: AsyncSession, user_id: UUID, issuer: str) -> None:
 async def end_sessions(
     session: AsyncSession, issuer: str, *, subject: str | None, provider_session: str | None
 ) -> Sequence[tuple[UUID, UUID]]:
-    """Signs out browsers that signed in by this provider. `subject`: only this person's browsers; None means
-    everyone's. `provider_session`: only the browsers of this session at the provider; None means any.
+    """Signs out browsers that signed in by this provider. `subject`: the person whose browsers are signed
+    out; None means all people. `provider_session`: the session at the provider whose browsers are signed out;
+    None means any session.
 
     Returns the ended sessions as pairs: the session's id and its user's id.
     """

@@ -1,4 +1,6 @@
-"""Completes the sign-in by any provider: makes a one-time link, or connects the account."""
+"""Completes the sign-in by any identity provider: creates a one-time link, or connects the identity with an
+existing account.
+"""
 
 from uuid import UUID
 
@@ -24,14 +26,16 @@ CONNECTIONS_PAGE = "settings/browsers"
 
 
 def page_for(connects: UUID | None) -> str:
-    """Returns the page to which the browser goes after an attempt. `connects`: the user whose account is to
-    be connected; None means an ordinary sign-in.
+    """Returns the path of the page that the browser opens after a sign-in at a provider. `connects`: the user
+    whose account is to be connected with the provider; None means an ordinary sign-in.
     """
     return CONNECTIONS_PAGE if connects else SIGN_IN_PAGE
 
 
 def back_to(config: Config, page: str, outcome: str) -> Response:
-    """Returns a redirect to a page of ours. `outcome`: the fragment, such as `refused=CODE`."""
+    """Returns a redirect to a page of the Slipway front end. `outcome`: the fragment of the URL, such as
+    `refused=CODE`.
+    """
     return RedirectResponse(f"{config.base_url}/{page}#{outcome}", status_code=303)
 
 
@@ -42,9 +46,11 @@ async def complete(
     identity: ProviderIdentity,
     connects: UUID | None,
 ) -> str:
-    """Returns the fragment for the page: `token=…` with a one-time token, or `connected=NAME`.
+    """Completes the sign-in and returns the URL fragment for the page: `token=…` with a one-time token, or
+    `connected=NAME`.
 
-    Raises Forbidden, Conflict and NotAuthenticated, as accounts.py and `account_disabled`.
+    Raises the errors of `accounts.account_of` and `accounts.connect`, and NotAuthenticated
+    `account_disabled`.
     """
     if connects is None:
         return f"token={await _link_for(session, request, provider, identity)}"

@@ -1,4 +1,6 @@
-"""A person at a provider, and what the configuration of the provider makes of the person's groups."""
+"""A person as an identity provider describes them, with the role and teams that the person's groups give by
+the configuration.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -34,8 +36,8 @@ class ProviderIdentity:
 
 
 def require_allowed_domain(provider: SignInProvider, email: str | None) -> None:
-    """`email`: the verified address. Raises Forbidden `oidc_domain_not_allowed`,
-    `saml_domain_not_allowed`.
+    """Checks that the domain of an e-mail address is allowed for the provider. `email`: the verified address.
+    Raises Forbidden `oidc_domain_not_allowed`, `saml_domain_not_allowed`.
     """
     if provider.allowed_domains and (email or "").rpartition("@")[2].lower() not in provider.allowed_domains:
         raise domain_not_allowed(provider.protocol)

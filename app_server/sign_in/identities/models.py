@@ -1,4 +1,4 @@
-"""The database rows that say which identity of a provider belongs to which account."""
+"""The database table that says which identity at a provider belongs to which account."""
 
 from datetime import datetime
 from uuid import UUID, uuid4

@@ -1,5 +1,5 @@
-"""The errors that sign-ins by OpenID Connect and by SAML share. Their codes begin with the protocol. The
-sign-in page explains each by its code.
+"""The errors that sign-ins by OpenID Connect and by SAML share. Their codes begin with the protocol: `oidc_`
+or `saml_`. The sign-in page explains each error by its code.
 """
 
 from app_server.core.errors import BadRequest, Conflict, Forbidden, NotFound

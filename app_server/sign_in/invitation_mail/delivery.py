@@ -54,7 +54,11 @@ def sender(database: Database, config: Config) -> Handler:
 
 
 async def _attempt(database: Database, config: Config, mail_id: UUID) -> dict[str, Any]:
-    """Raises MailFailed, MailRefused and _NotAllowed."""
+    """Sends the invitation once, with a new link. Does nothing if the invitation was deleted or sent, or if
+    the person has signed in. Returns the job's result.
+
+    Raises MailFailed, MailRefused and _NotAllowed.
+    """
     if config.mail is None:
         raise _NotAllowed("This server cannot send e-mail.")
     async with database.session() as session:

@@ -1,4 +1,4 @@
-"""Stores invitations that are sent by e-mail, and shows their state."""
+"""Stores invitations that are sent by e-mail, and returns whether each one was sent."""
 
 from uuid import UUID, uuid4
 
@@ -24,8 +24,9 @@ async def store(session: AsyncSession, person: User, *, inviter_id: UUID | None,
 
 
 async def take_out(session: AsyncSession, person: User) -> str | None:
-    """Deletes the invitation by e-mail of a person, so that its job sends nothing any more. Waits until an
-    attempt that creates a link at this moment has stored it. Returns the address, or None if there is none.
+    """Deletes the e-mail invitation of a person, so that no job sends it any more. If an attempt is creating
+    a link at this moment, first waits until the link is stored. Returns the address, or None if there is no
+    invitation.
     """
     deleted = delete(InvitationMail).where(InvitationMail.user_id == person.id)
     return await session.scalar(deleted.returning(InvitationMail.address))

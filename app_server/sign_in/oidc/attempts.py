@@ -54,8 +54,8 @@ def seal(attempt: Attempt, cipher: Cipher) -> str:
 def open_sealed(value: str | None, cipher: Cipher, *, provider: str, state: str) -> Attempt:
     """Decrypts the cookie value and returns the attempt that this browser began with this provider.
 
-    Raises BadRequest `oidc_attempt_expired` if there is none, it has expired, or the provider or the state is
-    another one.
+    Raises BadRequest `oidc_attempt_expired` if there is no attempt, if it has expired, or if its provider or
+    `state` differs.
     """
     try:
         attempt = Attempt.model_validate_json(cipher.decrypt(value or ""))

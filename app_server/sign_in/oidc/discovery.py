@@ -1,4 +1,5 @@
-"""Fetches what a provider publishes about itself: its endpoints and its signing keys.
+"""Fetches what an OpenID Connect provider publishes about itself: the URLs of its endpoints and its signing
+keys.
 
 Formats: OpenID Connect Discovery 1.0, section 3, and RFC 7517.
 """
@@ -33,7 +34,7 @@ tokens with unknown keys, so their number must not cause more requests.
 
 
 class Metadata(BaseModel):
-    """The fields of the discovery document that are used here."""
+    """The fields of a provider's discovery document that Slipway reads."""
 
     issuer: str
     authorization_endpoint: str
@@ -53,9 +54,11 @@ class _Known:
 
 
 class Providers:
-    """The providers of this installation. The metadata and keys that they publish are cached for an hour.
+    """The OpenID Connect providers of this installation. The metadata and keys that the providers publish are
+    cached for an hour.
 
-    Endpoints that a provider names may be private at the origin of its issuer only.
+    An endpoint that a provider names may have a private address only if it has the same origin as the
+    provider's issuer.
     """
 
     def __init__(
@@ -86,8 +89,8 @@ class Providers:
         return (await self._look_up(provider)).metadata
 
     async def keys(self, provider: IdentityProvider, *, are_unknown: bool = False) -> KeySet:
-        """Returns the provider's signing keys. `are_unknown`: no cached key fits a token, so the keys are
-        fetched again if the cached ones are older than MIN_AGE_OF_KEYS_SECONDS.
+        """Returns the provider's signing keys. `are_unknown`: True if no cached key fits a token. The keys
+        are then fetched again if the cached keys are older than MIN_AGE_OF_KEYS_SECONDS.
 
         Raises BadGateway `oidc_provider_unreachable`.
         """

@@ -1,5 +1,5 @@
 """The two steps of the authorization code flow: sends the browser to the provider, and exchanges the code
-that it brings back for the person's claims.
+that the browser brings back for the person's claims.
 """
 
 import logging
@@ -28,7 +28,9 @@ def redirect_uri(config: Config, provider: IdentityProvider) -> str:
 
 
 def logout_uri(config: Config, provider: IdentityProvider) -> str:
-    """Returns the address that the provider calls after a sign-out there."""
+    """Returns the address of this server that the provider calls after the person has signed out at the
+    provider.
+    """
     return f"{config.base_url}/api/v1/sign-in/oidc/{provider.name}/logout"
 
 

@@ -1,4 +1,5 @@
-"""The errors of a sign-in by OpenID Connect alone. The sign-in page explains each by its code."""
+"""The errors that only a sign-in by OpenID Connect raises. The sign-in page explains each error by its code.
+"""
 
 from app_server.core.errors import BadGateway
 

@@ -1,5 +1,5 @@
-"""HTTP routes of the sign-in by a provider: the browser goes to the provider, comes back, and gets a one-time
-link.
+"""HTTP routes of the sign-in by an OpenID Connect provider: the browser goes to the provider, comes back, and
+gets a one-time link.
 """
 
 import logging

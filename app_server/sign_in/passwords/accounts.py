@@ -43,8 +43,7 @@ async def may_choose_password(session: AsyncSession, config: Config, signed_in: 
 class PasswordAccounts:
     """Changes the passwords and authenticator apps of users.
 
-    Hashing takes time. So each step is a short transaction, and no transaction is open while a password is
-    checked.
+    Hashing a password takes time. So no database transaction is open while a password is hashed or checked.
     """
 
     database: Database
@@ -58,9 +57,9 @@ class PasswordAccounts:
         """Sets the user's password and login name. If the user had a password, all of the user's sessions
         except `session_id` end.
 
-        `current`: the user's password until now; None is allowed only if the user has none. Raises BadRequest
-        (see `policy`), Forbidden `current_password_wrong`, Conflict `login_name_taken`, TooManyRequests
-        `sign_in_throttled`, `sign_in_busy`.
+        `current`: the user's present password; None is allowed only if the user has no password. Raises
+        BadRequest (see `policy`), Forbidden `current_password_wrong`, Conflict `login_name_taken`,
+        TooManyRequests `sign_in_throttled`, `sign_in_busy`.
         """
         async with self.database.read() as session:
             text = policy.accepted_password(password, await self._own_words(session, user, login_name))
@@ -105,7 +104,8 @@ class PasswordAccounts:
                 self._record(session, AuditAction.PASSWORD_DELETED, user)
 
     async def begin_totp(self, user: User, current: str) -> totp.Enrolment:
-        """Creates a secret for the user's authenticator app, which a code must confirm.
+        """Creates a secret for the user's authenticator app. The secret has no effect until a code of the app
+        confirms it.
 
         Raises Conflict `password_missing`, `totp_is_on`, Forbidden `current_password_wrong`, TooManyRequests.
         """
@@ -203,8 +203,8 @@ class PasswordAccounts:
         *,
         replaces: PasswordLogin | None,
     ) -> None:
-        """Stores the hash and the login name. `replaces`: the row as it was read before; None means the user
-        had no password.
+        """Stores the hash and the login name. `replaces`: the database row as it was read earlier; None means
+        that the user had no password.
 
         Raises Forbidden `current_password_wrong` if the password was changed in the meantime, Conflict
         `login_name_taken`.

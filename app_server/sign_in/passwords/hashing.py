@@ -46,8 +46,9 @@ class PasswordHashing:
         return await self._in_thread(lambda: self._hasher.hash(password))
 
     async def is_right(self, password_hash: str | None, password: str) -> bool:
-        """Whether the password fits the hash. `password_hash`: None means the account is unknown; then the
-        check takes as long as with a wrong password, and the result is False.
+        """Returns whether the password fits the hash. `password_hash`: None means that the account is
+        unknown. The check of an unknown account returns False and takes as long as a check of a wrong
+        password.
 
         Raises TooManyRequests `sign_in_busy`.
         """

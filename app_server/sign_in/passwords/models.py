@@ -1,5 +1,5 @@
-"""The database rows of the sign-in by password: password hashes, secrets of authenticator apps, recovery
-codes, and counts of failures.
+"""The database tables of the sign-in by password: password hashes, secrets of authenticator apps, recovery
+codes, and counts of failed attempts.
 """
 
 from datetime import datetime

@@ -1,4 +1,5 @@
-"""Decides which passwords and login names are accepted: NIST SP 800-63B, section 3.1.1. Pure.
+"""Decides which passwords and login names are accepted: NIST SP 800-63B, section 3.1.1. This module does no
+I/O.
 
 A password must be long enough, and must not be one that an attacker would try first. No particular kinds of
 characters are required.
@@ -31,7 +32,7 @@ def login_key(name: str) -> str:
 
 
 def accepted_login_name(name: str) -> str:
-    """Returns the stored form of an acceptable login name. Raises BadRequest `login_name_invalid`."""
+    """Checks a login name and returns its stored form. Raises BadRequest `login_name_invalid`."""
     key = login_key(name)
     if not _LOGIN_NAME.fullmatch(key):
         raise refusals.login_name_invalid()
@@ -48,8 +49,8 @@ def suggested_login_name(name: str) -> str:
 
 
 def normalised(password: str) -> str:
-    """Returns the form of the password that is hashed: NFKC, so that the same characters from different
-    keyboards fit.
+    """Returns the form of the password that is hashed. The form is Unicode NFKC, so that a password typed on
+    another keyboard still fits.
     """
     return unicodedata.normalize("NFKC", password)
 
@@ -74,8 +75,9 @@ def accepted_password(password: str, own_words: Iterable[str]) -> str:
 
 
 def is_common(password: str) -> bool:
-    """Whether the password is easy to guess: a common password, a common word with digits and signs around
-    it, the repetition of a short text, or a row of keys, letters or digits.
+    """Returns whether the password is easy to guess: a common password, a common word with digits and signs
+    around it, a short text that is repeated, a row of keys on the keyboard, or a sequence of letters or
+    digits.
     """
     text = password.casefold()
     unit = _unit(text)
@@ -104,8 +106,8 @@ def _letters(text: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """Returns the shortest text that gives `text` when it is repeated and cut at the end. Returns `text` if
-    no text repeats in it.
+    """Returns the shortest text that gives `text` when it is repeated and cut to the same length. Returns
+    `text` itself if no shorter text does.
     """
     for size in range(1, len(text)):
         if (text[:size] * (len(text) // size + 1))[: len(text)] == text and size * 2 <= len(text):

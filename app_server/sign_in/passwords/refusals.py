@@ -14,8 +14,8 @@ def password_sign_in_off() -> Forbidden:
 
 
 def login_refused() -> NotAuthenticated:
-    """Returns the error for unknown login names and for wrong passwords, which is the same so that it does
-    not tell which names exist.
+    """Returns the error for an unknown login name and for a wrong password. The error is the same, so that it
+    does not show which login names exist.
     """
     return NotAuthenticated("The login name or the password is wrong.", code="login_refused")
 

@@ -70,8 +70,8 @@ class PasswordSignIns:
         raise refusals.totp_code_needed() if user.disabled_at is None else account_disabled()
 
     async def _user(self, session: AsyncSession, known: PasswordLogin) -> User:
-        """Returns the user with this password. Raises NotAuthenticated `login_refused` if the password was
-        changed during the check.
+        """Returns the user whose password was checked. Raises NotAuthenticated `login_refused` if the
+        password was changed during the check.
         """
         row = await session.get(PasswordLogin, known.user_id, with_for_update=True)
         if row is None or row.password_hash != known.password_hash:

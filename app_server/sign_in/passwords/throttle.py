@@ -1,8 +1,9 @@
-"""Slows down the guessing of passwords and codes, for each login name and each address.
+"""Slows down the guessing of passwords and codes, for each login name and each client address.
 
-The counts are stored in the database, so they apply to all app servers and survive a restart. An attempt
-counts as a failure before it is checked, so parallel attempts give an attacker no more tries than successive
-ones. A throttled account still works in every other way: with sessions, links, keys and single sign-on.
+The counts of failed attempts are stored in the database, so the limits apply to all app servers and survive a
+restart. An attempt counts as a failure before it is checked. So parallel attempts give an attacker no more
+tries than successive ones. The user of a blocked account can still use sessions, sign-in links, API keys and
+single sign-on.
 """
 
 import hashlib
@@ -32,10 +33,10 @@ TIDY_EVERY: Final = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Counted:
-    """What failures are counted for: a login name, an address, or a user's settings.
+    """One counter of failed attempts, for a login name, a client address, or the settings of a user.
 
-    `free`: how many failures have no consequence. `forgotten_after`: the count starts again when no failure
-    came for this long.
+    `free`: how many failures have no consequence. `forgotten_after`: the count starts again from zero when no
+    failure came for this long.
     """
 
     key: str
@@ -52,15 +53,15 @@ def of_login(login_key: str) -> Counted:
 
 
 def of_settings(user_id: UUID) -> Counted:
-    """Returns the count for passwords and codes that a signed-in user enters in the settings. They are
-    counted apart from sign-ins, so attempts of strangers do not block them.
+    """Returns the counter for passwords and codes that a signed-in user enters in the settings. Sign-ins have
+    another counter, so failed sign-ins of strangers do not block the settings.
     """
     return Counted(f"settings:{user_id.hex}", free=10, forgotten_after=KEPT)
 
 
 def of_address(address: str) -> Counted:
-    """Returns the count for an address, which many people may share. Of an IPv6 address only the first 64
-    bits count, because one client usually controls all addresses that begin with them.
+    """Returns the counter for a client address, which many people may share. All IPv6 addresses with the same
+    first 64 bits have one counter, because one client usually controls all of them.
     """
     try:
         told = ipaddress.ip_address(address)
@@ -73,10 +74,10 @@ def of_address(address: str) -> Counted:
 
 
 async def begin_attempt(database: Database, counted: Sequence[Counted]) -> None:
-    """Counts a failure for each of `counted`. A later `forgive` or `take_back` removes it.
+    """Adds one failure to each of the counters. `forgive` or `take_back` removes the failure later.
 
-    Raises TooManyRequests `sign_in_throttled` with `Retry-After` if any of them is blocked. Then no failure
-    is counted.
+    Raises TooManyRequests `sign_in_throttled` with `Retry-After` if one of the counters blocks attempts. Then
+    no failure is added.
     """
     moment = now()
     async with database.session() as session:
@@ -97,13 +98,15 @@ async def begin_attempt(database: Database, counted: Sequence[Counted]) -> None:
 
 
 async def forgive(session: AsyncSession, account: Counted, others: Sequence[Counted] = ()) -> None:
-    """Called after a success. Removes all failures of `account`, and one failure of each of `others`."""
+    """Removes all failures of `account` and one failure of each of `others`. Called after an attempt has
+    succeeded.
+    """
     await session.execute(delete(SignInThrottle).where(SignInThrottle.key_hash == account.key_hash))
     await take_back(session, others)
 
 
 async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
-    """Removes the failure that `begin_attempt` counted, because the attempt was not a failure."""
+    """Removes the failures that `begin_attempt` added, because the attempt did not fail."""
     for one in sorted(counted, key=lambda each: each.key_hash):
         row = update(SignInThrottle).where(
             SignInThrottle.key_hash == one.key_hash, SignInThrottle.failures > 0
@@ -112,7 +115,7 @@ async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
 
 
 async def tidy(database: Database) -> None:
-    """Deletes counts whose last failure is more than KEPT ago."""
+    """Deletes counters whose last failure is more than KEPT ago."""
     async with database.session() as session:
         await session.execute(delete(SignInThrottle).where(SignInThrottle.last_at < now() - KEPT))
 
@@ -126,7 +129,9 @@ def _block(failures_too_many: int, moment: datetime) -> datetime | None:
 
 
 async def _locked(session: AsyncSession, counted: Counted, moment: datetime) -> SignInThrottle:
-    """Returns the row, and creates it if there is none. Locks the row until the transaction ends."""
+    """Returns the counter's row, and creates the row if there is none. Locks the row until the transaction
+    ends.
+    """
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     row = insert(SignInThrottle).values(key_hash=counted.key_hash, failures=0, last_at=moment)
     locked = row.on_conflict_do_update(
@@ -136,7 +141,7 @@ async def _locked(session: AsyncSession, counted: Counted, moment: datetime) -> 
 
 
 def tidier(database: Database) -> Handler:
-    """Returns the job that runs `tidy`."""
+    """Returns the handler of the job that runs `tidy`."""
 
     async def run(_attempt: JobAttempt) -> None:
         await tidy(database)

@@ -40,7 +40,8 @@ class Enrolment:
 
 
 async def find(session: AsyncSession, user_id: UUID) -> TotpSecret | None:
-    """Returns the user's confirmed secret. Returns None if there is none; then a sign-in needs no code."""
+    """Returns the user's confirmed secret. Returns None if the user has none; a sign-in then needs no code.
+    """
     query = select(TotpSecret).where(TotpSecret.user_id == user_id, TotpSecret.confirmed_at.is_not(None))
     return (await session.scalars(query)).one_or_none()
 
@@ -52,7 +53,9 @@ async def users_with_it(session: AsyncSession) -> frozenset[UUID]:
 
 
 async def begin(session: AsyncSession, cipher: Cipher, user_id: UUID, login_name: str) -> Enrolment:
-    """Creates a secret, which replaces one that was not confirmed. Raises Conflict `totp_is_on`."""
+    """Creates a secret for the user's authenticator app. Replaces an earlier secret that was not confirmed.
+    Raises Conflict `totp_is_on`.
+    """
     import pyotp
     import segno
 
@@ -92,9 +95,7 @@ async def confirm(session: AsyncSession, cipher: Cipher, user_id: UUID, code: st
 
 
 async def accept(session: AsyncSession, cipher: Cipher, secret: TotpSecret, code: str) -> bool:
-    """Whether this is a valid code of the app or a recovery code. A code that was accepted once is never
-    accepted again.
-    """
+    """Returns whether this is a valid code of the app or a recovery code. Each code is accepted only once."""
     bare = _bare(code)
     if len(bare) == _DIGITS:
         return await _accept_digits(session, cipher, secret, bare)

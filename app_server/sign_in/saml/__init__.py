@@ -1,1 +1,3 @@
-"""Sign-in by a SAML 2.0 provider: Web Browser SSO Profile, begun here, with a signed answer by HTTP POST."""
+"""Sign-in by a SAML 2.0 provider: Web Browser SSO Profile, which begins at Slipway and ends with a signed
+response by HTTP POST.
+"""

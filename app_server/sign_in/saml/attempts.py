@@ -1,8 +1,9 @@
-"""Keeps the state of a sign-in that is under way.
+"""Keeps the state of a SAML sign-in between its requests.
 
-The provider sends its answer with a form of its page, and browsers send no cookie of ours with it. Therefore
-the answer is checked first, and then comes back to us, encrypted, in an address that the browser opens. With
-that request the browser sends the cookie, which proves that this browser began the sign-in.
+The provider's page sends its response as a form to Slipway, and browsers send no cookie of Slipway with this
+form. Therefore Slipway checks the response first, encrypts the result, and redirects the browser to an
+address that contains it. With this second request the browser sends the cookie, which proves that this
+browser began the sign-in.
 """
 
 from datetime import datetime, timedelta
@@ -67,14 +68,15 @@ def seal(state: SamlAttempt | SamlAnswer, cipher: Cipher) -> str:
 def open_attempt(cookie: str | None, cipher: Cipher, *, provider: str) -> SamlAttempt:
     """Decrypts the cookie and returns the attempt that this browser began with this provider.
 
-    Raises BadRequest `saml_attempt_expired` if there is none, it has expired, or the provider is another one.
+    Raises BadRequest `saml_attempt_expired` if there is no attempt, if it has expired, or if it began with
+    another provider.
     """
     return _open(SamlAttempt, cookie, cipher, provider=provider)
 
 
 def open_answer(value: str, cipher: Cipher, *, attempt: SamlAttempt) -> SamlAnswer:
-    """Decrypts an answer. Raises BadRequest `saml_attempt_expired` if it has expired, or answers another
-    attempt.
+    """Decrypts a verified answer of the provider. Raises BadRequest `saml_attempt_expired` if the answer has
+    expired or belongs to another attempt.
     """
     answer = _open(SamlAnswer, value, cipher, provider=attempt.provider)
     if answer.in_response_to != attempt.request_id:

@@ -1,8 +1,9 @@
-"""Checks the structure of a response before its signature is checked.
+"""Checks the XML structure of a SAML response before its signature is checked.
 
-A signature proves only what it covers. A response that has parts beside the signed one, or that two XML
-parsers read in different ways, could make the reader believe an unsigned part (signature wrapping). Such
-responses are refused here. Rules: SAML 2.0 Core, section 5.4, and SAML 2.0 Profiles, section 4.1.4.
+A signature proves only the elements that it covers. A response may have other elements beside the signed one,
+or two XML parsers may read it in different ways. The reader could then believe an unsigned element (signature
+wrapping). Such responses are refused here. Rules: SAML 2.0 Core, section 5.4, and SAML 2.0 Profiles, section
+4.1.4.
 """
 
 import base64
@@ -41,11 +42,15 @@ _ENCODING = re.compile(r"""\A\s*<\?xml[^>]*encoding\s*=\s*["']([^"']*)["']""")
 
 
 class NotSuccessful(Exception):
-    """The provider answers that it has not signed the person in. The text is its status code."""
+    """Raised for a response in which the provider says that it has not signed the person in. The error's text
+    is the SAML status code.
+    """
 
 
 class Unacceptable(Exception):
-    """The response is refused; the text says why. It contains nothing about the person."""
+    """Raised for a SAML message that is refused. The error's text says why. It contains no data about the
+    person.
+    """
 
 
 def decoded(response: str) -> bytes:
@@ -67,8 +72,9 @@ def decoded(response: str) -> bytes:
 
 
 def check_logout(text: str, name: str, *, has_signature: bool) -> None:
-    """Checks the structure of a message of single logout. `name`: of its root. `has_signature`: whether the
-    XML itself is signed; else its address is.
+    """Checks the structure of a message of single logout. `name`: the tag that the root element must have.
+    `has_signature`: True if the XML itself is signed, False if the address that carries the message is
+    signed.
 
     Raises Unacceptable.
     """
@@ -123,7 +129,9 @@ def _require_different_ids(root: "Element") -> None:
 
 
 def _check_signatures(root: "Element", assertion: "Element", number: int) -> None:
-    """`number`: of the signatures anywhere in the document."""
+    """Checks that the Response or the Assertion is signed, and that no signature stands elsewhere. `number`:
+    how many signatures the whole document has. Raises Unacceptable.
+    """
     signed = [len(one.findall(f"{_SIGNATURE}Signature")) for one in (root, assertion)]
     if number == 0:
         raise Unacceptable("neither the Response nor the Assertion is signed")

@@ -33,7 +33,9 @@ Reader = Callable[..., LogoutMessage]
 
 @dataclass(frozen=True)
 class WayOut:
-    """How a session at a provider is ended: whose, and the address for the request."""
+    """What is needed to end a session at a SAML provider: the person, and the provider's address for the
+    logout request.
+    """
 
     subject: SubjectAtProvider
     settings: "SPConfig"
@@ -43,7 +45,7 @@ class WayOut:
 async def received(
     providers: SamlProviders, provider: SamlProvider, read: Reader, kind: Kind, text: str
 ) -> LogoutMessage:
-    """Returns the verified message. `text`: the query of the address, or the field of the form.
+    """Verifies a logout message and returns it. `text`: the query of the address, or the field of the form.
 
     Raises BadRequest `saml_logout_invalid`, BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`,
     NotFound `saml_logout_not_configured`.
@@ -73,8 +75,8 @@ async def sign_out(
     message: LogoutMessage,
     relay_state: str,
 ) -> str | None:
-    """Signs out the browsers that a request of the provider names. Returns the address of the provider with
-    our answer. Returns None if the provider has no address for it.
+    """Signs out the browsers that the provider's logout request names. Returns the provider's address with
+    our signed response. Returns None if the provider has no address for the response.
 
     Raises Forbidden `saml_response_used` if the request was used before.
     """
@@ -93,8 +95,9 @@ async def sign_out(
 
 
 async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | None) -> WayOut | None:
-    """Returns how the session at the provider can be ended by which this browser says that it has signed in.
-    Reads the provider's metadata if needed, so it is called before anything is written.
+    """Returns what is needed to end the session at the SAML provider by which this browser signed in.
+    `cookie`: names that session. May fetch the provider's metadata, so it is called before anything is
+    written to the database.
 
     Returns None if the browser did not sign in by SAML, or if the provider has no single logout or cannot be
     reached.
@@ -113,8 +116,8 @@ async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | N
 
 
 async def address_to_end_session(way: WayOut | None, signed_out: SignedOut | None) -> str | None:
-    """Returns the address to which the browser goes to end the session at the provider, too. Returns None if
-    there is no way, or if the browser was signed in by another session than the one of the way.
+    """Returns the address that the browser opens to end the session at the provider, too. Returns None if
+    `way` is None, or if the ended browser session belongs to another session at the provider than `way`.
     """
     if way is None or signed_out is None:
         return None

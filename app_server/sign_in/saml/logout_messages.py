@@ -1,7 +1,8 @@
-"""Reads and makes the messages of SAML single logout: LogoutRequest and LogoutResponse. Blocking.
+"""Reads and creates the messages of SAML single logout: LogoutRequest and LogoutResponse. The functions
+block.
 
-A message by the redirect binding is signed as a text of its address (SAML 2.0 Bindings, section 3.4.4.1), and
-a message by the POST binding as XML. Rules for both: SAML 2.0 Core, section 3.7, and SAML 2.0 Profiles,
+With the redirect binding, the query of the address is signed (SAML 2.0 Bindings, section 3.4.4.1). With the
+POST binding, the XML is signed. Rules for both bindings: SAML 2.0 Core, section 3.7, and SAML 2.0 Profiles,
 section 4.4.
 """
 
@@ -46,8 +47,9 @@ _HASHES = {f"http://www.w3.org/2001/04/xmldsig-more#rsa-sha{bits}": f"SHA{bits}"
 
 @dataclass(frozen=True)
 class LogoutMessage:
-    """A verified message. `valid_until`: until when it could be accepted again. `name_id`,
-    `session_indexes`: of a request; no index means all sessions of the person. `is_success`: of a response.
+    """A verified logout message. `valid_until`: the time after which the message is refused anyway.
+    `name_id`, `session_indexes`: only in a request; no index means all sessions of the person. `is_success`:
+    only in a response.
     """
 
     id: str
@@ -60,8 +62,8 @@ class LogoutMessage:
 def from_address(
     settings: "SPConfig", addresses: Addresses, provider: SamlProvider, kind: Kind, query: str
 ) -> LogoutMessage:
-    """Returns the message in the query of an address, as the browser has sent it. Raises Unacceptable,
-    SignatureWrong.
+    """Returns the verified message in the query of an address, as the browser has sent it. Raises
+    Unacceptable, SignatureWrong.
     """
     parts: dict[str, str] = {}
     for part in query.split("&"):
@@ -82,7 +84,7 @@ def from_address(
 def from_form(
     settings: "SPConfig", addresses: Addresses, provider: SamlProvider, kind: Kind, field: str
 ) -> LogoutMessage:
-    """Returns the message in a field of a form. Raises Unacceptable, SignatureWrong."""
+    """Returns the verified message in a field of a form. Raises Unacceptable, SignatureWrong."""
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.sigver import SignatureError
 
@@ -100,8 +102,8 @@ def from_form(
 
 
 def address_of_logout(settings: "SPConfig", provider: SamlProvider) -> tuple[str, str] | None:
-    """Returns the addresses of the provider for requests and for responses by the redirect binding. Returns
-    None if its metadata have none, or if we have no key to sign with.
+    """Returns the provider's two addresses for the redirect binding: one for logout requests, one for logout
+    responses. Returns None if the provider's metadata have none, or if Slipway has no key to sign with.
     """
     if provider.signing_key_file is None:
         return None
@@ -115,7 +117,7 @@ def address_of_logout(settings: "SPConfig", provider: SamlProvider) -> tuple[str
 
 
 def request_to(settings: "SPConfig", destination: str, subject: SubjectAtProvider) -> str:
-    """Returns the address with a signed request to end this person's session at the provider."""
+    """Returns the address with a signed request that asks the provider to end this person's session."""
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.saml import NameID
 
@@ -134,7 +136,7 @@ def request_to(settings: "SPConfig", destination: str, subject: SubjectAtProvide
 
 
 def response_to(settings: "SPConfig", destination: str, request_id: str, relay_state: str) -> str:
-    """Returns the address with a signed response that says that the person is signed out."""
+    """Returns the address with a signed response which says that the person is signed out."""
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.s_utils import sid, success_status_factory
     from saml2.saml import Issuer
@@ -190,7 +192,9 @@ def _parsed(kind: Kind, document: str) -> Any:
 
 
 def _read(message: Any, addresses: Addresses, provider: SamlProvider) -> LogoutMessage:
-    """`message`: a message of pysaml2 whose signature is already checked."""
+    """Checks the fields of a logout message and returns them. `message`: a message of pysaml2 whose signature
+    is already checked. Raises Unacceptable.
+    """
     if message.issuer is None or (message.issuer.text or "").strip() != provider.entity_id:
         raise Unacceptable("another provider has made it")
     if message.destination != addresses.slo:

@@ -1,5 +1,5 @@
-"""HTTP routes of single logout: the provider's requests to sign a person out, and its answers to ours. The
-browser brings both.
+"""HTTP routes of single logout. They receive the provider's requests to sign a person out, and the provider's
+responses to Slipway's requests. The browser carries all these messages.
 """
 
 import logging

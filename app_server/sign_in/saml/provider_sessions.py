@@ -1,6 +1,7 @@
-"""Remembers in the browser by which session at a SAML provider it is signed in.
+"""Remembers in a cookie which session at a SAML provider a browser has signed in by.
 
-A sign-out here can then end that session, too. The provider names the same session when it ends it.
+So a sign-out at Slipway can also end the session at the provider. When the provider ends the session, it
+names the same session in its request.
 """
 
 import hashlib
@@ -32,19 +33,21 @@ class SessionAtProvider(BaseModel):
 
 
 def key_of(subject: SubjectAtProvider) -> str:
-    """Returns the session's key, as `WebSession.provider_session` has it: a hash of the NameID, and one of
-    the SessionIndex. Different people may have the same SessionIndex.
+    """Returns the session's key, in the form of `WebSession.provider_session`: a hash of the NameID and a
+    hash of the SessionIndex. Both are needed, because different people may have the same SessionIndex.
     """
     return f"{_prefix(subject.name_id)}{_hash(subject.session_index or '')}"
 
 
 def seal(provider: SamlProvider, subject: SubjectAtProvider, cipher: Cipher) -> str:
-    """Returns the value of the cookie."""
+    """Returns the encrypted value of the cookie."""
     return cipher.encrypt(SessionAtProvider(provider=provider.name, subject=subject).model_dump_json())
 
 
 def opened(cookie: str | None, cipher: Cipher) -> SessionAtProvider | None:
-    """Returns what the cookie says. Returns None if it is missing or unreadable."""
+    """Decrypts the cookie and returns the session that it names. Returns None if the cookie is missing or
+    unreadable.
+    """
     try:
         return SessionAtProvider.model_validate_json(cipher.decrypt(cookie or ""))
     except (ConfigurationError, ValidationError):
@@ -54,9 +57,9 @@ def opened(cookie: str | None, cipher: Cipher) -> SessionAtProvider | None:
 async def end_sessions(
     session: AsyncSession, provider: SamlProvider, request: LogoutMessage
 ) -> list[tuple[UUID, UUID]]:
-    """Signs out the browsers of the person that a request of the provider names: those of the named sessions,
-    or all that signed in by this provider. Returns the ended sessions as pairs: the session's id and its
-    user's id.
+    """Signs out the browsers of the person that the provider's request names. If the request names sessions,
+    only the browsers of these sessions are signed out. Returns the ended sessions as pairs: the session's id
+    and its user's id.
     """
     identities = select(ExternalIdentity.id).where(ExternalIdentity.issuer == provider.issuer)
     prefix = _prefix(request.name_id or "")

@@ -50,11 +50,11 @@ class _Known:
 
 
 class SamlProviders:
-    """The providers of this installation. Their metadata are read again after an hour, and when no known key
-    fits a signature.
+    """The SAML providers of this installation. Their metadata are fetched again after an hour, and when no
+    known key fits a signature.
 
-    A metadata URL may be private, because the operator has configured it. `find_program`: returns the path
-    of xmlsec1; None if it is not installed.
+    A metadata URL may be private, because the operator has configured it. `find_program`: a function that
+    returns the path of xmlsec1, or None if xmlsec1 is not installed.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class SamlProviders:
         raise provider_not_found("saml")
 
     def addresses(self, provider: SamlProvider) -> Addresses:
-        """Returns what is registered at the provider."""
+        """Returns the addresses of this server that are registered at the provider."""
         return Addresses.of(self._config, provider)
 
     async def own_metadata(self, provider: SamlProvider) -> str:
-        """Returns our metadata for this provider, as XML."""
+        """Returns the metadata of Slipway as a service provider for this identity provider, as XML."""
         return await asyncio.to_thread(service_provider.own_metadata, self.addresses(provider), provider)
 
     async def require_usable(self, provider: SamlProvider) -> None:
@@ -94,7 +94,8 @@ class SamlProviders:
         await self._look_up(provider)
 
     async def request(self, provider: SamlProvider) -> tuple[str, str]:
-        """Makes a request to sign a person in. Returns its id, and the address to which the browser goes.
+        """Creates a request to sign a person in. Returns the request's id, and the address at the provider
+        that the browser opens.
 
         Raises BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`.
         """
@@ -102,7 +103,7 @@ class SamlProviders:
         return await asyncio.to_thread(service_provider.request, known.settings, provider)
 
     async def verified(self, provider: SamlProvider, response: str) -> Statement:
-        """Checks the form field `SAMLResponse`, and returns what it states.
+        """Verifies the form field `SAMLResponse`, and returns the provider's statement about the person.
 
         Raises BadGateway `saml_response_invalid`, `saml_provider_unreachable`, `saml_xmlsec1_missing`,
         Forbidden `saml_refused_by_provider`.
@@ -124,7 +125,7 @@ class SamlProviders:
             raise response_invalid(provider.title) from None
 
     async def settings(self, provider: SamlProvider) -> "SPConfig":
-        """Returns pysaml2's settings. Raises BadGateway `saml_provider_unreachable`,
+        """Returns pysaml2's settings for this provider. Raises BadGateway `saml_provider_unreachable`,
         `saml_xmlsec1_missing`.
         """
         return (await self._look_up(provider)).settings
@@ -132,7 +133,8 @@ class SamlProviders:
     async def verified_logout(
         self, provider: SamlProvider, read: Callable[..., LogoutMessage], kind: Kind, text: str
     ) -> LogoutMessage:
-        """Checks a message of single logout. `read`: reads `text`, see logout_messages.py.
+        """Verifies a message of single logout and returns it. `read`: the function of logout_messages.py that
+        reads `text`.
 
         Raises Unacceptable, BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`.
         """

@@ -1,4 +1,6 @@
-"""Slipway as a SAML service provider, by pysaml2: its metadata, and requests to a provider. Blocking."""
+"""Slipway as a SAML service provider, built with pysaml2: its metadata, and its requests to a provider. The
+functions block.
+"""
 
 import logging
 import shutil
@@ -31,7 +33,9 @@ logger = logging.getLogger(__name__)
 
 
 class MetadataUnusable(Exception):
-    """The metadata of a provider does not say what a sign-in needs. The text says what is missing."""
+    """Raised if the metadata of a provider lack something that a sign-in needs. The error's text says what is
+    missing.
+    """
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,13 @@ class Addresses:
 
 
 def find_program() -> str | None:
-    """Returns the path of xmlsec1, which checks signatures. None if it is not installed."""
+    """Returns the path of xmlsec1, the program that checks signatures. Returns None if it is not installed.
+    """
     return shutil.which("xmlsec1")
 
 
 def own_metadata(addresses: Addresses, provider: SamlProvider) -> str:
-    """Returns our metadata as XML (SAML 2.0 Metadata, EntityDescriptor with SPSSODescriptor)."""
+    """Returns Slipway's metadata as XML (SAML 2.0 Metadata, EntityDescriptor with SPSSODescriptor)."""
     from saml2.config import SPConfig  # see settings_for
     from saml2.metadata import entity_descriptor
 
@@ -97,9 +102,9 @@ def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, pr
 
 
 def request(settings: "SPConfig", provider: SamlProvider) -> tuple[str, str]:
-    """Makes a request to sign a person in. Returns its id, and the address with the request to which the
-    browser goes (SAML 2.0 Bindings, section 3.4). The request is signed if there is a key for it (section
-    3.4.4.1).
+    """Creates a request to sign a person in. Returns the request's id, and the address with the request that
+    the browser opens (SAML 2.0 Bindings, section 3.4). The request is signed if a signing key is configured
+    (section 3.4.4.1).
     """
     from saml2.client import Saml2Client  # see settings_for
 
@@ -119,7 +124,7 @@ def redirect_address(
     is_response: bool = False,
     relay_state: str = "",
 ) -> str:
-    """Returns the address with a message by the redirect binding."""
+    """Returns the address that carries the message by the redirect binding."""
     with _signing:
         made = client.apply_binding(
             REDIRECT,
@@ -134,7 +139,9 @@ def redirect_address(
 
 
 def told(error: Exception) -> str:
-    """Returns an error of pysaml2 for the log, without a document that it may quote."""
+    """Returns the text of an error of pysaml2 for the log, without any SAML document that the error may
+    quote.
+    """
     text = str(error)
     return type(error).__name__ if len(text) > 200 or "<" in text else f"{type(error).__name__}: {text}"
 

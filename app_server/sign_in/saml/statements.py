@@ -1,7 +1,7 @@
-"""Checks the response of a provider, and reads what it states about a person. Blocking.
+"""Checks the response of a SAML provider, and reads what it states about a person. The functions block.
 
 pysaml2 checks the signature and the times. It accepts a response that lacks an audience, a recipient or the
-id of our request, so these are required here. Rules: SAML 2.0 Profiles, sections 4.1.4.2 and 4.1.4.3.
+id of Slipway's request, so these are required here. Rules: SAML 2.0 Profiles, sections 4.1.4.2 and 4.1.4.3.
 """
 
 import base64
@@ -46,16 +46,17 @@ class SubjectAtProvider(BaseModel):
 
 
 class SignatureWrong(Unacceptable):
-    """No known key of the provider fits the signature."""
+    """Raised if no known key of the provider fits the signature."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a verified assertion states.
+    """What a verified SAML assertion states about a person.
 
-    `in_response_to`: the id of the request that it answers. `valid_until`: the end of the time in which it
-    can be accepted, with the leeway. `name_id`: None if it changes with each sign-in. `subject`: what single
-    logout needs; None without a NameID. `attributes`: the texts of each attribute, by its name.
+    `in_response_to`: the id of the request that the assertion answers. `valid_until`: the time after which
+    the assertion is refused, leeway included. `name_id`: None if the NameID changes with each sign-in.
+    `subject`: the data that single logout needs; None without a NameID. `attributes`: the texts of each
+    attribute, by the attribute's name.
     """
 
     assertion_id: str
@@ -93,8 +94,8 @@ def verified(settings: "SPConfig", addresses: Addresses, provider: SamlProvider,
 
 
 def identity_of(provider: SamlProvider, statement: Statement) -> ProviderIdentity:
-    """Returns the person of a statement, by the configured attributes alone. Raises Unacceptable, Forbidden
-    `saml_domain_not_allowed`.
+    """Returns the person that a statement describes. Only the configured attributes are read. Raises
+    Unacceptable, Forbidden `saml_domain_not_allowed`.
     """
     subject = statement.name_id
     if provider.subject_attribute:
@@ -120,7 +121,9 @@ def identity_of(provider: SamlProvider, statement: Statement) -> ProviderIdentit
 
 
 def _read(assertion: Any, addresses: Addresses, provider: SamlProvider, request_id: str) -> Statement:
-    """`assertion`: an assertion of pysaml2 whose signature and times are already checked."""
+    """Checks an assertion and returns what it states. `assertion`: an assertion of pysaml2 whose signature
+    and times are already checked. Raises Unacceptable.
+    """
     if _text(assertion.issuer) != provider.entity_id:
         raise Unacceptable("another provider has made it")
     restrictions = assertion.conditions.audience_restriction if assertion.conditions else []

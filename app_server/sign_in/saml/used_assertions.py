@@ -1,4 +1,4 @@
-"""The assertions and the requests of single logout that were used, so that each is accepted once."""
+"""The assertions and logout requests that were already used. Each one is accepted only once."""
 
 import hashlib
 from datetime import datetime
@@ -34,8 +34,9 @@ async def require_unused(session: AsyncSession, provider: SamlProvider, assertio
 async def use(
     session: AsyncSession, provider: SamlProvider, assertion_id: str, valid_until: datetime
 ) -> None:
-    """Remembers the assertion, and forgets those that are too old to be accepted. If two requests use one
-    assertion at once, only the first succeeds. Raises Forbidden `saml_response_used`.
+    """Stores that the assertion was used, and deletes the records of assertions that are too old to be
+    accepted. If two requests use one assertion at once, only the first succeeds. Raises Forbidden
+    `saml_response_used`.
     """
     await session.execute(delete(UsedAssertion).where(UsedAssertion.valid_until < now()))
     try:
