@@ -1,1 +1,3 @@
-"""The single settings document of the protocol. It is a view of the settings that the features store."""
+"""The single settings document of the OpenHands API. The document is a view of the settings that the features
+of Slipway store.
+"""

@@ -1,4 +1,4 @@
-"""Routes for whether commits of the user's agents are signed, and with which key."""
+"""HTTP routes that show and set whether commits of the user's agents are signed, and with which key."""
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel

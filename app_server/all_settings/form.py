@@ -1,4 +1,4 @@
-"""Describes the available settings as data, from which a client builds its forms. Pure."""
+"""Describes the available settings as data, from which a client builds its forms. This module does no I/O."""
 
 from typing import Any, Literal
 
@@ -42,7 +42,7 @@ class SettingsSchema(BaseModel):
 
 
 def agent_schema() -> SettingsSchema:
-    """Returns the fields of `agent_settings_diff`."""
+    """Returns the description of the fields that `agent_settings_diff` may contain."""
     section: dict[str, Any] = {"section": "llm", "section_label": "Model"}
     price = "Dollars per token; left out, what is listed for the model."
     fields = [
@@ -84,7 +84,7 @@ def agent_schema() -> SettingsSchema:
 
 
 def conversation_schema() -> SettingsSchema:
-    """Returns the fields of `conversation_settings_diff`."""
+    """Returns the description of the fields that `conversation_settings_diff` may contain."""
     general: dict[str, Any] = {"section": "general", "section_label": "Conversation"}
     asking: dict[str, Any] = {"section": "verification", "section_label": "Asking first"}
     limit = SettingsField(

@@ -1,5 +1,5 @@
-"""Routes for secrets, MCP servers, rules of the network and sandbox specs of the organisation and of teams:
-what the current user gets from them, and how administrators change them.
+"""HTTP routes for secrets, MCP servers, rules of the network and sandbox specs that the organisation and
+teams give to members. The current user reads the items that they get; administrators change the items.
 """
 
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Wire schemas of what the organisation and teams give to their members."""
+"""Request and reply bodies for the items that the organisation and teams give to their members."""
 
 from pydantic import BaseModel
 

@@ -1,4 +1,4 @@
-"""What members and administrators see of the items of the organisation and of teams."""
+"""Builds the lists of items of the organisation and of teams that members and administrators see."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,9 @@ _TABLES: Mapping[LevelItemKind, type[Secret] | type[McpServer] | type[SandboxSpe
 
 
 async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
-    """Returns what the organisation and the person's teams give to the person, sorted by kind and name."""
+    """Returns the items that the organisation and the person's teams give to the person, sorted by kind and
+    name.
+    """
     own = await _own(session, user_id)
     found = await items_for(session, user_id)
     return [
@@ -54,7 +56,9 @@ async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
 async def administered_items(
     session: AsyncSession, cipher: Cipher, organisation_id: UUID
 ) -> list[AdministeredItem]:
-    """Returns the items of the organisation and of all its teams, and who overrides them."""
+    """Returns the items of the organisation and of all its teams, with the teams and the number of people who
+    override each item.
+    """
     return await _administered(session, cipher, organisation_id)
 
 
@@ -129,8 +133,8 @@ def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> 
 
 
 async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key, set[UUID]]:
-    """Returns which people have added a personal item, by kind and name. user_id: only this person's
-    items.
+    """Returns the ids of the people who have added a personal item, by the item's kind and name. user_id:
+    only this person's items.
     """
     found: defaultdict[_Key, set[UUID]] = defaultdict(set)
     for kind, table in _TABLES.items():

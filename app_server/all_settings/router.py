@@ -1,4 +1,4 @@
-"""The protocol's routes for all settings together and for the current user."""
+"""The routes of the OpenHands API for all settings together and for the current user."""
 
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy.ext.asyncio import AsyncSession

@@ -1,4 +1,6 @@
-"""The protocol's settings. A setting without a meaning here has one fixed value and cannot be changed."""
+"""The settings in the form of the OpenHands API. A setting of that API that Slipway does not use has one
+fixed value and cannot be changed.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

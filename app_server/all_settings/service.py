@@ -1,4 +1,4 @@
-"""Reads and changes the settings that the features store, under the protocol's names."""
+"""Reads and changes the settings that the features store, under the names that the OpenHands API uses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -174,7 +174,7 @@ class SettingsStore:
         trail.record(self.session, AuditAction.PROFILE_CHANGED, target, change="saved", model=wanted.model)
 
     async def _own_model(self) -> LLMProfile | None:
-        """Returns the active profile if the user can change it, else None."""
+        """Returns the active model profile if the user can change it, else None."""
         active = await profile_lookup.active_profile(self.session, self.user.id)
         is_changeable = active and active.user_id == self.user.id and active.name != demo.PROFILE
         return active if is_changeable else None
@@ -212,8 +212,8 @@ class SettingsStore:
         return default if value is None else value.value
 
     async def _save_level(self, name: SettingName, value: Any) -> None:
-        """Sets the user's value. If the client sends back the value that it has read, the user gets no
-        value.
+        """Sets the user's own value of a setting. If the client sends back the value that it has read, no own
+        value is stored.
         """
         now = await value_for(self.session, self.user.id, name)
         if now is None or now.value != value:

@@ -1,5 +1,5 @@
-"""The routes for what a git host verifies signed commits by: the signing key and the address of the user's
-account.
+"""HTTP routes for the data by which a git host verifies signed commits: the signing key, and the e-mail
+address of the user's account.
 """
 
 from typing import Annotated

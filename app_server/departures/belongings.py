@@ -1,4 +1,6 @@
-"""Counts what a person has, before it is handed over or deleted."""
+"""Counts what a person owns, such as conversations and model profiles, before these things are handed over or
+deleted.
+"""
 
 from typing import Any
 from uuid import UUID

@@ -1,5 +1,5 @@
-"""Deletes a person. Belongings are handed over at once. A job deletes the rest after the sandboxes are
-gone.
+"""Deletes a person. The chosen belongings are handed over at once. A job deletes the other belongings and the
+account after the person's sandboxes are gone.
 """
 
 import logging
@@ -42,8 +42,9 @@ _PAUSE = timedelta(seconds=2)
 async def begin_deletion(
     session: AsyncSession, trail: AuditTrail, manager: User, person: User, wanted: DeletePerson
 ) -> list[UUID]:
-    """Disables the person's account, hands over the chosen belongings, and hides the rest. A job then deletes
-    the rest and the account. Returns the ids of the conversations that are being deleted.
+    """Disables the person's account, hands over the chosen belongings, and hides the other ones. A job later
+    deletes the hidden belongings and the account. Returns the ids of the conversations that are being
+    deleted.
 
     Raises Forbidden `role_not_manageable`, NotFound `person_not_found` for an unknown heir, BadRequest
     `heir_not_usable`, Conflict `person_being_deleted` and `conversations_starting`.
@@ -98,7 +99,7 @@ async def begin_deletion(
 
 
 def deleter(database: Database, sandboxes: Sandboxes) -> Handler:
-    """Returns the job that deletes a person whose conversations are gone."""
+    """Returns the handler of the job that deletes a person whose conversations are gone."""
 
     async def run(attempt: JobAttempt) -> None:
         person_id = UUID(attempt.payload["person_id"])

@@ -1,4 +1,4 @@
-"""Everything that is stored about a person, as a zip, without secrets."""
+"""Exports everything that is stored about a person as a zip file, without secrets."""
 
 import asyncio
 import re

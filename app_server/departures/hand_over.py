@@ -1,4 +1,4 @@
-"""Gives the belongings of one person to another person."""
+"""Gives the belongings of a person to another person, the heir."""
 
 from uuid import UUID
 
@@ -20,8 +20,8 @@ from app_server.users.models import User
 
 
 async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User) -> dict[str, str]:
-    """Gives the model profiles to the heir, with their keys. Returns the new name of each profile whose name
-    the heir has already, by the old one.
+    """Gives the model profiles, with their API keys, to the heir. A profile is renamed if the heir has a
+    profile of the same name. Returns the new names of the renamed profiles, keyed by the old names.
 
     The heir's active profile stays. A shared profile stays shared if the heir is an administrator.
     """
@@ -45,9 +45,10 @@ async def hand_over_conversations(
     session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
 ) -> list[UUID]:
     """Gives the conversations to the heir, with their sandboxes, archives, pushes, pull requests, spending
-    and network settings. Returns their ids.
+    and network settings. Returns the ids of the conversations.
 
-    renamed: the names of profiles that have changed. People who could see a conversation can still see it.
+    renamed: the new names of renamed model profiles, keyed by the old names. People who could see a
+    conversation can still see it.
     """
     mine = select(Conversation.id).where(Conversation.user_id == person_id, Conversation.deleted_at.is_(None))
     ids = list(await session.scalars(mine))
@@ -98,10 +99,10 @@ async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User
 async def hand_over_triggers(
     session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
 ) -> None:
-    """Gives the triggers to the heir, whose token for the git host counts from then on. The triggers no
-    longer use a sandbox image of the person.
+    """Gives the triggers to the heir. From then on they use the heir's token for the git host. They no longer
+    use a sandbox image of the former owner.
 
-    renamed: the names of profiles that have changed.
+    renamed: the new names of renamed model profiles, keyed by the old names.
     """
     specs = await session.scalars(select(SandboxSpec.id).where(SandboxSpec.user_id == person_id))
     known = {form for id_ in specs for form in (str(id_), id_.hex)}

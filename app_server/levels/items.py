@@ -1,8 +1,9 @@
-"""Named things that the organisation and teams give to members: secrets, MCP servers, rules of the network,
-sandbox specs.
+"""Items that the organisation and teams give to their members: secrets, MCP servers, rules of the network,
+sandbox specs. Each item has a name.
 
-They are rows of the table of levels, and the same rule decides which one applies. An item that a person adds
-is stored in the table of its kind; here it counts as the value of the level USER.
+Items are rows of the same table as the settings at levels, and the same rule decides which item applies. An
+item that a person adds is stored in the table of its kind; in this module it counts as an item of the level
+USER.
 """
 
 from collections import defaultdict
@@ -30,8 +31,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LevelItem:
-    """One item of the organisation or a team. `level_value.value`: what everyone may read of it. `id`: the
-    same for as long as this owner has an item of this name. `sealed`: the encrypted part.
+    """One item of the organisation or a team. `level_value.value`: the part of the item that all members may
+    read. `id`: stays the same as long as this owner has an item of this name. `sealed`: the encrypted part.
     """
 
     id: UUID
@@ -44,7 +45,7 @@ class LevelItem:
 
     @property
     def sealed_part(self) -> str:
-        """Returns the encrypted part of an item whose kind has one."""
+        """The encrypted part of an item. Only for items of a kind that has an encrypted part."""
         assert self.sealed is not None
         return self.sealed
 
@@ -69,8 +70,8 @@ async def in_effect(
     own: Mapping[str, T],
     given: Callable[[LevelItem], T],
 ) -> dict[str, T]:
-    """Returns the items that apply to a person, by name and in the order of names. own: the items that the
-    person has added.
+    """Returns the items that apply to a person, by name and sorted by name. own: the items that the person
+    has added.
     """
     items = {name: found for (_, name), found in (await items_for(session, user_id, kind)).items()}
     return {
@@ -90,7 +91,7 @@ async def all_items(
 ) -> Sequence[LevelItem]:
     """Returns the items of an organisation and of all its teams, sorted by kind and name.
 
-    organisation_id: None means all organisations. kinds: none for all.
+    organisation_id: None means all organisations. kinds: the kinds to return; if empty, all kinds.
     """
     query = (
         rows_with_team().where(_is_of(*kinds)).order_by(LevelSetting.name, LevelSetting.level, Team.name_key)
@@ -119,7 +120,8 @@ async def save_item(
     enforced: bool,
     set_by: UUID,
 ) -> LevelItem:
-    """Adds an item, or replaces the owner's item of this name. Raises Conflict `too_many_items`."""
+    """Adds an item, or replaces the item of this name that the owner has. Raises Conflict `too_many_items`.
+    """
     stored_name = _stored_name(kind, name)
     of_kind = select(func.count()).where(
         LevelSetting.owner_id == owner.id, _is_of(kind), LevelSetting.name != stored_name
@@ -146,7 +148,7 @@ async def save_item(
 async def change_value(
     session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str, value: Any
 ) -> None:
-    """Replaces what everyone may read of an item. The rest of the item stays."""
+    """Replaces the part of an item that all members may read. The rest of the item stays."""
     this = LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
     await session.execute(update(LevelSetting).where(*this).values(value=value))
 
@@ -191,7 +193,9 @@ def _stored_name(kind: LevelItemKind, name: str) -> str:
 
 
 def _is_of(*kinds: LevelItemKind) -> ColumnElement[bool]:
-    """The condition that a row is an item of one of the kinds; without kinds, of any kind."""
+    """Returns the condition that a row is an item of one of the kinds. Without kinds, an item of any kind
+    meets the condition.
+    """
     return or_(
         *(LevelSetting.name.startswith(f"{kind}:", autoescape=True) for kind in kinds or LevelItemKind)
     )

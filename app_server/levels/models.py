@@ -12,7 +12,9 @@ from app_server.core.database import Base, enum_column, now
 
 
 class Level(StrEnum):
-    """Whom a value applies to: all users of an organisation, the members of a team, or one person."""
+    """The group of users that a value applies to: all users of an organisation, the members of a team, or one
+    person.
+    """
 
     ORGANISATION = "organisation"
     TEAM = "team"
@@ -42,7 +44,7 @@ class SettingName(StrEnum):
 
 
 class LevelItemKind(StrEnum):
-    """Named things that the organisation and teams give to their members. See items.py."""
+    """The kinds of items that the organisation and teams give to their members. See items.py."""
 
     SECRET = "secret"  # noqa: S105 (a kind of thing)
     MCP_SERVER = "mcp_server"
@@ -56,11 +58,11 @@ MAX_NAME_CHARACTERS = 300
 class LevelSetting(Base):
     """One value of one setting, or one item, at one level.
 
-    name: a SettingName, or for an item `kind:name`. value: for an item, what everyone may read of it.
-    sealed_encrypted: for an item, the part that is never shown; None if there is none.
-    owner_id: the id of the organisation, the team or the user. team_id, user_id: the same id again for
-    these two levels, so that the row is deleted with its owner. enforced: lower levels cannot override the
-    value; always False for users. set_by: who has set the value; None if the account is deleted.
+    name: a SettingName, or for an item `kind:name`. value: for an item, the part that all members may read.
+    sealed_encrypted: for an item, the secret part, which is never shown; None if there is none. owner_id: the
+    id of the organisation, the team or the user. team_id, user_id: a second copy of this id for the levels
+    TEAM and USER, so that the row is deleted with its owner. enforced: lower levels cannot override the
+    value; always False for users. set_by: the user who has set the value; None if the account is deleted.
     """
 
     __tablename__ = "level_settings"

@@ -1,4 +1,4 @@
-"""Quotas: how much a person, or everyone together, may use. Administrators set them at all levels."""
+"""Quotas: how much a person, or all people together, may use. Administrators set quotas at all levels."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -55,7 +55,7 @@ _FIXES: Mapping[SettingName, str] = MappingProxyType(
 
 
 async def quota_of(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
-    """Returns the quota that applies to a person. Returns None if there is no limit."""
+    """Returns the quota of this name that applies to a person. Returns None if there is no limit."""
     return await value_for(session, user_id, name)
 
 
@@ -66,10 +66,10 @@ def quota_reached(
     *,
     error: type[AppError] = TooManyRequests,
 ) -> AppError:
-    """Returns the error for a use that a quota does not allow.
+    """Returns the error for a request that a quota does not allow.
 
-    frees_at: when there is room again; None if it depends on what people do. error: its status says whether
-    programs may try again.
+    frees_at: the time when the quota allows the request again; None if this depends on what people do. error:
+    the error class; its HTTP status tells programs whether they may try again.
     """
     set_by = "administrator" if quota.level is Level.USER else quota.level.value
     headers = None

@@ -1,8 +1,8 @@
-"""Decides which of several values of a setting applies. Pure.
+"""Decides which of several values of a setting applies. This module does no I/O.
 
 A person's value overrides the value of a team, and a team's value overrides the value of the organisation. An
-enforced value cannot be overridden by lower levels. If several teams of a person set the same setting, the
-team counts that owns the repository of the conversation, else the team whose name comes first in the
+enforced value cannot be overridden by lower levels. Several teams of a person may set the same setting. Then
+the team that owns the repository of the conversation counts, or else the team whose name comes first in the
 alphabet.
 """
 
@@ -16,9 +16,9 @@ from app_server.levels.models import Level
 
 @dataclass(frozen=True)
 class LevelValue:
-    """One value of a setting. team_id and team_name: for the level TEAM, else None. owner_id: the id of the
-    organisation, team or user; None for a value that is not stored. comes_first: it is the value of the team
-    that owns the repository.
+    """One value of one setting at one level. team_id and team_name: for the level TEAM, else None. owner_id:
+    the id of the organisation, team or user; None for a value that is not stored. comes_first: the value
+    belongs to the team that owns the repository of the conversation.
     """
 
     level: Level
@@ -31,7 +31,7 @@ class LevelValue:
 
     @property
     def whose(self) -> str:
-        """Returns who has set the value, as a part of a sentence."""
+        """The words for the owner of the value, such as the team's name, as a part of a sentence."""
         match self.level:
             case Level.ORGANISATION:
                 return "your organisation"

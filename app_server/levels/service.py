@@ -21,7 +21,9 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class LevelOwner:
-    """The owner of a value: a team or a person of an organisation, or the organisation if both are None."""
+    """The owner of a value: a team or a person of an organisation. If neither is given, the organisation
+    itself.
+    """
 
     organisation_id: UUID
     team: Team | None = None
@@ -42,9 +44,10 @@ class LevelOwner:
 async def values_for(
     session: AsyncSession, user_id: UUID, *names: SettingName
 ) -> Mapping[SettingName, Sequence[LevelValue]]:
-    """Returns the values of settings for a person. The first value of each setting holds.
+    """Returns the values of settings for a person, the strongest first. The first value of each setting
+    applies.
 
-    names: the settings; none for all. Settings without a value are left out.
+    names: the settings to return; if empty, all settings. Settings without a value are left out.
     """
     query = rows_for(user_id).where(LevelSetting.name.in_(names or SettingName))
     found: defaultdict[SettingName, list[LevelValue]] = defaultdict(list)
@@ -60,22 +63,27 @@ async def value_for(session: AsyncSession, user_id: UUID, name: SettingName) -> 
 
 
 async def enforced_for(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
-    """Returns the value that the person cannot change. Returns None if nothing is enforced."""
+    """Returns the enforced value of a setting, which the person cannot change. Returns None if no level
+    enforces one.
+    """
     value = await value_for(session, user_id, name)
     return value if value is not None and value.enforced else None
 
 
 async def require_allowed(session: AsyncSession, user_id: UUID, name: SettingName, wanted: Any) -> None:
-    """Checks that a value does not differ from the enforced one. Raises Forbidden `setting_enforced`."""
+    """Checks that the wanted value is the enforced one, if a level enforces a value. Raises Forbidden
+    `setting_enforced`.
+    """
     value = await enforced_for(session, user_id, name)
     if value is not None and value.value != wanted:
         raise setting_enforced(name, value)
 
 
 async def save_own(session: AsyncSession, user_id: UUID, name: SettingName, value: Any) -> None:
-    """Sets a person's value of a setting. value: None deletes it.
+    """Sets a person's own value of a setting. value: None deletes the own value.
 
-    Does nothing if the value is the enforced one. Raises Forbidden `setting_enforced` for any other value.
+    Does nothing if the value equals the enforced value. Raises Forbidden `setting_enforced` for any other
+    value.
     """
     enforced = await enforced_for(session, user_id, name)
     if enforced is not None:
@@ -97,7 +105,7 @@ async def save_for(
     enforced: bool,
     set_by: UUID,
 ) -> None:
-    """Sets the value of an owner."""
+    """Sets the value of a setting for an owner: the organisation, a team or a person."""
     row = LevelSetting(
         owner_id=owner.id,
         level=owner.level,
@@ -109,7 +117,7 @@ async def save_for(
 
 
 async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName) -> bool:
-    """Deletes a value. Returns whether there was one."""
+    """Deletes the value of a setting at one owner. Returns whether the owner had a value."""
     this = delete(LevelSetting).where(LevelSetting.owner_id == owner_id, LevelSetting.name == name)
     return await session.scalar(this.returning(LevelSetting.name)) is not None
 
@@ -117,14 +125,18 @@ async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName)
 async def all_values(
     session: AsyncSession, organisation_id: UUID
 ) -> Sequence[tuple[LevelSetting, str | None]]:
-    """Returns the values of all levels in an organisation, each with its team's name."""
+    """Returns the values of all levels in an organisation, each with its team's name, or None at other
+    levels.
+    """
     query = rows_with_team().where(LevelSetting.name.in_(SettingName), is_in(organisation_id))
     rows = await session.execute(query.order_by(LevelSetting.name, LevelSetting.level, Team.name_key))
     return [(row, team_name) for row, team_name in rows]
 
 
 def as_value(row: LevelSetting, team_name: str | None, first_team_id: UUID | None = None) -> LevelValue:
-    """Returns the row as a value. first_team_id: the team whose values come first among those of teams."""
+    """Converts a database row to a LevelValue. first_team_id: the team whose values come before those of
+    other teams.
+    """
     comes_first = first_team_id is not None and row.team_id == first_team_id
     return LevelValue(row.level, row.value, row.enforced, row.team_id, team_name, row.owner_id, comes_first)
 

@@ -1,1 +1,1 @@
-"""Several organisations in one installation: people of one see nothing of the others."""
+"""Several organisations in one installation. People of one organisation cannot see data of another."""

@@ -1,4 +1,6 @@
-"""Moves a person to another organisation. What the person owns goes along, and what was shared ends."""
+"""Moves a person to another organisation. The person keeps what they own, and sharing with people of the
+former organisation ends.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -26,12 +28,13 @@ from app_server.users.provisioning import ProvisionedPerson
 async def move_person(
     session: AsyncSession, trail: AuditTrail, person_id: UUID, to: Organisation, role: GivenRole
 ) -> tuple[User, Sequence[UUID]]:
-    """Moves a person. Returns the person, and the ids of those whose live streams must look again.
+    """Moves a person to another organisation. Returns the person, and the ids of the people and teams whose
+    live streams must check their access rights again.
 
-    Ended are: memberships of teams, everything that is shared with the person or by the person, shared model
-    profiles, callbacks for everyone, the management by SCIM, and ways in that administrators of the former
-    organisation may know: one-time links, invitations, browser sessions, and the keys of a service account.
-    Public links to conversations stay.
+    These end: memberships of teams, everything that is shared with the person or by the person, shared model
+    profiles, callbacks for all users, the management by SCIM, and all credentials that administrators of the
+    former organisation may know: one-time links, invitations, browser sessions, and the keys of a service
+    account. Public links to conversations stay.
 
     Raises NotFound `person_not_found`, Forbidden `role_not_manageable` for the owner of the default
     organisation, Conflict `person_being_deleted`, `already_in_organisation`.
@@ -71,8 +74,8 @@ def _require_movable(person: User, to: Organisation) -> None:
 
 
 async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
-    """Ends what is shared with the person and by the person. Returns the ids of people and teams who had
-    access.
+    """Ends the sharing of conversations with the person and by the person. Returns the ids of the people and
+    teams who had access.
     """
     own = select(Conversation.id).where(Conversation.user_id == person_id)
     people = delete(ConversationShare).where(
@@ -93,7 +96,7 @@ async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
 
 
 async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) -> None:
-    """Ends shared model profiles, callbacks for everyone and the management by SCIM."""
+    """Ends the person's shared model profiles, callbacks for all users and the management by SCIM."""
     theirs = select(LLMProfile.id).where(LLMProfile.user_id == person_id)
     in_use = or_(UserSettings.user_id == person_id, UserSettings.shared_profile_id.in_(theirs))
     await session.execute(update(UserSettings).where(in_use).values(shared_profile_id=None))
@@ -110,8 +113,8 @@ async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) 
 
 
 async def _end_ways_in(session: AsyncSession, person: User) -> None:
-    """Ends what lets administrators of the former organisation act as the person. They can make links for the
-    person, and the keys of service accounts.
+    """Ends all credentials by which administrators of the former organisation could act as the person.
+    Administrators can create sign-in links for the person, and they may know the keys of service accounts.
     """
     await take_out(session, person)
     await end_links(session, person.id)

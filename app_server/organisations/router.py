@@ -1,4 +1,6 @@
-"""Routes of organisations. Administrators of the default organisation see them, its owner changes them."""
+"""HTTP routes of organisations. Administrators of the default organisation see all organisations; only the
+owner of the default organisation changes them.
+"""
 
 from uuid import UUID
 

@@ -24,8 +24,8 @@ MAX_ORGANISATIONS = 200
 def require_installation_owner(user: User) -> None:
     """Checks that the user owns the installation. Raises Forbidden `owner_of_installation_only`.
 
-    An administrator is not enough: who moves a person to their own organisation can then sign in as that
-    person.
+    The role of administrator is not enough. An administrator who moves a person to their own organisation
+    could then sign in as that person.
     """
     if user.role is not Role.OWNER or not user.is_of_default_organisation:
         raise Forbidden(
@@ -79,8 +79,8 @@ async def rename_organisation(
 
 
 async def delete_organisation(session: AsyncSession, trail: AuditTrail, organisation: Organisation) -> None:
-    """Deletes an organisation without people, with its teams and settings. organisation: found with
-    `to_change`, so that no person joins meanwhile.
+    """Deletes an organisation without people, with its teams and settings. organisation: must come from
+    `find_organisation` with `to_change`, so that no person joins before the transaction ends.
 
     Raises Conflict `organisation_is_default`, `organisation_has_people`.
     """
@@ -108,7 +108,7 @@ async def invite_into(
     organisation: Organisation,
     wanted: InviteIntoOrganisation,
 ) -> tuple[User, SignInLinkInfo | None]:
-    """Creates an account in the organisation, and a link by which its person signs in; see `invite`.
+    """Creates an account in the organisation, and a one-time link by which its person signs in; see `invite`.
 
     Raises Conflict `organisation_has_owner`, `no_mail_server`.
     """

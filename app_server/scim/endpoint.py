@@ -1,4 +1,4 @@
-"""Answers requests to the SCIM service (RFC 7644). Errors are SCIM errors."""
+"""Answers requests to the SCIM service (RFC 7644). All errors are sent in the format of SCIM."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,9 @@ _MODELS: Mapping[str, Any] = {"Users": PersonResource, "Groups": ScimGroup}
 
 
 class Collection(Protocol):
-    """The resources of one type. Their ids are the ids of users and teams."""
+    """The SCIM resources of one type, people or teams, with the operations on them. The id of a resource is
+    the id of the user or the team.
+    """
 
     async def read(self, only: UUID | None = None) -> list[Any]: ...
 
@@ -59,7 +61,9 @@ class Collection(Protocol):
 async def reply_to(
     request: Request, path: str, principal: Principal, trail: AuditTrail, base: str
 ) -> Response:
-    """Returns the reply to a request. `path`: the part of the path after the base of the service."""
+    """Carries out a SCIM request and returns the reply. `path`: the part of the path after the base of the
+    service.
+    """
     try:
         with POLICY:
             return await _Call(request, principal, trail, base).reply(
@@ -80,8 +84,8 @@ async def reply_to(
 
 
 def _of(message: Any, model: Any) -> Any:
-    """Returns the message type for this resource. Type checkers cannot check models that are known only at
-    run time.
+    """Returns the SCIM message type for resources of this model. The result is `Any`, because type checkers
+    cannot check models that are known only at run time.
     """
     return message[model]
 
@@ -209,7 +213,8 @@ class _Call:
         return self._single(changed, context)
 
     def _described(self, kind: str, rest: list[str]) -> Response:
-        """Replies with what the service says about its types or schemas."""
+        """Replies with the list of resource types or schemas that the service publishes, or with one of them.
+        """
         found: list[Any] = [*RESOURCE_TYPES] if kind == "ResourceTypes" else schemas()
         if "filter" in self._request.query_params:
             return _error(Error(status=403, detail="These resources cannot be filtered."))

@@ -27,7 +27,9 @@ PROVIDER = "SCIM"
 
 @dataclass(frozen=True)
 class Groups:
-    """The teams that the identity provider manages. Of their members, only the people that it manages too."""
+    """The teams that the identity provider manages, as SCIM groups. A group shows only those team members
+    whose accounts the provider manages, too.
+    """
 
     session: AsyncSession
     trail: AuditTrail
@@ -35,7 +37,9 @@ class Groups:
     base: str
 
     async def read(self, only: UUID | None = None) -> list[Any]:
-        """Returns all groups in the order of their creation, or one of them. Empty if there is none."""
+        """Returns all groups in the order of their creation. `only`: the id of the one group to return.
+        Returns an empty list if there is none.
+        """
         query = (
             select(ProvisionedTeam, Team)
             .join(Team, Team.id == ProvisionedTeam.team_id)
@@ -48,7 +52,7 @@ class Groups:
         return [self._resource(row, team, members.get(team.id, [])) for row, team in rows]
 
     async def create(self, given: Any) -> UUID:
-        """Creates a team, or takes over one with this name. Returns its id.
+        """Creates a team, or takes over an existing team with this name. Returns the team's id.
 
         Raises UniquenessException, InvalidValueException, Conflict `too_many_teams`, `too_many_members`.
         """
@@ -83,7 +87,7 @@ class Groups:
         await self.session.flush()
 
     async def delete(self, id_: UUID) -> None:
-        """Deletes the team. The people keep their accounts."""
+        """Deletes the team. Its members keep their accounts."""
         await service.delete_team(self.session, self.trail, await self.session.get_one(Team, id_))
         publish_after_commit(self.session, self.pubsub, id_, [LOOK])
 
@@ -144,7 +148,7 @@ def _managed() -> Select[UUID]:
 
 
 def _checked(given: Any) -> str:
-    """Returns the name. Raises InvalidValueException."""
+    """Checks the group that the provider sent and returns its name. Raises InvalidValueException."""
     name = str(given.display_name or "").strip()
     if not 0 < len(name) <= MAX_NAME_CHARACTERS:
         raise InvalidValueException(detail=f"displayName must have 1 to {MAX_NAME_CHARACTERS} characters")

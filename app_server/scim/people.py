@@ -46,7 +46,9 @@ class People:
     base: str
 
     async def read(self, only: UUID | None = None) -> list[Any]:
-        """Returns all people in the order of their creation, or one of them. Empty if there is none."""
+        """Returns all people in the order of their creation. `only`: the id of the one person to return.
+        Returns an empty list if there is none.
+        """
         query = (
             select(ProvisionedPerson, User)
             .join(User, User.id == ProvisionedPerson.user_id)
@@ -81,10 +83,11 @@ class People:
         return user.id
 
     async def replace(self, id_: UUID, patched: Any | None, given: Any) -> None:
-        """Changes a person. patched: the person before a patch; None if the provider has sent all of it.
+        """Changes a person. patched: the person before a PATCH request; None for a PUT request, which
+        contains the whole person.
 
-        If the provider takes away a role that it has given, the role becomes `member`. A role that only an
-        administrator has given stays.
+        If the provider takes away a role that the provider has given, the role becomes `member`. A role that
+        only an administrator has given stays.
 
         Raises UniquenessException, InvalidValueException, Forbidden `role_not_manageable`.
         """
@@ -104,7 +107,8 @@ class People:
         await self.session.flush()
 
     async def delete(self, id_: UUID) -> None:
-        """Disables the account. What the person has made stays until an administrator deletes the person.
+        """Disables the account. The person's conversations and settings stay until an administrator deletes
+        the person.
 
         Raises Forbidden `role_not_manageable`.
         """
@@ -114,7 +118,9 @@ class People:
         row.removed_at = now()
 
     async def _account(self, given: Any, user_name: str) -> User:
-        """Returns the account of the person who signs in with this verified address, or a new one."""
+        """Returns the account of the person who signs in with this verified e-mail address. Creates an
+        account if there is none.
+        """
         known = await users_with_address(self.session, user_name)
         if len(known) == 1 and await self.session.get(ProvisionedPerson, known[0]) is None:
             found = await self.session.get_one(User, known[0])
@@ -179,7 +185,7 @@ class People:
 
 
 def _checked(given: Any) -> str:
-    """Returns the user name. Raises InvalidValueException."""
+    """Checks the person that the provider sent and returns the user name. Raises InvalidValueException."""
     user_name = str(given.user_name or "").strip()
     if not 0 < len(user_name) <= MAX_USER_NAME_CHARACTERS:
         raise InvalidValueException(detail=f"userName must have 1 to {MAX_USER_NAME_CHARACTERS} characters")
@@ -189,7 +195,7 @@ def _checked(given: Any) -> str:
 
 
 def check_external_id(given: Any) -> None:
-    """Checks that the provider's own id of a resource is not too long to be stored. Raises
+    """Checks that the id that the provider itself uses for a resource is not too long to be stored. Raises
     InvalidValueException.
     """
     if len(given.external_id or "") > MAX_EXTERNAL_ID_CHARACTERS:
@@ -203,14 +209,14 @@ def _taken(user_name: str) -> UniquenessException:
 
 
 def _name(given: Any) -> str:
-    """Returns the name that is shown here."""
+    """Returns the name of the person that Slipway shows."""
     parts = given.name
     whole = parts and (parts.formatted or " ".join(filter(None, (parts.given_name, parts.family_name))))
     return str(given.display_name or whole or given.user_name).strip()[:200] or str(given.user_name)
 
 
 def _role(given: Any) -> Role | None:
-    """Returns the role that the provider gives: the primary one, or the first one."""
+    """Returns the role that the provider gives: the role marked as primary, or else the first role."""
     roles = [role for role in given.roles or () if role.value]
     chosen = next((role for role in roles if role.primary), roles[0] if roles else None)
     return Role(str(chosen.value)) if chosen else None

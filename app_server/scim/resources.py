@@ -1,4 +1,4 @@
-"""The resources of our SCIM service (RFC 7643), and its description of itself.
+"""The SCIM resources of Slipway (RFC 7643), and the documents in which the service describes itself.
 
 This module loads scim2-models, which takes a second. It is imported at the first request, see router.py.
 """

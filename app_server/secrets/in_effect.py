@@ -1,4 +1,6 @@
-"""Which secrets apply to a person: the person's own secrets, and those of the teams and the organisation."""
+"""Decides which secrets apply to a person: the person's own secrets, and those of the teams and the
+organisation.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,7 +52,7 @@ async def save_for_level(
     body: SaveSecretOfLevel,
     set_by: UUID,
 ) -> tuple[LevelItem, bool]:
-    """Adds or changes a secret of the organisation or a team. Returns it and whether it is new.
+    """Adds or changes a secret of the organisation or a team. Returns the secret, and whether it is new.
 
     Raises BadRequest `secret_value_needed`, Conflict `too_many_items`.
     """

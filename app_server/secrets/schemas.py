@@ -1,4 +1,4 @@
-"""Wire schemas for secrets. Values are received and never sent."""
+"""Request and reply bodies for secrets. The values of secrets are received and never sent."""
 
 import re
 from typing import Annotated

@@ -76,8 +76,8 @@ async def save_secret(
 async def change_secret(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: ChangeSecret
 ) -> Secret:
-    """Changes a secret and returns it. Raises NotFound, Forbidden `setting_enforced`, and Conflict
-    `secret_exists` if another secret has the new name.
+    """Changes a secret and returns it. Raises NotFound `secret_not_found`, Forbidden `setting_enforced`, and
+    Conflict `secret_exists` if another secret has the new name.
     """
     secret = await get_secret(session, user_id, name)
     await require_not_enforced(session, user_id, LevelItemKind.SECRET, changes.name)

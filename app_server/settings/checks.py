@@ -1,7 +1,7 @@
-"""Checks whether a model supports what its profile asks for. Pure.
+"""Checks whether a model supports the options that its profile sets. This module does no I/O.
 
 Raises BadRequest `llm_option_refused`, or `vertex_key_invalid` for a key that is not one of a service
-account. If something is not known about a model, the profile is accepted.
+account. If nothing is known about an option of a model, the profile is accepted.
 """
 
 from collections.abc import Iterator

@@ -1,12 +1,14 @@
-"""The settings that decide how much of a repository a start fetches. A start can name other values."""
+"""The setting that decides how much of a repository's history is fetched when a conversation starts. A
+request that starts a conversation can choose another value.
+"""
 
 from enum import StrEnum
 
 
 class CloneMode(StrEnum):
-    """How much of a repository's history a start fetches.
+    """How much of a repository's history is fetched when a conversation starts.
 
-    `full`: everything. `shallow`: the newest commit of each branch; git fetches older ones on demand.
+    `full`: all commits. `shallow`: the newest commit of each branch; git fetches older commits on demand.
     `blobless`: all commits, but the contents of files only where they are needed.
     """
 

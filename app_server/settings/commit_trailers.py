@@ -1,11 +1,13 @@
-"""The last line of agents' commits, and the choices of users for it."""
+"""The setting for the last line of agents' commit messages, which says that an agent made the commit."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
 
 class CommitTrailer(StrEnum):
-    """The last line of an agent's commit. NONE: the commit says nothing about the agent."""
+    """The kinds of last line in the message of an agent's commit. NONE: the message says nothing about the
+    agent.
+    """
 
     NONE = "none"
     CO_AUTHORED_BY = "co_authored_by"
@@ -13,10 +15,11 @@ class CommitTrailer(StrEnum):
 
 
 def trailer_for(trailers: Mapping[str, str] | None, identity: str | None) -> CommitTrailer | None:
-    """Returns the user's choice for one repository. Returns None if the user has made none.
+    """Returns the kind of last line that the user has chosen for one repository. Returns None if the user has
+    chosen none.
 
-    `trailers`: the choices by the identity of repositories, `host/owner/name`. Upper and lower case are the
-    same.
+    `trailers`: the user's choices, keyed by repository, `host/owner/name`. Upper and lower case do not
+    matter.
     """
     if not trailers or identity is None:
         return None

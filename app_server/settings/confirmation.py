@@ -1,4 +1,4 @@
-"""The setting that decides when agents ask their user before they act. A task can override it."""
+"""The setting that decides before which tool calls an agent asks its user. A task can override it."""
 
 from enum import StrEnum
 from uuid import UUID
@@ -52,9 +52,10 @@ async def chosen_mode(session: AsyncSession, user_id: UUID) -> ConfirmationMode 
 async def mode_of_task(
     session: AsyncSession, user_id: UUID, wanted: ConfirmationMode | None
 ) -> ConfirmationMode | None:
-    """Returns the mode of a task. wanted: the mode that the task names. An enforced mode comes before it.
+    """Returns the confirmation mode of a task. wanted: the mode in the request for the task. An enforced mode
+    overrides it.
 
-    Returns None if the task names no mode and no level sets one.
+    Returns None if the request names no mode and no level sets one.
     """
     value = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
     if wanted is not None and (value is None or not value.enforced):

@@ -1,5 +1,5 @@
-"""The values that apply to calls with a profile: the user's settings first, then the
-model catalogue. Pure.
+"""Computes the values that apply to model calls with a profile: the user's values first, then those of the
+model catalogue. This module does no I/O.
 """
 
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ class Effective:
 
     @property
     def capabilities(self) -> Mapping[str, bool]:
-        """The capabilities by their names in `LLM.capability_overrides`. They are sent along because an agent
-        server may have an older catalogue.
+        """The model's capabilities, by their names in `LLM.capability_overrides` of OpenHands. They are sent
+        with the profile because an agent server may have an older catalogue.
         """
         return {
             "supports_vision": self.sees_images,

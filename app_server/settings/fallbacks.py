@@ -1,4 +1,6 @@
-"""The profiles that are asked if the model of another profile stays unavailable."""
+"""The fallbacks of a model profile: other profiles whose models are asked if the profile's model stays
+unavailable.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -10,8 +12,8 @@ from app_server.settings.profile_lookup import callable_names, list_profiles
 
 
 async def fallbacks_of(session: AsyncSession, user_id: UUID, profile: LLMProfile) -> Sequence[LLMProfile]:
-    """Returns the fallbacks of a profile for this user's agents, in their order. Left out are names that the
-    user has no profile for, profiles that the user's agents may not call, recordings, and the profile.
+    """Returns the fallbacks of a profile for this user's agents, in their order. Leaves out names for which
+    the user has no profile, profiles that the user's agents may not call, recordings, and the profile itself.
     """
     if not profile.chosen.fallbacks:
         return []

@@ -1,5 +1,5 @@
 """The setting that decides whether new conversations share sandboxes, and how a sandbox is chosen. The names
-are those of OpenHands.
+of the values are those of OpenHands.
 """
 
 from enum import StrEnum

@@ -1,5 +1,5 @@
-"""Routes for settings at several levels: which values apply to the current user and why, and the values that
-administrators set for the organisation and for teams.
+"""HTTP routes for settings at several levels. The current user reads which values apply and why;
+administrators set values for the organisation and for teams.
 """
 
 from collections.abc import Sequence
@@ -164,7 +164,9 @@ async def _save(
 
 
 def _require_level(owner: LevelOwner, name: SettingName) -> None:
-    """Checks that the setting can be set at this level. Raises BadRequest `setting_not_at_level`."""
+    """Checks that the setting can be set at the level of this owner. Raises BadRequest
+    `setting_not_at_level`.
+    """
     for_one = owner.level is Level.USER and name not in QUOTAS
     for_all = owner.level is not Level.ORGANISATION and name in TOTALS.values()
     if for_one or for_all:
@@ -192,8 +194,8 @@ def _record(
 
 
 def _checked(name: SettingName, body: SaveLevelValue) -> Any:
-    """Returns the value in the form in which it is stored. Raises RequestValidationError, BadRequest
-    `setting_must_be_enforced`.
+    """Checks the value in the request body, and returns it in the form in which it is stored. Raises
+    RequestValidationError, BadRequest `setting_must_be_enforced`.
     """
     try:
         value = TYPES[name].validate_python(body.value)

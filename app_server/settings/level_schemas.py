@@ -1,4 +1,4 @@
-"""Wire schemas of settings at several levels, and the type of each setting's value."""
+"""Request and reply bodies for settings at several levels, and the type of each setting's value."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

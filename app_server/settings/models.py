@@ -1,4 +1,4 @@
-"""Database tables of user settings: LLM profiles, and settings for all tasks."""
+"""Database tables of user settings: model profiles, and settings for all tasks."""
 
 from datetime import datetime
 from typing import Any
@@ -15,8 +15,8 @@ DEFAULT_MAX_ITERATIONS = 500
 
 
 def is_recorded(model: str) -> bool:
-    """Returns whether the model name means a recorded reply. A recording needs no key, no money and no
-    network.
+    """Returns whether the model name means a recording, which replays stored replies. A recording needs no
+    key, costs nothing and uses no network.
     """
     return model.startswith(RECORDED_PREFIX)
 
@@ -82,7 +82,9 @@ class LLMProfile(Base):
 
 
 class UserSettings(Base):
-    """A user's settings for all tasks. `app_server.levels` has those that also exist at other levels."""
+    """A user's settings for all tasks. Settings that also exist at other levels are stored by
+    `app_server.levels`.
+    """
 
     __tablename__ = "user_settings"
 

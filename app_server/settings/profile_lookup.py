@@ -94,9 +94,10 @@ async def shared_profile(session: AsyncSession, user_id: UUID, name: str) -> LLM
 
 
 async def callable_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
-    """Returns the profile with this name for calls of the user's agents. `name`: None means the active one.
+    """Returns the profile with this name for calls of the user's agents. `name`: None means the active
+    profile.
 
-    If a model is enforced, they may call that one and recordings only. Raises NotFound
+    If a model is enforced, agents may call only that model and recordings. Raises NotFound
     `llm_profile_not_found`, Forbidden `setting_enforced`.
     """
     enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
@@ -111,7 +112,7 @@ async def callable_profile(session: AsyncSession, user_id: UUID, name: str | Non
 
 
 async def callable_names(session: AsyncSession, user_id: UUID, profiles: Sequence[LLMProfile]) -> list[str]:
-    """Returns the names of those profiles that the user's agents may call."""
+    """Returns the names of those given profiles that the user's agents may call."""
     enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
     return [
         one.name for one in profiles if enforced is None or one.is_recording or one.name == enforced.value
@@ -119,8 +120,8 @@ async def callable_names(session: AsyncSession, user_id: UUID, profiles: Sequenc
 
 
 async def own_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
-    """Returns the user's own profile with this name. Raises NotFound `llm_profile_not_found`, also for
-    another user's shared profile.
+    """Returns the user's own profile with this name. Raises NotFound `llm_profile_not_found`, also if only a
+    shared profile of another user has this name.
     """
     return found(await session.scalar(_OWN_NAMED, {"user": user_id, "name": name}), name)
 
@@ -133,8 +134,8 @@ async def first_shared_profile(session: AsyncSession, user_id: UUID) -> LLMProfi
 async def choose_profile(
     session: AsyncSession, user_id: UUID, *, name: str | None, model: str | None
 ) -> LLMProfile:
-    """Returns the profile with this name. Without a name, returns a profile with this model, the active
-    profile first. Without both, returns the active profile.
+    """Returns a profile for a request. With a name, returns the profile of this name. Without a name, returns
+    a profile with this model, the active profile first. Without name and model, returns the active profile.
 
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`. Raises BadRequest `llm_model_differs`
     if the profile has another model, and Forbidden `setting_enforced` if another model is enforced.
@@ -189,7 +190,7 @@ async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) 
 
 
 def found(profile: LLMProfile | None, name: str | None) -> LLMProfile:
-    """Returns the profile. Raises NotFound `llm_profile_not_found` if it is None.
+    """Returns the profile if it is not None. Raises NotFound `llm_profile_not_found` otherwise.
 
     `name`: the profile's name for the message; None means the active profile.
     """

@@ -29,12 +29,12 @@ DEMO_MODEL = f"{RECORDED_PREFIX}fix-failing-test"
 async def save_profile(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, llm: LLMSettings
 ) -> LLMProfile:
-    """Adds or changes the profile with this name and returns it. The user's first real model becomes the
-    active one.
+    """Adds or changes the profile with this name and returns it. The user's first model that is not a
+    recording becomes the active one.
 
     If `api_key` is left out, the stored key stays; an empty key clears it. Raises Conflict `api_key_needed`
-    or `extra_headers_needed` if the stored key or headers would be sent to another address than the one they
-    were given for. Raises Conflict `llm_profile_built_in` and `too_many_llm_profiles`, and BadRequest
+    or `extra_headers_needed` if the stored key or headers would be sent to another address than the address
+    they were given for. Raises Conflict `llm_profile_built_in` and `too_many_llm_profiles`, and BadRequest
     `recording_not_found`, `llm_option_refused` and `vertex_key_invalid`.
     """
     refuse_built_in(name)
@@ -74,8 +74,8 @@ async def _has_only_recordings(session: AsyncSession, user_id: UUID) -> bool:
 
 
 async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> None:
-    """Deletes a profile. If it was active, the newest remaining profile becomes active; a recording only if
-    nothing else remains.
+    """Deletes a profile. If it was active, the newest remaining profile becomes active. A recording becomes
+    active only if no other profile remains.
 
     Raises Conflict `llm_profile_built_in` and `llm_profile_enforced`, NotFound `llm_profile_not_found`.
     """
@@ -173,8 +173,8 @@ async def _flush(session: AsyncSession, name: str) -> None:
 
 
 async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
-    """Refuses to take away a model that the organisation or a team enforces. Raises Conflict
-    `llm_profile_enforced`.
+    """Checks that the organisation or a team does not enforce this profile, because an enforced profile
+    cannot be removed or renamed. Raises Conflict `llm_profile_enforced`.
     """
     is_model = LevelSetting.name == SettingName.LLM_PROFILE
     if profile.shared_in is None:
@@ -189,7 +189,9 @@ async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
 
 
 def refuse_built_in(name: str) -> None:
-    """Refuses the name of the recorded model that every user has. Raises Conflict `llm_profile_built_in`."""
+    """Checks that the name is not that of the recorded model that every user has. Raises Conflict
+    `llm_profile_built_in`.
+    """
     if name == demo.PROFILE:
         raise Conflict(
             f"The profile {name!r} is built in and stays as it is.",

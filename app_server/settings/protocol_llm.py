@@ -1,4 +1,4 @@
-"""The model of a profile as clients of the protocol send it.
+"""The model settings of a profile in the form that clients of the OpenHands API send.
 
 Source of the fields: `StrictLLM` of the OpenHands V1 app server, 1.11.0.
 """
@@ -81,7 +81,7 @@ class ProtocolLLM(LLMSettings):
         return self
 
     def settings(self) -> LLMSettings:
-        """Returns the settings that are kept."""
+        """Returns the part of the settings that Slipway stores."""
         given: dict[str, Any] = {
             name: getattr(self, name) for name in LLMSettings.model_fields if name in self.model_fields_set
         }

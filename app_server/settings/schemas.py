@@ -1,4 +1,4 @@
-"""Wire schemas for LLM profiles. Keys are received and never sent."""
+"""Request and reply bodies for model profiles. API keys are received and never sent."""
 
 from typing import Annotated, Any
 
@@ -38,8 +38,8 @@ _HTTP_URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
 
 
 def _checked_base_url(text: str) -> str | None:
-    """Returns the URL as it was typed, without trailing slashes. Returns None for an empty text. Raises
-    ValueError.
+    """Checks the URL and returns it as it was typed, without trailing slashes. Returns None for an empty
+    text. Raises ValueError.
     """
     if not text:
         return None
@@ -103,7 +103,7 @@ class LLMSettings(ProfileOptions):
     extra_headers: dict[HeaderName, HeaderValue] | None = Field(default=None, max_length=20)
 
     def options(self) -> dict[str, Any]:
-        """Returns the options that are set."""
+        """Returns the options of the profile that are not None."""
         return self.model_dump(include=set(ProfileOptions.model_fields), exclude_defaults=True)
 
 

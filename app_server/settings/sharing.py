@@ -17,8 +17,8 @@ from app_server.users.models import User
 
 
 async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProfile:
-    """Lets all users of the organisation use a profile with its key, which is never shown. It becomes active
-    for users who have no real model.
+    """Lets all users of the organisation use a profile with its key, which is never shown. The profile
+    becomes active for users who have only recordings.
 
     Returns the profile. Raises NotFound `llm_profile_not_found`, and Conflict `llm_profile_built_in` and
     `shared_profile_exists`.
@@ -39,7 +39,8 @@ async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProf
 
 
 async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, name: str) -> LLMProfile:
-    """Stops sharing a profile and returns it. Users who use it go back to their own active profile.
+    """Stops sharing a profile and returns it. For users who had it active, their own profile becomes active
+    again.
 
     Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_enforced`.
     """

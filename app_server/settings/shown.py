@@ -1,4 +1,4 @@
-"""Converts profiles and model facts into the form that users see. Pure."""
+"""Converts profiles and model facts into the form that users see. This module does no I/O."""
 
 from uuid import UUID
 

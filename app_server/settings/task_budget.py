@@ -1,4 +1,6 @@
-"""What one conversation may cost if the organisation, a team or the user has set a budget per task."""
+"""Decides how much one conversation may cost if the organisation, a team or the user has set a budget per
+task.
+"""
 
 from uuid import UUID
 
@@ -11,10 +13,10 @@ from app_server.levels.service import enforced_for, setting_enforced, value_for
 async def budget_of_task(
     session: AsyncSession, user_id: UUID, *, asked: float | None, of_profile: float | None
 ) -> float | None:
-    """Returns the budget of a new conversation in dollars. None means any amount.
+    """Returns the budget of a new conversation in dollars. Returning None means any amount.
 
-    asked: the budget that the request names. of_profile: the budget of the model profile. An enforced budget
-    is the most that a conversation may get. Raises Forbidden `setting_enforced` if the request asks for more.
+    asked: the budget in the request. of_profile: the budget of the model profile. An enforced budget is the
+    most that a conversation may get. Raises Forbidden `setting_enforced` if the request asks for more.
     """
     if asked is not None:
         await require_allowed_budget(session, user_id, asked)

@@ -14,9 +14,9 @@ from app_server.users.models import User
 async def set_teams(
     session: AsyncSession, trail: AuditTrail, person: User, provider: str, names: Collection[str]
 ) -> None:
-    """Puts the person into the teams with these names, and removes the person from the teams that the same
-    provider gave before. Teams that do not exist in the person's organisation are created. Memberships
-    that an administrator gave stay.
+    """Puts the person into the teams with these names, and removes the person from all other teams that the
+    same provider gave before. Creates teams that do not exist in the person's organisation. Memberships that
+    an administrator gave stay.
 
     Raises Conflict `too_many_teams`, `too_many_members`.
     """

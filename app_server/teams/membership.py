@@ -16,7 +16,7 @@ def teams_of(user_id: UUID | None) -> Select[UUID]:
 def visible_teams(user_id: UUID, *, sees_all: bool) -> Select[Team]:
     """Returns the query for the teams that the person may see, sorted by name.
 
-    sees_all: the person is an administrator, who sees all teams of the organisation. All others see the teams
+    sees_all: True for an administrator, who sees all teams of the organisation. Other people see the teams
     that they are in.
     """
     query = select(Team).where(Team.organisation_id == organisation_of(user_id)).order_by(Team.name_key)

@@ -29,9 +29,9 @@ class Team(Base):
 
 
 def name_key_of(name: str, organisation_id: UUID) -> str:
-    """Returns the form of a name that is unique, and that names are sorted by: in small letters, so that
-    capitals do not matter. In organisations other than the default one it begins with the organisation's id,
-    so that two organisations may have teams of the same name.
+    """Returns the key of a team's name. Keys are unique, and teams are sorted by them. A key is the name in
+    small letters, so that capitals do not matter. In organisations other than the default one, a key begins
+    with the organisation's id, so that two organisations may have teams of the same name.
     """
     key = name.casefold()
     # A name of the default organisation that looks like the key of another one gets the beginning, too.
@@ -40,7 +40,7 @@ def name_key_of(name: str, organisation_id: UUID) -> str:
 
 
 class TeamMember(Base):
-    """One person in one team.
+    """The membership of one person in one team.
 
     `provider`: the name of the identity provider whose groups put the person into the team. Each sign-in with
     this provider replaces these rows. None: an administrator added the person.
@@ -57,8 +57,7 @@ class TeamMember(Base):
 
 
 class ProvisionedTeam(Base):
-    """What an identity provider states about a team that it manages through SCIM, in addition to name and
-    members.
+    """The SCIM data of a team that an identity provider manages, in addition to the team's name and members.
     """
 
     __tablename__ = "provisioned_teams"

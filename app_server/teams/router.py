@@ -132,8 +132,8 @@ async def _find(principal: Principal, session: Session, team_id: UUID) -> Team:
 
 
 def _tell(request: Request, session: Session, channel: UUID) -> None:
-    """After the commit, makes the live streams of a user, or of all members of a team, check again what they
-    may show.
+    """Tells the live streams of a user, or of all members of a team, that access rights have changed. After
+    the commit, each stream checks again which conversations it may show.
     """
     publish_after_commit(session, request.state.pubsub, channel, [LOOK])
 

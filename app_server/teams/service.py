@@ -1,4 +1,4 @@
-"""Creates, renames and deletes teams, and changes who is in them."""
+"""Creates, renames and deletes teams, and adds and removes their members."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -78,7 +78,7 @@ async def rename_team(session: AsyncSession, trail: AuditTrail, team: Team, name
 
 
 async def delete_team(session: AsyncSession, trail: AuditTrail, team: Team) -> None:
-    """Deletes a team. Conversations that were shared with it are no longer shared."""
+    """Deletes a team. Conversations that were shared with the team are no longer shared with it."""
     await session.delete(team)
     trail.record(session, AuditAction.TEAM_DELETED, (AuditTarget.TEAM, team.id), name=team.name)
 
@@ -86,12 +86,13 @@ async def delete_team(session: AsyncSession, trail: AuditTrail, team: Team) -> N
 async def add_member(
     session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, provider: str | None = None
 ) -> None:
-    """Puts a person into a team. Nothing changes if the person is in it already, but an administrator takes
-    over a membership that a provider gave: it then stays when the provider's groups change.
+    """Puts a person into a team. If the person is in the team already, nothing changes, with one exception:
+    if an administrator adds a person whom a provider has added, the membership becomes the administrator's.
+    Such a membership stays when the provider's groups change.
 
     provider: the name of the identity provider whose groups put the person into the team; None if an
-    administrator does it. Raises NotFound `person_not_found`, also for a person of another organisation,
-    Conflict `too_many_members`.
+    administrator adds the person. Raises NotFound `person_not_found`, also for a person of another
+    organisation, Conflict `too_many_members`.
     """
     await session.flush()
     # The lock keeps the person in this organisation until the transaction ends.

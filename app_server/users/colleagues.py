@@ -1,5 +1,5 @@
-"""Queries for the people who belong to the same organisation. Isolation between organisations stands on
-these.
+"""Queries for the users of the same organisation. The isolation between organisations relies on these
+queries.
 """
 
 from uuid import UUID

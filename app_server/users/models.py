@@ -27,8 +27,8 @@ def administers_installation(role: Role, organisation_id: UUID) -> bool:
     """Returns whether a user with this role and organisation administers the installation: its servers,
     sandbox hosts, networks and everything else that organisations share.
 
-    This is the one rule: only administrators of the default organisation do. Towards the installation, an
-    administrator of another organisation is a member.
+    No other code decides this. Only administrators of the default organisation administer the installation.
+    An administrator of another organisation has no more rights over it than a member.
     """
     return role in ADMINISTRATORS and organisation_id == DEFAULT_ORGANISATION_ID
 
@@ -68,7 +68,7 @@ class User(Base):
 
 
 class ApiKey(Base):
-    """A key that acts for its user. Only its SHA-256 is stored.
+    """An API key, with which a program acts as the key's user. Only its SHA-256 is stored.
 
     `scopes`: names of the permissions that the key is limited to; None means all permissions of its user.
     `addresses`: networks from which the key is accepted; None means all.
@@ -89,7 +89,8 @@ class ApiKey(Base):
 
 
 class WebSession(Base):
-    """A signed-in browser. Only the SHA-256 of its cookie and of its page proof are stored.
+    """The session of a browser that a user has signed in with. Only the SHA-256 of its cookie and of its page
+    proof are stored.
 
     Browsers send the cookie to every port of the server's host. The page proof is stored where only pages of
     the server's own origin can read it, so that the cookie alone gives no access.

@@ -33,8 +33,9 @@ class Organisation(Base):
 
 
 async def find_organisation(session: AsyncSession, id_: UUID, *, to_change: bool = False) -> Organisation:
-    """Returns the organisation with this id. It cannot be deleted until the transaction ends. to_change: for
-    the transaction that renames or deletes it; others wait until this one ends.
+    """Returns the organisation with this id. The row is locked, so the organisation cannot be deleted until
+    the transaction ends. to_change: True in a transaction that renames or deletes the organisation; other
+    transactions that need the row wait for its end.
 
     Raises NotFound `organisation_not_found`.
     """

@@ -1,4 +1,4 @@
-"""HTTP clients and checks for calls to an address that a user has named."""
+"""HTTP clients and address checks for calls to servers whose address a user has given."""
 
 import httpx
 from starlette.requests import HTTPConnection
@@ -9,8 +9,8 @@ from app_server.users.models import User
 
 
 def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
-    """Returns an HTTP client for calls in this user's name. It refuses private addresses unless the user
-    administers the installation.
+    """Returns an HTTP client for calls on behalf of this user. The client refuses private addresses unless
+    the user administers the installation.
     """
     client: httpx.AsyncClient = (
         connection.state.http if user.administers_installation else connection.state.guarded_http
@@ -19,7 +19,7 @@ def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
 
 
 def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
-    """Returns the address check for libraries that bring their own HTTP client. Returns None if this user may
+    """Returns the address check for libraries that have their own HTTP client. Returns None if this user may
     call every address.
     """
     guard: Guard = connection.state.guard
@@ -35,7 +35,9 @@ def server_guard_of(connection: HTTPConnection, user: User, url: str) -> Guard:
 
 
 async def require_callable(connection: HTTPConnection, user: User, url: str) -> None:
-    """Checks the address before a library calls it. Raises Forbidden `private_address`, BadGateway."""
+    """Checks that a library may call this address on behalf of the user. Raises Forbidden `private_address`,
+    BadGateway.
+    """
     guard = guard_of(connection, user)
     if guard is None:
         return

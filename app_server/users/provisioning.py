@@ -15,12 +15,12 @@ MAX_EXTERNAL_ID_CHARACTERS = 255
 
 
 class ProvisionedPerson(Base):
-    """What an identity provider states about a person.
+    """The SCIM data of a person whose account an identity provider manages.
 
     `user_name_key` is the user name in small letters, so that capitals do not matter. `attributes`: the other
-    attributes of the SCIM resource, as the provider has sent them. `removed_at`: since when the provider does
-    not know the person any more. The account is then disabled, and a person with the same user name gets it
-    back.
+    attributes of the SCIM resource, as the provider has sent them. `removed_at`: the time when the provider
+    removed the person. The account is disabled from then on. If the provider adds a person with the same user
+    name, the person gets this account back.
     """
 
     __tablename__ = "provisioned_people"
@@ -41,7 +41,9 @@ def user_name_key(user_name: str) -> str:
 
 
 async def person_of_user_name(session: AsyncSession, user_name: str) -> ProvisionedPerson | None:
-    """Returns the person with this user name, also one that the provider does not know any more."""
+    """Returns the person with this user name, even if the provider has removed the person. Returns None if
+    there is none.
+    """
     query = select(ProvisionedPerson).where(ProvisionedPerson.user_name_key == user_name_key(user_name))
     found: ProvisionedPerson | None = await session.scalar(query)
     return found

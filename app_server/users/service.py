@@ -1,4 +1,4 @@
-"""Users, and the API keys that act for them."""
+"""Finds and creates users, and the API keys with which programs act as a user."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -47,7 +47,7 @@ async def create_api_key(
     addresses: Sequence[str] | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Makes an API key. Returns its row and the key itself, which cannot be read later. Raises Conflict
+    """Creates an API key. Returns its row and the key itself, which cannot be read later. Raises Conflict
     `too_many_api_keys`.
 
     `scopes` and `addresses`: limits of the key, see ApiKey; None means no limit. `expires_at`: None means

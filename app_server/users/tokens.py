@@ -1,4 +1,4 @@
-"""Random tokens and their hashes. Pure."""
+"""Creates random tokens and computes their hashes. This module does no I/O."""
 
 import hashlib
 import secrets

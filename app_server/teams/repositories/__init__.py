@@ -1,1 +1,3 @@
-"""Repositories that belong to teams: which ones, who may change the list, and what belonging means."""
+"""Repositories that belong to teams: which repositories a team has, who may change this list, and which rules
+hold for conversations on these repositories.
+"""

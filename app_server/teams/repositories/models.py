@@ -1,4 +1,4 @@
-"""The tables of the repositories that belong to teams."""
+"""The tables of the repositories that belong to teams, and of their maintainers."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +13,7 @@ MAX_KEY_CHARACTERS = 500
 
 
 class MembersSee(StrEnum):
-    """What the members of a team may do with new conversations on the team's repositories."""
+    """How much access the members of a team get to new conversations on the team's repositories."""
 
     NONE = "none"
     VIEW = "view"
@@ -21,10 +21,10 @@ class MembersSee(StrEnum):
 
 
 class TeamRepository(Base):
-    """A repository of a team, or several whose names begin alike.
+    """A repository of a team, or a pattern for several repositories whose names begin alike.
 
-    `key`: `host/owner/name` in small letters, or the beginning of it with `*` at the end. One key belongs to
-    one team of an organisation. `name`: the same as it was entered.
+    `key`: `host/owner/name` in small letters, or the beginning of such a name with `*` at the end. Within an
+    organisation, one key belongs to one team only. `name`: the same text as the user entered it.
     """
 
     __tablename__ = "team_repositories"
@@ -38,9 +38,10 @@ class TeamRepository(Base):
 
 
 class TeamRepositoryRules(Base):
-    """What holds for the repositories of a team. A team without a row has the defaults: `NONE` and False.
+    """The rules for conversations on the repositories of a team. A team without a row has the defaults:
+    `NONE` and False.
 
-    `members_only`: only members of the team may start conversations on them.
+    `members_only`: only members of the team may start conversations on these repositories.
     """
 
     __tablename__ = "team_repository_rules"
@@ -51,7 +52,9 @@ class TeamRepositoryRules(Base):
 
 
 class TeamMaintainer(Base):
-    """A member of a team who may change the list of its repositories. The row ends with the membership."""
+    """A member of a team who may change the list of its repositories. The row is deleted when the membership
+    ends.
+    """
 
     __tablename__ = "team_maintainers"
     __table_args__ = (
@@ -68,8 +71,8 @@ class TeamMaintainer(Base):
 
 
 class ConversationTeam(Base):
-    """The team whose repository a conversation was started on, by a member of the team. All conversations
-    of a sandbox have the same team, or none.
+    """The team that owns the repository of a conversation. There is a row only if a member of the team
+    started the conversation. All conversations of a sandbox have the same team, or none.
     """
 
     __tablename__ = "conversation_teams"

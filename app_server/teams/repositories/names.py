@@ -1,7 +1,8 @@
-"""The names of repositories that belong to teams, in a form that can be compared. Pure.
+"""Converts the names of repositories that belong to teams into a form that can be compared. This module does
+no I/O.
 
-Different addresses of one repository have the same key: capitals, ports, escapes, `www.` and the second names
-of the large hosts make no difference. Other second names of a host cannot be recognised.
+Different addresses of one repository have the same key. The key does not depend on capitals, ports, escapes,
+`www.` or the known second names of the large hosts. Other second names of a host cannot be recognised.
 """
 
 import re
@@ -48,16 +49,16 @@ def key_of(identity: str) -> str | None:
 
 
 def keys_that_cover(key: str) -> Sequence[str]:
-    """Returns the keys of all entries that would cover this repository, the narrowest first: the repository,
-    then the patterns, the longest first.
+    """Returns the keys of all entries that would cover this repository, the narrowest first: the key of the
+    repository itself, then the keys of the patterns, the longest first.
     """
     start = key.index("/") + 1
     return [key, *(f"{key[:end]}*" for end in range(len(key), start, -1))]
 
 
 def key_of_entry(name: str) -> str:
-    """Returns the key of an entry that a user makes: `host/owner/name`, or the beginning of it with `*` at
-    the end. The owner must be complete.
+    """Returns the key for a text that a user enters: `host/owner/name`, or the beginning of such a name with
+    `*` at the end. The owner must be complete.
 
     Raises BadRequest `repository_name_wrong`.
     """

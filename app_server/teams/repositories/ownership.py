@@ -1,6 +1,6 @@
-"""Finds the team that a repository belongs to. This module alone decides it.
+"""Finds the team that a repository belongs to. No other module decides this.
 
-The narrowest entry counts: a repository that is named comes before a pattern, and a long pattern before a
+The narrowest entry counts: an entry with the full name comes before a pattern, and a long pattern before a
 short one. So each repository belongs to at most one team of an organisation.
 """
 
@@ -21,7 +21,7 @@ from app_server.users.colleagues import organisation_of
 
 @dataclass(frozen=True)
 class OwningTeam:
-    """The team that a repository belongs to. `is_member`: whether the person who asks is in it."""
+    """The team that a repository belongs to. `is_member`: whether the user of the request is in the team."""
 
     id: UUID
     name: str
@@ -31,10 +31,10 @@ class OwningTeam:
 
 
 async def owner_of(session: AsyncSession, user_id: UUID, identity: str | None) -> OwningTeam | None:
-    """Returns the team of the user's organisation that the repository belongs to. Returns None if there is
-    none.
+    """Returns the team of the user's organisation that the repository belongs to. Returns None if it belongs
+    to no team.
 
-    `identity`: as `Address.identity`; None means no repository.
+    `identity`: the repository, as in `Address.identity`; None means no repository.
     """
     key = None if identity is None else key_of(identity)
     if key is None:
@@ -63,10 +63,11 @@ async def owner_of(session: AsyncSession, user_id: UUID, identity: str | None) -
 async def require_member(
     session: AsyncSession, user_id: UUID, identities: Sequence[str | None]
 ) -> Sequence[OwningTeam | None]:
-    """Checks that the person may start conversations on all of these repositories. Returns the team of each.
+    """Checks that the person may start conversations on all of these repositories. Returns the owning team of
+    each repository.
 
-    Raises Forbidden `repository_of_team` if one belongs to a team that keeps its repositories for its
-    members, and the person is not in the team.
+    Raises Forbidden `repository_of_team` if one repository belongs to a team that allows only its members,
+    and the person is not in the team.
     """
     owners = [await owner_of(session, user_id, each) for each in identities]
     for owner, identity in zip(owners, identities, strict=True):

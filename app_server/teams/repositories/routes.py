@@ -1,5 +1,5 @@
-"""Routes of the repositories of teams. Members see them; administrators and the team's maintainers change
-them.
+"""HTTP routes of the repositories of teams. Members see the list of repositories; administrators and the
+team's maintainers change it.
 """
 
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Shows and changes the repositories of teams, and who maintains them."""
+"""Shows and changes the repositories of teams, and sets which members maintain this list."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -53,7 +53,7 @@ async def save(
     *,
     is_administrator: bool,
 ) -> None:
-    """Replaces the repositories of a team and what holds for them.
+    """Replaces the repositories of a team and the rules for them.
 
     Raises NotFound `team_not_found`, Forbidden `not_maintainer`, `members_only_not_allowed`, BadRequest
     `repository_name_wrong`, Conflict `repository_taken`.
@@ -88,7 +88,9 @@ async def save(
 async def set_maintainer(
     session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, *, is_maintainer: bool
 ) -> None:
-    """Makes a member a maintainer of the team, or ends that. Raises NotFound `team_member_not_found`."""
+    """Makes a member a maintainer of the team, or takes this right away. Raises NotFound
+    `team_member_not_found`.
+    """
     if await session.get(TeamMember, (team.id, person_id)) is None:
         raise NotFound("This person is not in the team.", code="team_member_not_found")
     row = await session.get(TeamMaintainer, (team.id, person_id))
@@ -151,13 +153,13 @@ def _taken(name: str, owner: str) -> Conflict:
 
 
 async def _entries(session: AsyncSession, team_id: UUID) -> dict[str, str]:
-    """Returns the names of a team's repositories by key, sorted."""
+    """Returns the names of a team's repositories, keyed by `TeamRepository.key` and sorted."""
     query = select(TeamRepository).where(TeamRepository.team_id == team_id).order_by(TeamRepository.key)
     return {row.key: row.name for row in await session.scalars(query)}
 
 
 async def _rules(session: AsyncSession, team_id: UUID) -> TeamRepositoryRules:
-    """Returns the stored rules, or the defaults, which are not stored."""
+    """Returns the stored rules for the team's repositories. If none are stored, returns the default rules."""
     return await session.get(TeamRepositoryRules, team_id) or TeamRepositoryRules(
         team_id=team_id, members_see=MembersSee.NONE, members_only=False
     )
