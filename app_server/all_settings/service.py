@@ -232,7 +232,7 @@ def _mode(asks: bool, analyzer: str | None) -> ConfirmationMode:
 
 
 def _llm(row: LLMProfile, user_id: UUID) -> dict[str, Any]:
-    """Returns the profile's model settings. user_id: the user who reads them."""
+    """Returns the model settings of a profile. user_id: the user who reads these settings."""
     info = shown(row, user_id)
     names = ("model", "base_url", "input_cost_per_token", "output_cost_per_token")
     return {name: getattr(info, name) for name in names} | {"api_key": None}

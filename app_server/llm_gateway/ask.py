@@ -1,5 +1,5 @@
-"""Sends one call to the model of a profile and returns the reply. The profile says which vendor has the
-model.
+"""Sends one model call to the vendor of the profile's model and returns the reply. The profile says which
+vendor this is.
 """
 
 from collections.abc import Iterator, Mapping
@@ -73,8 +73,8 @@ async def passed(
     path: str,
     own_headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Sends a body in the vendor's own protocol and returns the vendor's reply. `path`: the protocol's path
-    below the base URL. `own_headers`: as in `pass_through`.
+    """Sends a request body in the vendor's own protocol and returns the vendor's reply. `path`: the
+    protocol's path below the base URL. `own_headers`: as in `pass_through`.
 
     Raises the errors of `pass_through`, and Forbidden `private_address`.
     """
@@ -97,16 +97,16 @@ def _is_shared_with(user: User, profile: LLMProfile) -> bool:
 
 
 def _is_trusted(user: User, profile: LLMProfile) -> bool:
-    """Returns True if an administrator of the installation has set the address of a shared profile. Then the
-    address may be a private one.
+    """Returns True if an administrator of the installation has set the base URL of a shared profile. The base
+    URL may then be a private address.
     """
     return _is_shared_with(user, profile) and user.is_of_default_organisation
 
 
 @contextmanager
 def _address_kept(profile: LLMProfile, user: User) -> Iterator[None]:
-    """Removes the address of a shared profile from the text of a BadGateway, so that other users do not see
-    it.
+    """Removes the address of a shared profile from the text of a BadGateway that the block raises, so that
+    other users do not see the address.
     """
     try:
         yield
@@ -121,8 +121,8 @@ def _address_kept(profile: LLMProfile, user: User) -> Iterator[None]:
 
 
 def with_usage(body: dict[str, Any]) -> dict[str, Any]:
-    """Returns the request with `stream_options.include_usage` set if it asks for a stream. Without the usage
-    the cost of a streamed reply is unknown.
+    """Returns the request with `stream_options.include_usage` set if the request asks for a stream. Without
+    this option the vendor does not report the token usage, so the cost of a streamed reply is unknown.
     """
     if not body.get("stream"):
         return body

@@ -17,10 +17,10 @@ from app_server.settings.models import LLMProfile
 async def quota_of_calls(
     session: AsyncSession, user_id: UUID, caller: Caller, profile: LLMProfile
 ) -> LevelValue | None:
-    """Returns the user's quota of calls at the same time. Returns None if there is no limit.
+    """Returns the user's quota for the number of parallel model calls. Returns None if there is no limit.
 
-    Raises Forbidden `quota_reached` if the conversation has as many events as it may have. The status is not
-    429, because the agent would then try again, and each try would be refused, too. Raises PaymentRequired
+    Raises Forbidden `quota_reached` if the conversation has reached its quota of events. The HTTP status is
+    not 429, because the agent would then repeat a call that is always refused. Raises PaymentRequired
     `llm_administrator_limit_reached` if a budget of a team or of the organisation is spent.
     """
     calls, events = SettingName.PARALLEL_MODEL_CALLS, SettingName.EVENTS_PER_CONVERSATION

@@ -1,5 +1,5 @@
-"""Finds the conversation of a sandbox that makes a call. Its user pays for the call, within the user's
-limits.
+"""Finds the conversation in a sandbox that makes a model call. The conversation's user pays for the call,
+within the user's limits.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Caller:
-    """The conversation that makes a call.
+    """The conversation that makes a model call.
 
     `working_dir`: the conversation's working directory; None until the conversation has one. `is_alone`: no
     other conversation works in the sandbox. `events`: how many events the conversation has.
@@ -37,7 +37,7 @@ async def require_caller(
     find: CallerOf, session: AsyncSession, sandbox: Sandbox, conversation_id: UUID, *, is_proven: bool
 ) -> Caller:
     """Returns the conversation that makes the call. If several conversations share the sandbox, the call must
-    prove its conversation.
+    contain the proof of its conversation (see proof.py).
 
     Raises NotFound `conversation_not_found`, Forbidden `conversation_proof_missing`.
     """

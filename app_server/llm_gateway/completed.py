@@ -1,4 +1,4 @@
-"""Makes a paid chat completion with any profile, and pays for calls in any protocol."""
+"""Makes a paid chat completion with any profile. Also accounts for the cost of calls in other protocols."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -27,8 +27,8 @@ async def completed(
     *,
     working_dir: str,
 ) -> Response:
-    """Makes a chat completion. For a model that speaks only Responses it is translated, and so is the reply.
-    `size`: the size of the request's body in bytes.
+    """Makes a chat completion. If the model supports only OpenAI's Responses protocol, the request and the
+    reply are translated. `size`: the size of the request's body in bytes.
     """
     vendor, model = vendor_of(profile.model, profile.base_url), effective(profile)
     if isinstance(vendor, PassThrough) and chat_as_responses.is_needed(model):
@@ -48,8 +48,8 @@ async def settled(
     size: int,
     request: Request,
 ) -> Response:
-    """Reserves the cost, asks for the vendor's reply with `reply` and returns it. The end of the reply
-    settles the cost. `size`: the size of the request's body in bytes.
+    """Reserves the likely cost, calls `reply` to get the vendor's reply, and returns this reply. When the
+    reply ends, its real cost replaces the reservation. `size`: the size of the request's body in bytes.
     """
     sent = {**body, **profile.chosen.extra_body}
     paid = await paid_call.begin(request.state.spending, payer, profile, sent, size)

@@ -1,4 +1,4 @@
-"""HTTP routes that list models and vendors for a profile. The list is the one that prices come from."""
+"""HTTP routes that list the models and vendors that a profile can name. Prices come from the same list."""
 
 import asyncio
 from collections.abc import Iterable

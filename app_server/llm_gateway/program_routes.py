@@ -35,7 +35,9 @@ from app_server.users.tokens import token_hash
 
 @dataclass(frozen=True)
 class Program:
-    """The conversation that a program's calls count for, and the name of its model profile."""
+    """The conversation that pays for the model calls of a program in its sandbox, and the name of its model
+    profile.
+    """
 
     conversation_id: UUID
     profile_name: str
@@ -49,7 +51,7 @@ another sandbox.
 
 
 class _MessagesRoute(APIRoute):
-    """A route whose errors have the shape that Anthropic's packages read."""
+    """A route whose errors have the JSON format that Anthropic's packages read."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -132,7 +134,8 @@ async def _call(paid: calls.Paid, sandbox: Sandbox, request: Request) -> Respons
 
 
 async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProfile, LevelValue | None]:
-    """Returns the program that sends the request, its profile, and the user's quota of calls at a time.
+    """Finds the program that sends the request. Returns the program, its model profile, and the user's quota
+    for the number of parallel calls.
 
     Raises NotAuthenticated `model_key_invalid`.
     """

@@ -1,7 +1,8 @@
-"""Makes and checks the proof that a model call comes from the conversation that it names. Pure.
+"""Creates and checks the proof that a model call comes from the conversation that it names. This module does
+no I/O.
 
-One session key opens the gateway for all conversations of a sandbox. The model address of each conversation
-contains a proof, so that no conversation can make another one pay.
+All conversations of a sandbox use the same session key for the gateway. The model address of each
+conversation contains a proof, so that no conversation can make another one pay.
 """
 
 import hmac
@@ -18,7 +19,8 @@ def proof_of(cipher: Cipher, conversation_id: UUID) -> str:
 
 
 def is_proof(cipher: Cipher, conversation_id: UUID, given: str) -> bool:
-    """Whether `given` is the proof of this conversation, made with any of our current keys."""
+    """Returns whether `given` is the proof of this conversation, made with any of this server's current keys.
+    """
     keys = cipher.signing_keys(_PURPOSE)
     return any(hmac.compare_digest(_proof(key, conversation_id).encode(), given.encode()) for key in keys)
 

@@ -1,5 +1,5 @@
 """Limits the load that model calls put on this server: the number of parallel calls per sandbox and per user,
-and the number of large bodies.
+and the number of large request bodies.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class CallCapacity:
     async def slot(
         self, sandbox_id: UUID, user_id: UUID, quota: LevelValue | None
     ) -> AsyncIterator["CallSlot"]:
-        """Waits for the slot of one call, as `enter` does, and frees it if the block fails."""
+        """Waits for the slot of one call, as `enter` does. Frees the slot if the block raises an error."""
         slot = await self.enter(sandbox_id, user_id, quota)
         try:
             yield slot
@@ -72,13 +72,13 @@ class CallCapacity:
     async def enter(
         self, sandbox_id: UUID | None, user_id: UUID, quota: LevelValue | None = None
     ) -> "CallSlot":
-        """Waits for a free place and returns the slot of one call. The caller leaves the slot when the reply
-        has ended.
+        """Waits until one more call may run and returns the slot of the call. The caller must free the slot
+        when the reply has ended.
 
         `sandbox_id`: None for a call that the user makes without a sandbox. The limit of a user covers all of
-        the user's sandboxes, so other users keep their places. `quota`: the user's quota of calls at a time,
+        the user's sandboxes, so other users keep their slots. `quota`: the user's quota of parallel calls,
         which applies in addition to the limit. Raises TooManyRequests `too_many_model_calls` or
-        `quota_reached` if no place becomes free within `wait_seconds`.
+        `quota_reached` if no slot becomes free within `wait_seconds`.
         """
         until = asyncio.get_running_loop().time() + self._wait_seconds
         shares = self._shares_of(sandbox_id, user_id, quota)
@@ -136,7 +136,9 @@ class CallCapacity:
 
 
 class CallSlot:
-    """The place that one call takes. `left_after` frees it after a response, `leave` frees it at once."""
+    """The right to run one model call. `left_after` frees the slot after a response, `leave` frees it at
+    once.
+    """
 
     def __init__(self, room: CallCapacity, *shares: "_Share") -> None:
         self._room = room
@@ -157,8 +159,8 @@ class CallSlot:
 
 
 class _Share:
-    """The places of one sandbox or one user for parallel calls. `refusal`: makes the error for a call that
-    gets no place.
+    """The slots for parallel calls of one sandbox or one user. `refusal`: makes the error for a call that
+    gets no slot.
     """
 
     def __init__(self, limit: int, refusal: Callable[[], AppError], *, large: int) -> None:
@@ -167,7 +169,7 @@ class _Share:
         self.large = asyncio.Semaphore(large)
 
     async def take(self, until: float) -> None:
-        """Takes a place; waits for a free one until the time `until` of the event loop's clock. Raises
+        """Takes a slot. If none is free, waits until the time `until` of the event loop's clock. Raises
         TooManyRequests.
         """
         try:
@@ -178,7 +180,9 @@ class _Share:
 
 
 def _too_many(whose: str, limit: int) -> TooManyRequests:
-    """`whose`: the beginning of the error text, such as "This sandbox has"."""
+    """Returns the error for a call that gets no slot. `whose`: the beginning of the error text, such as "This
+    sandbox has".
+    """
     return TooManyRequests(
         f"{whose} {limit} calls of models under way.",
         code="too_many_model_calls",
@@ -202,8 +206,8 @@ class _LeavingAfter(Response):
 
 
 async def _read(request: Request) -> bytearray:
-    """Reads the body piece by piece into one buffer. Joining the pieces of a large body at its end would hold
-    the event loop for long, and take twice the memory.
+    """Reads the body piece by piece into one buffer. Joining all pieces at the end would block the event loop
+    for long, and take twice the memory.
     """
     content = bytearray()
     try:

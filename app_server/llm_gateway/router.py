@@ -84,8 +84,8 @@ async def _call(
     *,
     is_proven: bool = False,
 ) -> Response:
-    """Checks the conversation, waits for a slot, and makes the call. `paid`: sends the call in its protocol
-    and measures its cost.
+    """Checks the conversation, waits for a slot, and makes the call. `paid`: the function that sends the call
+    in its protocol and measures the cost.
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
@@ -104,7 +104,7 @@ async def _call(
 async def completion(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Makes a call in the protocol of chat completions. Every model can be asked in it."""
+    """Makes a call in the protocol of chat completions. Every model can be called in this protocol."""
     user, working_dir = caller.user, caller.working_dir or "."
     body, size = await place.body_of(request)
     vendor = vendor_of(profile.model, profile.base_url)
@@ -130,8 +130,8 @@ async def response(
 async def message(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Makes a call in Anthropic's Messages protocol. Anthropic's own models get it unchanged; for others it
-    is translated to a chat completion and back.
+    """Makes a call in Anthropic's Messages protocol. Anthropic's own models get the call unchanged. For other
+    models the call is translated to a chat completion, and the reply back.
     """
     given, size = await place.body_of(request)
     vendor = vendor_of(profile.model, profile.base_url)
@@ -156,8 +156,9 @@ async def message(
 async def counted(
     place: CallSlot, _payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Counts the tokens of a call in Anthropic's Messages protocol. Anthropic counts those for its own models
-    at no cost. For other models, and for servers that cannot count, they are estimated.
+    """Counts the tokens of a call in Anthropic's Messages protocol. For Anthropic's own models, Anthropic
+    counts the tokens at no cost. For other models, and for servers that cannot count, the number is
+    estimated.
     """
     body, _ = await place.body_of(request)
     fields.check(body, messages.CountFields)

@@ -1,4 +1,6 @@
-"""Tests a model profile: builds the real calls, and finds out from the replies which features work. Pure."""
+"""Builds the test calls for a model profile, and finds out from the replies which features work. This module
+does no I/O.
+"""
 
 import struct
 import zlib
@@ -25,9 +27,9 @@ _LINES = 400
 
 
 def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[str, Any]:
-    """Returns the body of a call. The model must call the tool with a colour, which the body shows in an
+    """Returns the body of a test call. The model must call the tool with a colour, which the body shows in an
     image or says in words. `is_native`: the body has the tool in its field for tools; otherwise a system
-    prompt describes it, as agents do for models without tool calls.
+    prompt describes the tool, as agents do for models without tool calls.
     """
     seen = "Which colour fills this image?" if with_image else f"The colour is {SAID}."
     text = {"type": "text", "text": f"{seen} Call the tool {TOOL} with it, and say nothing else."}
@@ -76,10 +78,10 @@ def _asked(profile: LLMProfile, messages: list[dict[str, Any]], *, with_tool: bo
 
 @dataclass
 class Heard:
-    """What the reply of a call contained.
+    """The content of the reply to a test call.
 
     `pieces`: the number of pieces of the stream. `colour`: the colour in the tool call; None: the model did
-    not call the tool. `calls_in_text`: the call was in the text.
+    not call the tool. `calls_in_text`: the model wrote the tool call into the text of its reply.
     """
 
     text: str = ""
@@ -91,7 +93,7 @@ class Heard:
 
 
 def heard(content: bytes) -> Heard:
-    """Reads a whole reply, streamed or not, and returns what it contained."""
+    """Parses a whole reply, streamed or not, and returns its content."""
     found, arguments = Heard(), ""
     is_called = False
     for chunk in _chunks(content):

@@ -99,7 +99,9 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
 
 @dataclass
 class _Answer:
-    """The reply to one call. `is_stream`: it came in pieces. `refusal`: None unless the vendor refused."""
+    """The reply to one test call. `is_stream`: the reply came in pieces. `refusal`: the vendor's error text;
+    None if the vendor did not refuse.
+    """
 
     status: int
     is_stream: bool
@@ -108,12 +110,14 @@ class _Answer:
 
     @property
     def is_refused_by_content(self) -> bool:
-        """Whether the vendor refused what was in the call, such as an image or a tool, and not its caller."""
+        """Whether the vendor refused something in the request body, such as an image or a tool, and not the
+        caller's key.
+        """
         return self.refusal is not None and self.status in range(400, 500) and self.status not in _OF_CALLERS
 
 
 class _Calls:
-    """The calls of one test, and what they use."""
+    """The calls of one profile test, and their token usage and cost."""
 
     def __init__(self, profile: LLMProfile, user: User, request: Request) -> None:
         self.profile = profile
@@ -122,8 +126,8 @@ class _Calls:
         self._answers: list[_Answer] = []
 
     async def make(self, body: dict[str, Any]) -> _Answer:
-        """Makes one call, paid like any other, and returns its reply. Raises BadGateway `llm_vendor_silent`
-        if the model does not answer in time.
+        """Makes one call, which is paid like any other, and returns the reply. Raises BadGateway
+        `llm_vendor_silent` if the model does not answer in time.
         """
         try:
             async with asyncio.timeout(max(self.profile.chosen.timeout or 0, PATIENCE_SECONDS)):
@@ -148,12 +152,12 @@ class _Calls:
 
     @property
     def usages(self) -> list[Usage]:
-        """The usage of each call that was answered."""
+        """The token usage of each call that was answered."""
         return [answer.heard.usage for answer in self._answers if answer.refusal is None]
 
     @property
     def cost(self) -> float | None:
-        """In dollars; None if the cost of a call is not known."""
+        """The cost of all calls in dollars; None if the cost of a call is not known."""
         price = effective(self.profile).price
         costs = [
             each.cost if each.cost is not None or price is None else price.of(each) for each in self.usages
@@ -203,7 +207,9 @@ async def _tried(calls: _Calls, *, began: float) -> ProfileTrial:
 
 
 def _skipped(profile: LLMProfile, *, answers: bool) -> Literal["no_answer", "no_cache"] | None:
-    """Returns why caching is not tested. A profile with a price for cached input has a cache."""
+    """Returns the reason why caching is not tested, or None if it is tested. Caching is tested if the profile
+    has a price for cached input.
+    """
     if not answers:
         return "no_answer"
     is_set = profile.chosen.cache_read_cost_per_token is not None
@@ -211,7 +217,7 @@ def _skipped(profile: LLMProfile, *, answers: bool) -> Literal["no_answer", "no_
 
 
 async def _cached(calls: _Calls, *, is_native: bool) -> _Answer:
-    """Sends a long prompt until a reply has read it from the cache, three times at most: some vendors fill
+    """Sends a long prompt until a reply reports tokens from the cache, three times at most: some vendors fill
     their caches only after a reply. Returns the last reply.
     """
     body = trial.cached_call_of(calls.profile, f"Test {uuid4()}", is_native=is_native)

@@ -173,8 +173,8 @@ async def _flush(session: AsyncSession, name: str) -> None:
 
 
 async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
-    """Checks that the organisation or a team does not enforce this profile, because an enforced profile
-    cannot be removed or renamed. Raises Conflict `llm_profile_enforced`.
+    """Checks that the organisation or a team does not enforce this shared profile, because an enforced
+    profile must stay usable. Raises Conflict `llm_profile_enforced`.
     """
     is_model = LevelSetting.name == SettingName.LLM_PROFILE
     if profile.shared_in is None:

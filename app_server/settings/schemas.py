@@ -103,7 +103,7 @@ class LLMSettings(ProfileOptions):
     extra_headers: dict[HeaderName, HeaderValue] | None = Field(default=None, max_length=20)
 
     def options(self) -> dict[str, Any]:
-        """Returns the options of the profile that are not None."""
+        """Returns the options of the profile that differ from their defaults."""
         return self.model_dump(include=set(ProfileOptions.model_fields), exclude_defaults=True)
 
 

@@ -1,4 +1,6 @@
-"""What this server adds to calls of a profile: its key, extra headers and body. No sandbox sees them."""
+"""What this server adds to the calls of a profile: the API key, extra headers and extra body fields.
+Sandboxes never receive these values.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +26,9 @@ class Additions:
     body: Mapping[str, Any] = field(default_factory=dict)
 
     def hidden_in(self, content: bytes) -> bytes:
-        """Returns the vendor's reply with our key, and the values of our headers, replaced by `[key]`."""
+        """Returns the vendor's reply in which `[key]` replaces the profile's API key and the values of its
+        extra headers.
+        """
         secrets = [value for value in self.headers.values() if len(value) >= _SHORTEST_SECRET]
         for secret in filter(None, [self.api_key, *secrets]):
             content = content.replace(secret.encode(), b"[key]")

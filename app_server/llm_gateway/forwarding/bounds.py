@@ -1,8 +1,8 @@
 """Makes sure that litellm sends requests only to the address that the profile names.
 
-litellm creates HTTP clients and shares them among its calls. All of them send through the one transport that
-is set here. The transport lets a request go only to the origin of the call that is under way. A field of the
-call, a redirect or an image cannot lead it to another origin.
+litellm creates HTTP clients and shares them among its calls. All these clients send through one transport,
+which this module sets. The transport sends a request only if its origin is one of those that the present call
+may reach. So a field of the call, a redirect or an image cannot lead a request to another origin.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,8 +36,8 @@ class OutOfBoundsError(httpx.ConnectError):
 
 
 def keep_in(litellm: Any) -> None:
-    """Makes litellm use the bounded transport from now on, in this whole process. Calls outside `bounded`
-    cannot reach any address.
+    """Makes litellm use the bounded transport in this whole process. From then on, litellm cannot reach any
+    address outside a `bounded` block.
     """
     if isinstance(getattr(litellm, "sync_transport", None), _Bounded):
         return
@@ -59,8 +59,8 @@ def keep_in(litellm: Any) -> None:
 def _given_token(
     _self: Any, credentials: str | None, project_id: str | None, custom_llm_provider: str
 ) -> tuple[str, str]:
-    """Takes the place of litellm's sign-in at Google, which would read files, run programs and use the
-    identity of this machine. The call comes with a token.
+    """Replaces litellm's sign-in at Google, which would read files, run programs and use the identity of this
+    machine. Returns the token that the call was given.
     """
     return ("", "") if custom_llm_provider == "gemini" else (credentials or "none", project_id or "none")
 
@@ -73,10 +73,10 @@ def bounded(
     guard: Guard | None,
     location: str | None = None,
 ) -> Iterator[None]:
-    """While the block runs, lets litellm send requests of this thread to the origins of this model only.
+    """Lets litellm send requests of this thread to the origins of this model only, while the block runs.
 
-    `guard`: checks each address; None allows any address. `location`: of a model at Vertex AI. Works only in
-    threads of anyio.
+    `guard`: checks each address; None allows any address. `location`: the location of a model at Vertex AI.
+    Works only in threads of anyio.
     """
     origins = _origins(litellm, model, base_url, location)
     if not origins:
@@ -106,7 +106,8 @@ def origin_of(url: httpx.URL) -> Origin:
 @lru_cache(maxsize=512)
 def _origins(litellm: Any, model: str, base_url: str | None, location: str | None) -> frozenset[Origin]:
     """Returns the origins that a call of the profile may reach. Only litellm knows the addresses of its
-    vendors. So litellm makes a call without a user's data, and the call is stopped before it is sent.
+    vendors. So litellm makes a trial call without a user's data, and the transport notes the address and
+    stops this call before it is sent.
     """
     seen = {origin_of(httpx.URL(base_url))} if base_url else set()
 
@@ -145,8 +146,8 @@ class _Bounded(httpx.BaseTransport):
 
 
 class _NotMeanwhile(httpx.AsyncBaseTransport):
-    """An async transport that refuses to send while a call of the gateway is running, because such calls must
-    use the other transport.
+    """An async transport that refuses to send while a call of the gateway is running. Such calls must use the
+    bounded synchronous transport instead.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-"""Checks the messages of a call before litellm gets them. litellm would fetch any address in them from this
-server.
+"""Checks the messages of a call before litellm gets them, because litellm would fetch any address in them
+from this server.
 
-Pure. Fields that the agent server never sends are refused. A history may contain an image given by its
-address; a text note replaces such an image.
+This module does no I/O. Fields that the agent server never sends are refused. Earlier messages may contain an
+image that is given by its address; a text note replaces such an image.
 """
 
 from typing import Any
@@ -98,8 +98,9 @@ def _without_numbers(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_state(fields: dict[str, Any], where: str) -> None:
-    """Checks the fields that a vendor gets back from its earlier replies. Their values may be anything, but
-    their places and types are known. Raises BadRequest `unknown_model_field`.
+    """Checks the fields of a message in which a vendor gets back data of its earlier replies, such as
+    signatures of reasoning. Their values may be anything, but their places and types are known. Raises
+    BadRequest `unknown_model_field`.
     """
     _check_vendor_fields(fields, where)
     for name in _LISTS_OF_OBJECTS & fields.keys():

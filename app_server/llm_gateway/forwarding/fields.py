@@ -1,8 +1,8 @@
-"""The fields that a sandbox may send in a model call. Pure.
+"""The fields that a sandbox may send in a model call. This module does no I/O.
 
-This is a list of what is allowed, not of what is forbidden: libraries and proxies read further fields that
-lead a call elsewhere, with the vendor's key. Only the profile says where a call goes and which model it asks.
-A field that is not on the list is refused by its name, so that no field is accepted and then ignored.
+All other fields are refused by name. A list of forbidden fields would not be enough: libraries and proxies
+read many fields that send a call to another server, with the vendor's key. Only the profile decides which
+server and which model a call goes to.
 """
 
 from typing import Any, Literal
@@ -31,8 +31,8 @@ class ResponseFormat(Closed):
 
 
 class Tool(Closed):
-    """A tool that the agent runs. Tools that a vendor runs are not allowed, because they would be a way out
-    of the sandbox.
+    """A tool that the agent runs. A tool that a vendor runs is not allowed, because it would be a way out of
+    the sandbox.
     """
 
     type: Literal["function", "custom"]
@@ -48,7 +48,7 @@ class Thinking(Closed):
 
 class ChatFields(Closed):
     """OpenAI's own fields of a chat completion, allowed for every vendor. The protocol requires `model`, but
-    the profile's model is asked.
+    its value is ignored: the call goes to the profile's model.
     """
 
     model: str | None = None
@@ -83,7 +83,9 @@ class ChatFields(Closed):
 
 
 class CompatibleFields(ChatFields):
-    """Further fields, allowed for servers that speak OpenAI's protocol themselves."""
+    """The fields of a chat completion for servers that implement OpenAI's protocol themselves. They may have
+    further fields.
+    """
 
     metadata: dict[str, str] | None = None
     store: bool | None = None
@@ -112,8 +114,8 @@ class CompatibleFields(ChatFields):
 
 
 def check(body: dict[str, Any], fields: type[Closed]) -> None:
-    """Checks that the body has only the fields of `fields`. Raises BadRequest `unknown_model_field`, and
-    RequestValidationError for a wrong type.
+    """Checks that the body has only the fields of the model `fields`. Raises BadRequest
+    `unknown_model_field`, and RequestValidationError for a wrong type.
     """
     try:
         fields.model_validate(body)

@@ -1,4 +1,6 @@
-"""Calls vendors in their own protocol. Reply bytes pass unchanged, and the key is added to the request."""
+"""Calls vendors in their own protocol. The bytes of the reply are not changed; the API key is added to the
+request.
+"""
 
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -100,15 +102,15 @@ async def _vendor_error(reply: httpx.Response, added: Additions) -> Response:
 
 
 async def _let_go(content: bytes) -> AsyncIterator[bytes]:
-    """Yields the content and drops the reference to it once it is sent. The reply may take minutes, and the
-    memory is free meanwhile.
+    """Yields the content and drops the reference to it once it is sent. Waiting for the reply may take
+    minutes, and the memory of the request body is free meanwhile.
     """
     yield content
 
 
 def _is_page(reply: httpx.Response) -> bool:
-    """Whether the reply is the HTML page of a web site and not a model's answer. An HTML page with an error
-    status such as 502 may come from a proxy in front of a vendor that is down, so it does not count.
+    """Returns whether the reply is the HTML page of a web site and not a model's answer. Returns False for an
+    HTML page with an error status such as 502, because a proxy may send it while the vendor is down.
     """
     is_html = reply.headers.get("content-type", "").startswith("text/html")
     return is_html and (reply.is_success or reply.status_code in {404, 405})

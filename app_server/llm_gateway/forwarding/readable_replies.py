@@ -1,5 +1,5 @@
-"""Changes litellm's replies, so that OpenAI's package can read them and the gateway can take them back.
-Pure.
+"""Changes litellm's replies, so that OpenAI's package can read them and a program can send them back to the
+gateway. This module does no I/O.
 """
 
 from typing import Any
@@ -10,15 +10,15 @@ JsonObject = dict[str, Any]
 
 
 def readable(completion: JsonObject) -> JsonObject:
-    """Changes a whole chat completion into the readable form and returns it."""
+    """Changes a whole chat completion in place so that OpenAI's package can read it, and returns it."""
     for choice in completion.get("choices", ()):
         _leave_out_repetitions(choice.get("message", {}))
     return completion
 
 
 class ReadableStream:
-    """The chunks of one stream. Pieces of a thinking block get the `index` of their block. OpenAI's package
-    joins pieces by this index, and fails without it.
+    """A converter for the chunks of one streamed reply. It gives all pieces of a thinking block the `index`
+    of their block. OpenAI's package joins pieces by this index, and fails without it.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,9 @@ class ReadableStream:
         self._is_ended = False
 
     def readable(self, chunk: JsonObject) -> JsonObject:
-        """Changes the chunk into the readable form and returns it. Call it with the chunks in order."""
+        """Changes the chunk so that OpenAI's package can read it, and returns it. Call this method with the
+        chunks in order.
+        """
         for choice in chunk.get("choices", ()):
             delta = choice.get("delta", {})
             _leave_out_repetitions(delta)
@@ -43,8 +45,8 @@ class ReadableStream:
 
 
 def _leave_out_repetitions(message: JsonObject) -> None:
-    """Removes empty lists, and most of `provider_specific_fields`. What the vendor needs back is also in
-    another field.
+    """Removes empty lists from a message, and most of `provider_specific_fields`. Data that the vendor needs
+    back is also in another field.
     """
     for name in [name for name, value in message.items() if value == []]:
         del message[name]

@@ -1,6 +1,6 @@
-"""A recorded model: it gives the same turns every time, and streams them at the pace of a real model.
+"""A recorded model: it gives the same replies every time, and streams them at the speed of a real model.
 
-Stateless: the number of replies in the conversation tells which turn is next.
+It keeps no state: the number of replies in the conversation tells which recorded reply is next.
 """
 
 import asyncio
@@ -39,7 +39,9 @@ class Turn(BaseModel):
 
 
 class Recording(BaseModel):
-    """A recording: its turns in order. `after_end`: the answer to every call after the last turn."""
+    """A recording: the recorded replies (turns) of a model in order. `after_end`: the reply to every call
+    after the last turn.
+    """
 
     model_config = ConfigDict(extra="forbid")
 

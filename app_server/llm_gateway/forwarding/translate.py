@@ -1,4 +1,6 @@
-"""Calls vendors with other protocols. litellm translates, in threads and never on the event loop."""
+"""Calls vendors that do not use OpenAI's protocol. litellm translates the calls, in threads and never on the
+event loop.
+"""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -97,7 +99,9 @@ async def translate(
 
 
 def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -> T:
-    """Runs `work` with litellm, and lets litellm reach only the vendor's addresses. Runs in a thread."""
+    """Runs `work` in a thread with litellm, which can reach only the vendor's addresses meanwhile. Returns
+    the result of `work`.
+    """
     litellm = litellm_calls.load()
     bounds.keep_in(litellm)
     location = vendor.place[1] if vendor.place else None
@@ -106,13 +110,16 @@ def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -
 
 
 def _takes_format(model: str, litellm: Any) -> bool:
-    """Whether litellm passes `response_format` on. It would leave it out without an error otherwise."""
+    """Returns whether litellm passes `response_format` on to this model. If not, litellm would drop the field
+    without an error.
+    """
     return "response_format" in (litellm.get_supported_openai_params(model) or ())
 
 
 def _first_of(arguments: Mapping[str, Any], litellm: Any) -> tuple[Any, Iterator[Any]]:
-    """Returns the reply, and the pieces if it is streamed. Waits for the first piece, because litellm reports
-    the refusals of some vendors only then. The HTTP status of a reply can only be set before it begins.
+    """Starts the call. Returns litellm's reply, and an iterator of its pieces if the reply is streamed. Waits
+    for the first piece, because litellm reports the refusals of some vendors only then. The HTTP status of a
+    reply can only be set before the reply begins.
     """
     reply = litellm.completion(**arguments)
     if not arguments.get("stream"):
@@ -158,7 +165,7 @@ def _reason(error: Exception, status: int) -> dict[str, Any]:
 
 
 def refused(status: int, kind: str, words: str) -> Response:
-    """Returns a refusal in the form that those of vendors have. `kind`: the name of the error."""
+    """Returns a vendor's refusal as a reply in OpenAI's error format. `kind`: the name of the error."""
     content = orjson.dumps({"error": {"message": words, "type": kind, "code": status}})
     return Response(content, status, media_type="application/json")
 

@@ -1,4 +1,4 @@
-"""Errors that name the address of a model's server and say what is wrong with it."""
+"""Errors for failed calls of a model server. Each error names the server's address and the cause."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Tells which vendor a model name means, and how to reach it. Pure."""
+"""Finds the vendor that a model name means, and how to call this vendor. This module does no I/O."""
 
 from dataclasses import dataclass
 
@@ -39,8 +39,8 @@ Vendor = PassThrough | Translated | Recorded
 
 
 def vendor_of(model: str, base_url: str | None) -> Vendor:
-    """Returns how to reach `model`. The `base_url` of the profile, if it has one, replaces the vendor's usual
-    address.
+    """Returns how to call the vendor of `model`. The `base_url` of the profile, if it has one, replaces the
+    vendor's usual address.
     """
     prefix, _, rest = model.partition("/")
     if model.startswith(RECORDED_PREFIX):

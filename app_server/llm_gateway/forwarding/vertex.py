@@ -31,21 +31,26 @@ _TIMEOUT_SECONDS = 30
 
 @dataclass(frozen=True)
 class SignIn:
-    """What a call of Vertex AI needs besides the model. `token`: for the header `Authorization`."""
+    """The sign-in data that a call of Vertex AI needs besides the model. `token`: for the header
+    `Authorization`.
+    """
 
     token: str
     project: str
 
 
 class SignInRefused(Exception):
-    """Google does not accept the key, or there is none. The text says why."""
+    """Raised if Google does not accept the service account's key, or if the profile has no key. The error's
+    text says why.
+    """
 
 
 _tokens: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
 
 async def sign_in(key: str | None, http: httpx.AsyncClient) -> SignIn:
-    """Returns a token for the key of a service account. Asks Google only if the last token ends soon.
+    """Returns the sign-in data for the key of a service account. Requests a new token from Google only if the
+    last token ends soon.
 
     Raises SignInRefused, BadGateway `llm_vendor_unreachable`, BadRequest `vertex_key_invalid`.
     """
@@ -63,7 +68,7 @@ async def sign_in(key: str | None, http: httpx.AsyncClient) -> SignIn:
 
 
 async def _new_token(account: ServiceAccount, http: httpx.AsyncClient) -> tuple[str, float]:
-    """Returns a new token, and the seconds that it is valid."""
+    """Returns a new token, and its lifetime in seconds."""
     assertion = JWTBearerGrant.sign(
         account.private_key,
         issuer=account.email,

@@ -150,7 +150,9 @@ async def _user(session: Session, manager: User, user_id: UUID) -> User:
 
 
 def _untouched(default: SpendingDefault) -> SpendingAccount:
-    """Returns the account of a user who has never called a model. It is not stored."""
+    """Returns a new account for a user who has never called a model. The account is not stored in the
+    database.
+    """
     return SpendingAccount(
         period=default.period, allowed=default.allowed, spent=0, began_at=now(), follows_default=True
     )

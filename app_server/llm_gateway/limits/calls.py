@@ -1,11 +1,12 @@
-"""Keeps account of this process's model calls: reserves their cost before they go out, renews the
-reservations, and settles the calls when they are over.
+"""Accounts for the costs of this process's model calls. The likely cost is reserved before a call is sent,
+the reservation is renewed while the call runs, and the real cost replaces it when the call ends.
 
-A call may begin while the sum of what is spent and what calls under way have reserved is below its limits. So
-parallel calls exceed a limit by one reservation at most, as successive calls do. A call waits until this
-process has counted the ended calls of the same user: an agent asks again within milliseconds.
+A call may begin while the spent and the reserved amounts together are below all limits. So parallel calls
+exceed a limit by one reservation at most, as successive calls do. A call waits until this process has counted
+the ended calls of the same user: an agent makes its next call within milliseconds.
 
-Every model call waits for this code. So its statements are built once, and they fetch rows, not ORM objects.
+Every model call waits for this code. So its SQL statements are built once, and they fetch rows, not ORM
+objects.
 """
 
 import asyncio
@@ -107,14 +108,14 @@ class Spending:
         task.add_done_callback(lambda done: self._settled(payer.user_id, done))
 
     async def release_all(self) -> None:
-        """Deletes all reservations. For the start of a database's only server: the calls of an earlier server
-        process are over.
+        """Deletes all reservations. Called at the start of the only server of a database: the calls of an
+        earlier server process have ended.
         """
         async with self._database.session() as session:
             await session.execute(delete(SpendingReservation))
 
     async def renew(self) -> None:
-        """Extends the reservations of calls that are still under way, and deletes the expired ones."""
+        """Extends the reservations of calls that are still running, and deletes the expired reservations."""
         if self._open:
             async with self._database.session() as session:
                 mine = SpendingReservation.call_id.in_(list(self._open))
@@ -134,8 +135,8 @@ class Spending:
             del self._unsettled[user_id]
 
     async def _allowed(self, payer: Payer) -> Mapping[UUID, int | None]:
-        """Returns what each of the payer's accounts may spend, by account id; None means any amount. Creates
-        missing accounts first, with the default limit.
+        """Returns the limit of each of the payer's accounts in millionths of a dollar, by account id; None
+        means any amount. Creates missing accounts first, with the default limit.
         """
         if len(allowed := await self._stored(payer)) < len(payer.periods):
             async with self._database.brief_session() as session:
@@ -209,8 +210,8 @@ async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
 
 
 async def _reserved(session: AsyncSession, account_ids: Collection[UUID]) -> Mapping[UUID, int]:
-    """Returns what calls under way have reserved, by account id. A reservation expires if the server that
-    made it is gone.
+    """Returns the amount that running calls have reserved in each account, in millionths of a dollar, by
+    account id. A reservation expires if the server that made it is gone.
     """
     rows = await session.execute(_RESERVED, {"ids": list(account_ids), "now": now()})
     return {account_id: int(amount) for account_id, amount in rows}

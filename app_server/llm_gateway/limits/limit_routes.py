@@ -110,7 +110,7 @@ async def raise_spending_limit(
 
 
 def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
-    """Sets the limit and the period of the account. Starts a new period if one is due."""
+    """Sets the limit and the period of the account. If the account's period has ended, starts a new one."""
     account.allowed = None if limit.limit is None else spending.to_micros(limit.limit)
     account.period = Period(limit.period)
     spending.begin_anew_if_due(account)

@@ -1,4 +1,4 @@
-"""Reads the token usage that a vendor states in its reply, while the reply passes through."""
+"""Reads the token usage that a vendor reports in its reply, while the reply passes through this server."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,11 +24,12 @@ class Meter(Protocol):
     def feed(self, piece: bytes) -> None: ...
 
     def usage(self) -> Usage | None:
-        """Returns the usage that the reply stated. Returns None if it stated none."""
+        """Returns the token usage that the reply has reported. Returns None if the reply has reported none.
+        """
 
     @property
     def text_bytes(self) -> int:
-        """The number of bytes received, from which a missing usage is estimated."""
+        """The number of bytes received. The usage is estimated from it if the reply reports none."""
 
     @property
     def has_ended(self) -> bool:
@@ -36,10 +37,10 @@ class Meter(Protocol):
 
 
 class EventStreamMeter:
-    """Reads a stream of server-sent events. The last event that states a usage counts.
+    """A meter for a stream of server-sent events. The last event that reports a token usage counts.
 
-    Anthropic's messages state the usage in two events: the prompt's tokens at the start, and the final counts
-    at the end.
+    Anthropic's Messages protocol reports the usage in two events: the prompt's tokens at the start, and the
+    final counts at the end.
     """
 
     def __init__(self) -> None:
@@ -87,7 +88,7 @@ class EventStreamMeter:
 
 
 class DocumentMeter:
-    """Reads a reply that is one JSON document."""
+    """A meter for a reply that is one JSON document."""
 
     has_ended = False  # The end of the response says it.
 
@@ -109,16 +110,18 @@ def meter_for(content_type: str | None) -> Meter:
 
 
 def estimated(request_bytes: int, reply_bytes: int) -> Usage:
-    """Estimates the usage from the sizes in bytes, for a reply that ended without stating its usage."""
+    """Estimates the token usage from the sizes in bytes, for a reply that ended without reporting its usage.
+    """
     return Usage(
         prompt_tokens=request_bytes // _BYTES_PER_TOKEN, completion_tokens=reply_bytes // _BYTES_PER_TOKEN
     )
 
 
 class Metered(Response):
-    """Passes another response on unchanged, and feeds its bytes to a meter.
+    """A response that passes another response on unchanged, and feeds its bytes to a meter.
 
-    `at_end`: called once: before the last bytes of a complete reply are sent, or when a reply breaks off.
+    `at_end`: a function that is called once: before the last bytes of a complete reply are sent, or when a
+    reply breaks off.
     """
 
     def __init__(self, response: Response, meter: Meter, at_end: Callable[[], None]) -> None:
@@ -155,8 +158,8 @@ def _decoded(content: bytes) -> dict[str, Any]:
 
 
 def _stated(reply: dict[str, Any]) -> Usage | None:
-    """Returns the usage that a JSON object states, or None. The object is a chat completion, a response of
-    the Responses protocol, an event that contains such a response, or a message of Anthropic.
+    """Returns the token usage that a JSON object reports, or None. The object is a chat completion, a
+    response of the Responses protocol, an event that contains such a response, or a message of Anthropic.
     """
     if usage := a_dict(a_dict(reply.get("response")).get("usage")):
         return usage_of_response(usage)

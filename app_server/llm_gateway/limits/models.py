@@ -16,7 +16,7 @@ MICROS = 1_000_000
 
 
 class Period(StrEnum):
-    """How often a limit starts again, in UTC. WHOLE: never."""
+    """How often the spending of a limit starts again from zero, in UTC. WHOLE: never."""
 
     DAY = "day"
     MONTH = "month"
@@ -73,7 +73,7 @@ class SpendingDefault(Base):
 
 
 class SpendingReservation(Base):
-    """The cost that a call under way may have. The row is deleted when the call ends, or after its lease
+    """The likely cost of a call that is running. The row is deleted when the call ends, or after its lease
     expires.
     """
 

@@ -1,4 +1,6 @@
-"""One paid call: its cost is reserved before it is sent and settled when its reply has ended."""
+"""A paid model call: its cost is reserved before the call is sent, and the real cost replaces the reservation
+when the reply has ended.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +25,9 @@ _LENGTHS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 @dataclass(frozen=True)
 class PaidCall:
-    """A call whose cost is reserved, so it may be sent. Each one must end with `metered` or `failed`."""
+    """A model call whose cost is reserved, so that it may be sent. Either `metered` or `failed` must be
+    called at its end.
+    """
 
     spending: Spending
     payer: Payer
@@ -32,8 +36,8 @@ class PaidCall:
     request_bytes: int
 
     def metered(self, response: Response) -> Response:
-        """Returns the response with a meter around it. When the response ends, the cost of the call is
-        settled. An error response costs nothing.
+        """Returns the response with a meter around it. When the response ends, its real cost replaces the
+        reservation. An error response costs nothing.
         """
         if response.status_code >= 400:
             self.failed()
@@ -42,7 +46,7 @@ class PaidCall:
         return Metered(response, meter, lambda: self._settle(meter))
 
     def failed(self) -> None:
-        """Settles the call at no cost, because the vendor did not answer it."""
+        """Releases the reservation at no cost, because the vendor did not answer the call."""
         self.spending.settle(self.id, self.payer, 0)
 
     def _settle(self, meter: Meter) -> None:
@@ -63,7 +67,7 @@ async def begin(
 
 
 def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
-    """Estimates the largest usage that is likely for this call."""
+    """Estimates the largest token usage that is likely for this call."""
     asked = next(filter(None, (a_count(body.get(name)) for name in _LENGTHS)), None)
     prompt = estimated(request_bytes, 0).prompt_tokens
     return Usage(
@@ -74,8 +78,8 @@ def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
 
 
 def _cost(usage: Usage, price: Price | None) -> int | None:
-    """Returns the cost in millionths of a dollar, or None if it is unknown. A cost that the vendor states
-    comes before one computed from the price.
+    """Returns the cost of a token usage in millionths of a dollar, or None if it is unknown. If the vendor
+    states the cost, this cost is used. Otherwise it is computed from the price.
     """
     if usage.cost is not None:
         return to_micros(usage.cost)

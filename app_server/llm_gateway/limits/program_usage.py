@@ -22,8 +22,8 @@ class ProgramUsage(BaseModel):
 
 
 def with_call(before: dict[str, Any] | None, usage: Usage, micros: int) -> dict[str, Any]:
-    """Returns the stored form of the usage after one more call. `micros`: the cost of the call in millionths
-    of a dollar.
+    """Adds one model call to the usage of programs and returns the sum in its stored form. `micros`: the cost
+    of the call in millionths of a dollar.
     """
     sofar = ProgramUsage.model_validate(before or {})
     return ProgramUsage(

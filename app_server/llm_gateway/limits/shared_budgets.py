@@ -1,7 +1,7 @@
 """Monthly budgets of teams and of the organisation: what all their members together may spend on models.
 
-Each budget holds: unlike other settings, none overrides another. What counts is what the present members have
-spent in this month (UTC), and what their calls under way have reserved.
+All budgets apply at once: unlike other settings, no budget overrides another. A budget counts what its
+present members have spent in this month (UTC), and what their running calls have reserved.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,9 @@ from app_server.users.colleagues import members_of
 
 @dataclass(frozen=True)
 class SharedBudget:
-    """A budget and the dollars that its members have spent in this month."""
+    """A monthly budget of a team or the organisation, and the dollars that its members have spent in this
+    month.
+    """
 
     value: LevelValue
     spent: float
@@ -38,7 +40,8 @@ async def require_shared_budgets(
     profile: LLMProfile,
     budgets: Sequence[LevelValue] | None = None,
 ) -> None:
-    """Checks the budgets of the user's teams and of the organisation. budgets: if the caller has read them.
+    """Checks that the budgets of the user's teams and of the organisation are not spent. budgets: the
+    budgets, if the caller has read them already.
 
     Raises PaymentRequired `llm_administrator_limit_reached`, `llm_price_unknown`.
     """
@@ -58,7 +61,8 @@ async def budgets_of(session: AsyncSession, user_id: UUID) -> Sequence[LevelValu
 
 
 async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
-    """Locks the budgets until this transaction ends, so that only one call at a time is held to them."""
+    """Locks the budgets until this transaction ends, so that only one call at a time is checked against them.
+    """
     owners = [budget.owner_id for budget in budgets]
     query = select(LevelSetting.owner_id).where(
         LevelSetting.owner_id.in_(owners), LevelSetting.name == SettingName.MONTHLY_BUDGET
@@ -68,9 +72,7 @@ async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> 
 
 
 async def require_room(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
-    """Checks that each budget has something left. Raises PaymentRequired
-    `llm_administrator_limit_reached`.
-    """
+    """Checks that no budget is fully spent. Raises PaymentRequired `llm_administrator_limit_reached`."""
     for budget in budgets:
         accounts = await _accounts(session, budget)
         spent, reserved = await _spent(session, accounts), await _reserved(session, accounts)
@@ -79,8 +81,8 @@ async def require_room(session: AsyncSession, budgets: Sequence[LevelValue]) -> 
 
 
 async def shared_budgets(session: AsyncSession, organisation_id: UUID) -> Sequence[SharedBudget]:
-    """Returns all budgets of an organisation and its teams, the organisation's first, with what is spent of
-    them.
+    """Returns all budgets of an organisation and its teams with the amounts spent, the organisation's budget
+    first.
     """
     values = [
         as_value(row, team_name)
@@ -94,7 +96,7 @@ async def shared_budgets(session: AsyncSession, organisation_id: UUID) -> Sequen
 
 
 async def _accounts(session: AsyncSession, budget: LevelValue) -> Sequence[UUID]:
-    """Returns the ids of the accounts in which the spending of each month of the members is counted."""
+    """Returns the ids of the accounts that count the monthly spending of the budget's members."""
     assert budget.owner_id is not None, "budgets are stored values"
     members = members_of(budget.owner_id)
     if budget.team_id is not None:
@@ -103,7 +105,7 @@ async def _accounts(session: AsyncSession, budget: LevelValue) -> Sequence[UUID]
 
 
 async def _spent(session: AsyncSession, accounts: Sequence[UUID]) -> int:
-    """Returns what is spent in this month, in millionths of a dollar."""
+    """Returns the amount that these accounts have spent in this month, in millionths of a dollar."""
     of_month = select(func.sum(SpendingAccount.spent)).where(
         SpendingAccount.id.in_(accounts), SpendingAccount.began_at >= start_of(Period.MONTH, now())
     )
@@ -111,7 +113,7 @@ async def _spent(session: AsyncSession, accounts: Sequence[UUID]) -> int:
 
 
 async def _reserved(session: AsyncSession, accounts: Sequence[UUID]) -> int:
-    """Returns what calls under way have reserved, in millionths of a dollar."""
+    """Returns the amount that running calls have reserved in these accounts, in millionths of a dollar."""
     under_way = select(func.sum(SpendingReservation.amount)).where(
         SpendingReservation.account_id.in_(accounts), SpendingReservation.lease_until > now()
     )

@@ -20,8 +20,8 @@ from app_server.settings.task_budget import is_budget_enforced
 
 @dataclass(frozen=True)
 class Payer:
-    """The user, and the conversation if there is one, whose limits apply to a call. `is_program`: a program
-    in the sandbox makes the call, and not the agent.
+    """The user whose limits apply to a model call, and the conversation if there is one. `is_program`: a
+    program in the sandbox makes the call, and not the agent.
     """
 
     user_id: UUID
@@ -49,8 +49,8 @@ def monthly_id(user_id: UUID) -> UUID:
 
 
 async def locked_accounts(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
-    """Returns the payer's accounts, and starts new periods where they are due. Creates missing accounts. The
-    rows are locked until this transaction ends.
+    """Returns the payer's accounts. Creates missing accounts, and starts a new period in accounts whose
+    period has ended. The rows are locked until this transaction ends.
     """
     await ensure_accounts(session, payer)
     query = (
@@ -93,8 +93,8 @@ async def administered_account(session: AsyncSession, user_id: UUID) -> Spending
 
 
 async def seen_accounts(session: AsyncSession, user_id: UUID) -> tuple[SpendingAccount, SpendingAccount]:
-    """Returns copies of the account with the user's limit and of the one with the administrator's limit, as
-    of now. They belong to no session; no row is locked or created.
+    """Returns copies of the user's two accounts with limits: the one with the user's own limit and the one
+    with the administrator's limit. The copies belong to no session. No row is locked or created.
     """
     own_id, administered = user_id, administered_id(user_id)
     query = select(SpendingAccount.__table__).where(SpendingAccount.id.in_([own_id, administered]))
@@ -116,7 +116,9 @@ async def seen_accounts(session: AsyncSession, user_id: UUID) -> tuple[SpendingA
 
 
 async def administered_accounts(session: AsyncSession) -> Sequence[SpendingAccount]:
-    """Returns the accounts with the administrator's limit, of all users who have such an account yet."""
+    """Returns all existing accounts with the administrator's limit. A user who has not called a model may
+    have none.
+    """
     query = select(SpendingAccount).where(SpendingAccount.follows_default.is_not(None))
     return (await session.scalars(query)).all()
 
@@ -160,9 +162,9 @@ async def cost_of_programs(session: AsyncSession, conversation_id: UUID) -> floa
 
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
-    """Lets a conversation continue: if its budget is spent, it gets its first budget once more.
+    """Lets a conversation continue: if its budget is spent, adds the amount of its first budget once more.
 
-    It does not if the organisation or a team enforces the budget of tasks.
+    Adds nothing if the organisation or a team enforces the budget per task.
     """
     if await is_budget_enforced(session, payer.user_id):
         return

@@ -1,4 +1,6 @@
-"""Where the marks of Anthropic's prompt cache stand in a chat completion, for each vendor. Pure."""
+"""Decides which parts of a chat completion get the marks of Anthropic's prompt cache, for each vendor. This
+module does no I/O.
+"""
 
 from typing import Any, Literal
 
@@ -13,14 +15,18 @@ marks are sent.
 
 
 def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
-    """Returns where the vendor reads marks. `model`: the model's name in the profile."""
+    """Returns in which parts of a request the vendor reads cache marks. `model`: the model's name in the
+    profile.
+    """
     if not isinstance(vendor, Translated) and not facts.marks_cache:
         return None
     return "inside" if model.startswith("openrouter/") else "beside"
 
 
 def marked(result: dict[str, Any], mark: Object | None, marks: Marks) -> dict[str, Any]:
-    """Returns the result of a tool, a message with text as its content, with the mark."""
+    """Adds the cache mark to the message with a tool's result, and returns the message. The content of the
+    message is text.
+    """
     if not marks or not mark:
         return result
     if marks == "beside":

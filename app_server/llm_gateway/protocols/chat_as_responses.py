@@ -1,8 +1,9 @@
-"""Converts chat completions to calls of OpenAI's Responses, for models that support no other protocol. Pure.
+"""Converts chat completions to calls of OpenAI's Responses protocol, for models that support no other
+protocol. This module does no I/O.
 
-Fields that Responses does not have are refused by name. Sampling parameters that the model refuses are left
-out, because many programs always send them. A program that sends back whole messages also sends back the
-model's reasoning in them (kept_reasoning).
+Fields that the Responses protocol does not have are refused by name. Sampling parameters that the model
+refuses are left out, because many programs always send them. A program that sends back whole messages also
+sends back the model's reasoning in them (kept_reasoning).
 """
 
 from collections.abc import Iterator, Mapping
@@ -52,14 +53,14 @@ _NOT_SENT = frozenset(("model", "stream_options"))
 
 
 def is_needed(model: Effective) -> bool:
-    """Returns whether the model can be asked through Responses and through no other protocol."""
+    """Returns whether the model supports the Responses protocol and no other one."""
     return model.asks_responses and "chat" not in model.facts.protocols
 
 
 def as_response(body: Mapping[str, Any], facts: Facts, model: str) -> dict[str, Any]:
-    """Returns the chat completion as the body of a call of Responses. The vendor stores nothing of the call.
-    `body`: has passed the check with CompatibleFields. `model`: the vendor's model, which gets back only its
-    own reasoning.
+    """Converts a chat completion to the body of a call of the Responses protocol. The body tells the vendor
+    to store nothing. `body`: has passed the check with CompatibleFields. `model`: the vendor's model, which
+    gets back only its own reasoning.
 
     Raises BadRequest `model_field_unsupported`, `unknown_model_input`.
     """

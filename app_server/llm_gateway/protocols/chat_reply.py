@@ -1,4 +1,4 @@
-"""Converts replies of OpenAI's Responses to replies of chat completions: whole replies, streams and
+"""Converts replies of OpenAI's Responses protocol to replies of chat completions: whole replies, streams and
 errors.
 """
 
@@ -25,8 +25,8 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 class ChatReply(ConvertedReply):
-    """Passes a reply of Responses on as a chat completion. `model`: the model's name in the reply. `made_by`:
-    the vendor's model that wrote it.
+    """A response that passes a reply of the Responses protocol on as a chat completion. `model`: the model's
+    name in the reply. `made_by`: the vendor's model that wrote the reply.
     """
 
     def __init__(self, response: Response, model: str, made_by: str) -> None:
@@ -61,7 +61,7 @@ def _document(model: str, made_by: str, status: int, content: bytes) -> tuple[in
 
 
 class _Chunks:
-    """Makes the chunks of one streamed chat completion from the events of a response."""
+    """A converter from the events of one streamed response to the chunks of a chat completion."""
 
     def __init__(self, model: str, made_by: str) -> None:
         self._model = model
@@ -118,7 +118,9 @@ class _Chunks:
             yield self._chunk({"tool_calls": [{"index": self._calls[place], **named}]})
 
     def _whole(self, place: Any, item: dict[str, Any]) -> Iterator[bytes]:
-        """Yields the reasoning and all text that was not streamed: some servers stream no pieces."""
+        """Yields the chunks for the reasoning and all text of an output item that were not streamed before.
+        Some servers send only whole items.
+        """
         if found := detail(item, self._details, self._made_by):
             self._details += 1
             yield self._chunk({"reasoning_details": [found]})

@@ -12,16 +12,16 @@ _KEPT = (b"retry-after", b"retry-after-ms")
 
 
 class Events(Protocol):
-    """Converts the bytes of one streamed reply."""
+    """A converter for the bytes of one streamed reply."""
 
     def feed(self, piece: bytes, *, is_last: bool) -> Iterator[bytes]: ...
 
 
 class ConvertedReply(Response):
-    """Passes another response on in another protocol.
+    """A response that passes another response on, converted to another protocol.
 
     `new_events`: returns a converter for a stream of events. `document`: converts a reply that is one
-    document; it gets and returns the status and the content.
+    document; it takes and returns the HTTP status and the content.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""Carries the reasoning of a model that supports only Responses in chat completions: in the field
-`reasoning_details`, which OpenRouter introduced. A program that sends back whole messages keeps the reasoning
-from call to call. Pure.
+"""Transports the reasoning of a model that supports only the Responses protocol in chat completions. The
+reasoning is in the field `reasoning_details`, which OpenRouter introduced. So a program that sends back whole
+messages also sends back the reasoning. This module does no I/O.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,8 +15,8 @@ _FORMAT = "openai-responses-v1"
 
 
 def detail(item: Mapping[str, Any], index: int, model: str) -> dict[str, Any] | None:
-    """Returns an item of the output as the detail with this index. Returns None if the item is not encrypted
-    reasoning. `model`: the vendor's model; only this model can read the reasoning.
+    """Converts an output item to an entry of `reasoning_details` with this index. Returns None if the item is
+    not encrypted reasoning. `model`: the vendor's model; only this model can read the reasoning.
     """
     encrypted = item.get("encrypted_content")
     if item.get("type") != "reasoning" or not isinstance(encrypted, str):
@@ -33,8 +33,8 @@ def detail(item: Mapping[str, Any], index: int, model: str) -> dict[str, Any] | 
 
 
 def items(message: Mapping[str, Any], model: str) -> Iterator[dict[str, Any]]:
-    """Yields the reasoning in the message as items for the input of a call. They come before the text of the
-    message.
+    """Yields the reasoning in the message as input items of a Responses call. The items must come before the
+    text of the message.
     """
     for each in map(a_dict, message.get("reasoning_details") or ()):
         if each.get("format") == _FORMAT and each.get("model") == model:

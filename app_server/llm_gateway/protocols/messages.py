@@ -1,10 +1,11 @@
-"""Anthropic's Messages protocol: which fields a program may send, and the call as a chat completion. Pure.
+"""Anthropic's Messages protocol: which fields a program may send, and the translation of a call to a chat
+completion. This module does no I/O.
 
-Every model of a profile can be asked in this protocol, because the call is translated. Calls of Anthropic's
-own models are not translated, see `native_messages`; the checks hold for them too. Tools that a vendor
-runs, MCP servers, containers, stored files and images by address are refused: they would be a way out of the
-sandbox. How the model thinks is translated, see `thinking`, and so is the form of the reply, see `output`.
-`metadata` is not passed on: it only names the program's user.
+Every model of a profile can be called in this protocol, because the call is translated. Calls of Anthropic's
+own models are checked here, too, but not translated, see `native_messages`. Tools that a vendor runs, MCP
+servers, containers, stored files and images by address are refused: they would be a way out of the sandbox.
+`thinking` translates how the model thinks, and `output` translates the form of the reply. `metadata` is not
+passed on: it only names the program's user.
 """
 
 from collections.abc import Iterator
@@ -132,7 +133,9 @@ class ToolChoice(Closed):
 
 
 class MessagesFields(Closed):
-    """The fields of a call. The protocol requires `model`, but the profile's model is asked."""
+    """The allowed fields of a call in the Messages protocol. The protocol requires `model`, but its value is
+    ignored: the call goes to the profile's model.
+    """
 
     model: str | None = None
     messages: list[MessageOfTalk]
@@ -152,7 +155,7 @@ class MessagesFields(Closed):
 
 
 class CountFields(Closed):
-    """The fields of a request that counts tokens."""
+    """The allowed fields of a request that counts tokens."""
 
     model: str | None = None
     messages: list[Object]
@@ -194,10 +197,10 @@ def check(body: dict[str, Any], known: type[MessagesFields] = MessagesFields) ->
 def as_chat(
     call: MessagesFields, vendor: Vendor, facts: Facts, model: str, chosen: ProfileOptions
 ) -> dict[str, Any]:
-    """Returns the call as a chat completion. Marks of the prompt cache are kept for vendors that read them.
+    """Translates a call to a chat completion. Marks of the prompt cache are kept for vendors that read them.
     `model`, `chosen`: the model's name and the options of the profile.
 
-    Raises BadRequest `unknown_model_input` for a document that the model does not take, and the errors of
+    Raises BadRequest `unknown_model_input` for a document that the model does not accept, and the errors of
     `output`.
     """
     max_output = facts.max_output
@@ -311,8 +314,9 @@ def _reply(blocks: list[Block], facts: Facts, marks: Marks) -> dict[str, Any]:
 
 
 def _from_user(blocks: list[Block], marks: Marks) -> Iterator[dict[str, Any]]:
-    """Yields the results of tools, each as one message, and then the rest as a user message. Results of chat
-    completions cannot contain images, so images come with the rest.
+    """Translates the content of a user message. Yields one message for each tool result, and then one user
+    message with all other content. In a chat completion a tool result cannot contain images, so images go
+    into the user message.
     """
     shown: list[Shown] = []
     for block in blocks:

@@ -32,7 +32,9 @@ _ERRORS = {
 
 
 def error_reply(error: AppError) -> Response:
-    """Returns our error in the shape that Anthropic's packages read. `code` is our stable code."""
+    """Returns an error of this server in the JSON format that Anthropic's packages read. `code` is the stable
+    code of the error.
+    """
     text = f"{error.detail} {error.fix}" if error.fix else error.detail
     content = _error(error.status, text)
     content["error"]["code"] = error.code
@@ -40,8 +42,8 @@ def error_reply(error: AppError) -> Response:
 
 
 class MessagesReply(ConvertedReply):
-    """Passes a chat completion on in the Messages protocol. `model`: the model's name in the reply.
-    `shows_thinking`: the program asked for thinking blocks.
+    """A response that passes a chat completion on in the Messages protocol. `model`: the model's name in the
+    reply. `shows_thinking`: the program asked for thinking blocks.
     """
 
     def __init__(self, response: Response, model: str, *, shows_thinking: bool) -> None:
@@ -50,7 +52,7 @@ class MessagesReply(ConvertedReply):
 
 
 def error_of(status: int, content: bytes) -> dict[str, Any]:
-    """Returns a vendor's refusal in Anthropic's shape. `content`: the body that the vendor sent."""
+    """Converts a vendor's refusal to Anthropic's error format. `content`: the body that the vendor sent."""
     return _error(status, _words_of(_decoded(content)) or content[:1000].decode(errors="replace"))
 
 
@@ -78,7 +80,9 @@ def _document(model: str, shows_thinking: bool, status: int, content: bytes) -> 
 
 
 class _Events:
-    """Makes the events of one streamed reply from the chunks of a chat completion."""
+    """A converter from the chunks of a chat completion to the events of one streamed reply of the Messages
+    protocol.
+    """
 
     def __init__(self, model: str, shows_thinking: bool) -> None:
         self._model = model
@@ -148,7 +152,9 @@ class _Events:
                 yield self._delta({"type": "signature_delta", "signature": block["signature"]})
 
     def _in(self, which: tuple[str, int], block: dict[str, Any]) -> Iterator[bytes]:
-        """Begins a new block, unless the open block is `which`. Closes the open block first."""
+        """Makes `which` the open block: if another block is open, closes it and begins a new one with
+        `block`.
+        """
         if self._open == which:
             return
         yield from self._close()
@@ -191,8 +197,8 @@ def _frame(reply: dict[str, Any], model: str) -> dict[str, Any]:
 
 
 def _usage(used: Usage) -> dict[str, int]:
-    """Returns the usage. `input_tokens` does not include the tokens that were read from the cache or written
-    to it.
+    """Converts the token usage to Anthropic's fields. `input_tokens` does not include the tokens that were
+    read from the cache or written to it.
     """
     read, written = used.cache_read_tokens, used.cache_write_tokens
     return {

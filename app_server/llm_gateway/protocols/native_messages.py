@@ -1,5 +1,5 @@
-"""Anthropic's Messages protocol for Anthropic's own models: the call passes unchanged, so thinking with its
-signatures, marks of the prompt cache and the vendor's answers are kept. Pure.
+"""Anthropic's Messages protocol for Anthropic's own models. The call is not translated, so thinking with its
+signatures, marks of the prompt cache and the vendor's replies are kept. This module does no I/O.
 
 Fields that would be a way out of the sandbox are refused, as in `messages`. `metadata` is not passed on: it
 names the program's user.
@@ -47,8 +47,8 @@ _DATED = re.compile(r"(.+)-\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class NativeFields(MessagesFields):
-    """The fields of a call that is not translated. `cache_control`: asks the vendor to put a cache mark at
-    the end of the prompt.
+    """The allowed fields of a call that is not translated. `cache_control`: asks the vendor to put a cache
+    mark at the end of the prompt.
     """
 
     cache_control: Object | None = None
@@ -63,7 +63,8 @@ def native(vendor: Vendor) -> PassThrough | None:
 
 
 def as_sent(body: dict[str, Any], max_output: int | None) -> dict[str, Any]:
-    """Returns the call in the form for the vendor. `body`: fields that passed the check with NativeFields.
+    """Returns the call in the form that is sent to the vendor. `body`: fields that passed the check with
+    NativeFields.
 
     `max_output`: the longest reply of the model in tokens; None if it is not known.
     """
@@ -72,14 +73,16 @@ def as_sent(body: dict[str, Any], max_output: int | None) -> dict[str, Any]:
 
 
 def headers_of(given: Mapping[str, str]) -> dict[str, str]:
-    """Returns the headers of the protocol, and the program's beta features that are allowed."""
+    """Returns the headers of the Messages protocol. Of the beta features that the program asks for, they
+    contain only the allowed ones.
+    """
     betas = [_DATED.fullmatch(name.strip()) for name in given.get("anthropic-beta", "").split(",")]
     allowed = [beta[0] for beta in betas if beta and beta[1] in _BETAS]
     return {"anthropic-version": _VERSION} | ({"anthropic-beta": ",".join(allowed)} if allowed else {})
 
 
 def with_error(response: Response) -> Response:
-    """Returns the response. If it is an error that does not have Anthropic's shape, converts it."""
+    """Returns the response. Converts an error response that does not have Anthropic's format."""
     if response.status_code < 400:
         return response
     content = bytes(response.body)

@@ -1,5 +1,6 @@
-"""What a program of Anthropic's Messages protocol states about the reply (`output_config`) and about old
-parts of the conversation (`context_management`), for other vendors' models. Pure.
+"""Translates two fields of Anthropic's Messages protocol for other vendors' models: `output_config`, which
+sets the form of the reply, and `context_management`, which sets how old parts of the conversation are
+handled. This module does no I/O.
 """
 
 from collections.abc import Mapping
@@ -39,7 +40,8 @@ class _Stated(Closed):
 
 
 def response_format(output_config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Returns the fields of a chat completion that set the form of the reply. The effort is no part of them.
+    """Returns the fields of a chat completion that set the form of the reply. The effort is translated in
+    `thinking`.
 
     Raises BadRequest `unknown_model_field`, and RequestValidationError for a wrong type.
     """
@@ -54,7 +56,7 @@ def response_format(output_config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def check_management(context_management: Mapping[str, Any] | None) -> None:
-    """Checks that nothing has to be dropped from the conversation. Raises BadRequest
+    """Checks that `context_management` does not ask to remove parts of the conversation. Raises BadRequest
     `model_field_unsupported` or `unknown_model_field`, and RequestValidationError for a wrong type.
     """
     if context_management is None:

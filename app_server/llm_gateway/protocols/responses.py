@@ -1,4 +1,5 @@
-"""OpenAI's Responses protocol: which fields a sandbox may send, and which models support the protocol. Pure.
+"""OpenAI's Responses protocol: which fields a sandbox may send, and which models support the protocol. This
+module does no I/O.
 
 The vendor's key gives access to everything that its account stores at the vendor. So the vendor is told to
 store nothing, and a call cannot name anything stored: no earlier response, conversation, prompt, item or
@@ -54,8 +55,9 @@ class Text(Closed):
 
 
 class ResponsesFields(Closed):
-    """The fields of a call. The protocol requires `model`, but the profile's model is asked. `store` may only
-    be false. `client_metadata` names the program; it is not passed on.
+    """The allowed fields of a call in the Responses protocol. The protocol requires `model`, but its value is
+    ignored: the call goes to the profile's model. `store` may only be false. `client_metadata` names the
+    program; it is not passed on.
     """
 
     model: str | None = None
@@ -85,8 +87,8 @@ class ResponsesFields(Closed):
 
 
 def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
-    """Returns the vendor if the model supports this protocol. A model that the catalogue does not know is
-    assumed to support it.
+    """Checks that the model supports the Responses protocol, and returns its vendor. A model that the
+    catalogue does not know is assumed to support it.
 
     Raises BadRequest `model_protocol_unsupported`.
     """

@@ -1,8 +1,8 @@
-"""How a program of Anthropic's Messages protocol asks other vendors' models to think, and how it gets their
-thoughts. Pure.
+"""Translates the thinking of Anthropic's Messages protocol for other vendors' models: how a program asks a
+model to think, and how the program gets the model's thoughts. This module does no I/O.
 
 Anthropic has a budget of tokens (`thinking`) or an effort (`output_config`). Other vendors get what their
-model takes according to the catalogue: a budget, the nearest effort, or nothing. If the program asks for
+model accepts according to the catalogue: a budget, the nearest effort, or nothing. If the program asks for
 thinking, a budget or an effort of the profile comes first.
 """
 
@@ -20,7 +20,7 @@ _UP_TO = ((2_048, "low"), (8_192, "medium"))
 
 
 def is_wanted(thinking: Mapping[str, Any] | None) -> bool:
-    """Whether the program asks the model to think, and so can read thinking blocks."""
+    """Returns whether the program asks the model to think. Such a program can read thinking blocks."""
     return (thinking or {}).get("type") in {"enabled", "adaptive"}
 
 
@@ -33,8 +33,9 @@ def asked(
     *,
     length: int,
 ) -> dict[str, Any]:
-    """Returns the fields of a chat completion that say how the model thinks. Empty: as the vendor does by
-    default, also if it is not known what the model takes. `length`: the longest reply in tokens.
+    """Returns the fields of a chat completion that say how the model thinks. Returns no fields if the
+    vendor's default applies, or if it is not known what the model accepts. `length`: the longest reply in
+    tokens.
     """
     kind = (thinking or {}).get("type")
     if kind == "disabled":
@@ -65,15 +66,17 @@ def _effort_of(budget: int | None) -> str:
 
 
 def _nearest(wanted: str, taken: Sequence[str]) -> str | None:
-    """Returns the highest effort of the model that is not above the wanted one, else its lowest."""
+    """Returns the highest effort of the model that is not above the wanted effort. If all efforts are above
+    it, returns the lowest.
+    """
     ordered = [effort for effort in _EFFORTS if effort in taken and (effort != "none" or wanted == "none")]
     below = [effort for effort in ordered if _EFFORTS.index(effort) <= _EFFORTS.index(wanted)]
     return next(iter([*reversed(below), *ordered]), None)
 
 
 def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, Any]:
-    """Returns the fields of a chat message with the thoughts of an earlier reply that the model needs back.
-    `blocks`: the thinking blocks of the reply.
+    """Returns the fields of a chat message that contain the thoughts of an earlier reply, if the model needs
+    them back. `blocks`: the thinking blocks of the reply.
     """
     if facts.echo == THINKING_BLOCKS:
         signed = [dict(block) for block in blocks if block.get("signature") or block.get("data")]
@@ -85,8 +88,8 @@ def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, An
 
 
 def shown(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the thinking blocks of a whole chat completion or of a piece of one. Open reasoning has no
-    signature.
+    """Returns the thinking blocks of a whole chat completion or of a piece of one. Reasoning that the vendor
+    sends as plain text has no signature.
     """
     blocks = message.get("thinking_blocks")
     if isinstance(blocks, list) and blocks:
