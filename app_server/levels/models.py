@@ -12,9 +12,7 @@ from app_server.core.database import Base, enum_column, now
 
 
 class Level(StrEnum):
-    """The group of users that a value applies to: all users of an organisation, the members of a team, or one
-    person.
-    """
+    """Whom a value applies to: all users of an organisation, the members of a team, or one person."""
 
     ORGANISATION = "organisation"
     TEAM = "team"
@@ -44,7 +42,7 @@ class SettingName(StrEnum):
 
 
 class LevelItemKind(StrEnum):
-    """The kinds of items that the organisation and teams give to their members. See items.py."""
+    """Named things that the organisation and teams give to their members. See items.py."""
 
     SECRET = "secret"  # noqa: S105 (a kind of thing)
     MCP_SERVER = "mcp_server"

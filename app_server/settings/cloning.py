@@ -6,9 +6,9 @@ from enum import StrEnum
 
 
 class CloneMode(StrEnum):
-    """How much of a repository's history is fetched when a conversation starts.
+    """How much of a repository's history a start fetches.
 
-    `full`: all commits. `shallow`: the newest commit of each branch; git fetches older commits on demand.
+    `full`: everything. `shallow`: the newest commit of each branch; git fetches older ones on demand.
     `blobless`: all commits, but the contents of files only where they are needed.
     """
 

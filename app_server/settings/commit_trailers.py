@@ -5,9 +5,7 @@ from enum import StrEnum
 
 
 class CommitTrailer(StrEnum):
-    """The kinds of last line in the message of an agent's commit. NONE: the message says nothing about the
-    agent.
-    """
+    """The last line of an agent's commit. NONE: the commit says nothing about the agent."""
 
     NONE = "none"
     CO_AUTHORED_BY = "co_authored_by"

@@ -60,7 +60,7 @@ def _given_token(
     _self: Any, credentials: str | None, project_id: str | None, custom_llm_provider: str
 ) -> tuple[str, str]:
     """Replaces litellm's sign-in at Google, which would read files, run programs and use the identity of this
-    machine. Returns the token that the call was given.
+    machine. Returns the token and the project that the call was given.
     """
     return ("", "") if custom_llm_provider == "gemini" else (credentials or "none", project_id or "none")
 

@@ -83,8 +83,8 @@ class ChatFields(Closed):
 
 
 class CompatibleFields(ChatFields):
-    """The fields of a chat completion for servers that implement OpenAI's protocol themselves. They may have
-    further fields.
+    """The allowed fields of a chat completion for servers that implement OpenAI's protocol themselves: the
+    fields of ChatFields and further ones.
     """
 
     metadata: dict[str, str] | None = None

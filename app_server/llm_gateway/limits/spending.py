@@ -162,9 +162,10 @@ async def cost_of_programs(session: AsyncSession, conversation_id: UUID) -> floa
 
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
-    """Lets a conversation continue: if its budget is spent, adds the amount of its first budget once more.
+    """Lets a conversation continue: if its budget is spent, the conversation may spend the amount of its
+    first budget once more.
 
-    Adds nothing if the organisation or a team enforces the budget per task.
+    Changes nothing if the organisation or a team enforces the budget per task.
     """
     if await is_budget_enforced(session, payer.user_id):
         return

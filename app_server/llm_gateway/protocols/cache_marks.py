@@ -24,8 +24,8 @@ def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
 
 
 def marked(result: dict[str, Any], mark: Object | None, marks: Marks) -> dict[str, Any]:
-    """Adds the cache mark to the message with a tool's result, and returns the message. The content of the
-    message is text.
+    """Returns the message with a tool's result, with the cache mark added in the form that the vendor reads.
+    The content of the message must be text.
     """
     if not marks or not mark:
         return result

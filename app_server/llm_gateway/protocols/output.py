@@ -56,8 +56,9 @@ def response_format(output_config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def check_management(context_management: Mapping[str, Any] | None) -> None:
-    """Checks that `context_management` does not ask to remove parts of the conversation. Raises BadRequest
-    `model_field_unsupported` or `unknown_model_field`, and RequestValidationError for a wrong type.
+    """Checks that `context_management` asks for nothing but the clearing of old thinking. Only Anthropic's
+    own models support other edits. Raises BadRequest `model_field_unsupported` or `unknown_model_field`, and
+    RequestValidationError for a wrong type.
     """
     if context_management is None:
         return

@@ -13,7 +13,7 @@ MAX_KEY_CHARACTERS = 500
 
 
 class MembersSee(StrEnum):
-    """How much access the members of a team get to new conversations on the team's repositories."""
+    """What the members of a team may do with new conversations on the team's repositories."""
 
     NONE = "none"
     VIEW = "view"
