@@ -1,4 +1,6 @@
-"""`slipway audit …`: verifies and exports the audit log, while the server runs and while it does not."""
+"""The commands `slipway audit …`, which verify and export the audit log. They also work while the server does
+not run.
+"""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 

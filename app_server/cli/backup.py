@@ -1,4 +1,6 @@
-"""`slipway backup` and `slipway restore`: a whole installation in one file, and back."""
+"""The commands `slipway backup` and `slipway restore`, which save a whole installation in one file and
+restore it.
+"""
 
 import sys
 from contextlib import AbstractContextManager, nullcontext

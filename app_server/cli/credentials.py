@@ -1,5 +1,5 @@
-"""The file of credentials of the client commands: an API key for each server that `slipway login` has
-signed in at.
+"""The file with the credentials of the client commands. It has one API key for each server that `slipway
+login` has signed in at.
 """
 
 import fcntl
@@ -23,11 +23,13 @@ class ServerCredential(BaseModel):
 
 
 class UnreadableCredentials(Exception):
-    """The file is damaged, or others can read it. The message is for the person at the terminal."""
+    """Raised if the file is damaged, or if other users of the machine can read it. The message is for the
+    person at the terminal.
+    """
 
 
 class CredentialFile:
-    """The credentials by the server's address. The file is `slipway/credentials.json` in the user's
+    """The file with the credentials, by the server's address. It is `slipway/credentials.json` in the user's
     configuration directory; its mode is 0600.
     """
 
@@ -52,7 +54,7 @@ class CredentialFile:
             raise UnreadableCredentials(f"{self.path} is damaged. Remove it and sign in again.") from None
 
     def save(self, url: str, credential: ServerCredential) -> None:
-        """Stores the credential of a server in place of an earlier one. Raises UnreadableCredentials."""
+        """Stores the credential of a server, and replaces an earlier one. Raises UnreadableCredentials."""
         with self._locked():
             self._write({**self.all(), url: credential})
 

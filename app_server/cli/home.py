@@ -1,4 +1,4 @@
-"""Helpers of the commands: the configuration and the database of a home."""
+"""Helpers for commands that work on a home directory: they load its configuration and open its database."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -40,7 +40,9 @@ def leave(sentence: str) -> NoReturn:
 
 
 def require_database(config: Config) -> None:
-    """Ends the program if no server was ever started in this home."""
+    """Ends the program with an error text if no server was ever started in this home, so that there is no
+    database.
+    """
     if config.database_file and not config.database_file.exists():
         leave(NO_SERVER_YET)
 
@@ -48,8 +50,7 @@ def require_database(config: Config) -> None:
 def in_database(
     config: Config, work: "Callable[[AsyncSession, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Returns the result of `work`, which runs in one transaction. Ends the program with an error text if it
-    fails.
+    """Runs `work` in one transaction and returns its result. Ends the program with an error text if it fails.
     """
 
     async def in_one_transaction(database: "Database", config: Config) -> Result:
@@ -62,8 +63,8 @@ def in_database(
 def in_whole_database(
     config: Config, work: "Callable[[Database, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Returns the result of `work`, which opens its own sessions. Ends the program with an error text if it
-    fails.
+    """Runs `work`, which opens its sessions itself, and returns its result. Ends the program with an error
+    text if it fails.
     """
     try:
         return asyncio.run(_in_database(config, work))

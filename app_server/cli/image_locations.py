@@ -15,10 +15,10 @@ from app_server.sandbox_images.image_store import StoredImage, ask_engine, prune
 
 @dataclass(frozen=True)
 class ImageLocation:
-    """The images of one engine.
+    """The sandbox images of one container engine.
 
-    `images`: the images that are stored there or were removed. `host`: the sandbox host; None for this
-    machine. `failure`: why the host could not be asked.
+    `images`: the images that are stored there, or those that were removed. `host`: the sandbox host; None for
+    this machine. `failure`: why the host could not be asked.
     """
 
     images: Sequence[StoredImage]
@@ -34,8 +34,8 @@ class ImageLocation:
 async def image_locations(config: Config, *, prune: bool) -> list[ImageLocation]:
     """Returns the images of each engine. With `prune`, removes unused images and returns the removed ones.
 
-    Raises StartFailure if this machine's engine does not answer, Unavailable if the images that users have
-    chosen are unknown.
+    Raises StartFailure if this machine's engine does not answer, Unavailable if it is unknown which images
+    users have chosen.
     """
     chosen = await chosen_bases(config)
     if config.sandbox == "remote":

@@ -27,7 +27,9 @@ _Change = Callable[[str], str]
 
 @dataclass
 class Rotation:
-    """The result of a rotation. `unreadable`: the places of values that no known key decrypts."""
+    """The result of a rotation. `unreadable`: the names of the tables and columns with values that no known
+    key can decrypt.
+    """
 
     renewed: int = 0
     unreadable: list[str] = field(default_factory=list)
@@ -94,7 +96,7 @@ async def _rotate_table(database: Database, cipher: Cipher, table: Table, column
 
 
 async def _stored(database: Database) -> AsyncIterator[tuple[str, str]]:
-    """Yields all encrypted values with the names of their places."""
+    """Yields all encrypted values, each with the name of the table and column where it is stored."""
     for table, columns in encrypted_columns():
         last: tuple[Any, ...] | None = None
         while True:
@@ -117,7 +119,9 @@ async def _batch(
     *,
     is_for_update: bool,
 ) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Returns the next rows in the order of the primary key: the key, and the values by column."""
+    """Returns the next rows in the order of the primary key. Each row is a pair: the primary key, and the
+    values by column name.
+    """
     identity = list(table.primary_key.columns)
     query = select(*identity, *columns).order_by(*identity).limit(BATCH)
     if last is not None:
@@ -132,7 +136,7 @@ async def _batch(
 
 
 def _changed(table: Table, value: Any, change: _Change) -> Any:
-    """Returns the value of a column with each encrypted text in it changed."""
+    """Applies `change` to each encrypted text in the value of a column, and returns the new value."""
     if isinstance(value, dict):
         is_payload = table is Job.__table__
         return {

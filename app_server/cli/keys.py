@@ -1,4 +1,6 @@
-"""`slipway keys …`: the encryption keys of stored secrets, for an administrator on this machine."""
+"""The commands `slipway keys …`, with which an administrator on this machine manages the encryption keys of
+stored secrets.
+"""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
@@ -42,7 +44,9 @@ def rotate_keys(home: Home = None) -> None:
 
 
 def _alone(config: Config) -> AbstractContextManager[None]:
-    """Locks the home, so that no server of it starts during the rotation: it would not know the new key."""
+    """Returns a context manager that locks the home, so that no server starts in this home during the
+    rotation. Such a server would not know the new key.
+    """
     from app_server.http.listeners import home_of_our_own
 
     return nullcontext() if config.encryption_keys else home_of_our_own(config.home)

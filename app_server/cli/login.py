@@ -1,4 +1,6 @@
-"""`slipway login` and `slipway logout`: this terminal signs in at a Slipway server, and out again."""
+"""The commands `slipway login` and `slipway logout`, which sign this terminal in at a Slipway server and out
+again.
+"""
 
 import socket
 import time

@@ -1,4 +1,4 @@
-"""The `slipway` command."""
+"""The command line program `slipway` with its main commands."""
 
 import asyncio
 import sys
@@ -206,7 +206,9 @@ def sign_in_link(port: Port = None, home: Home = None) -> None:
 
 
 def _run_headless(where: "Config | tuple[str, str]", what: "Run", *, as_json: bool) -> None:
-    """Runs the task on the server of a home, or on the server with this address and API key."""
+    """Runs the task and ends the program with its exit code. `where`: the home of the server, or the server's
+    address and API key.
+    """
     from app_server.headless.client import RunFailed
     from app_server.headless.printer import JsonPrinter, TerminalPrinter
     from app_server.headless.run import run as run_task

@@ -1,6 +1,7 @@
-"""`slipway orgs …`: the organisations of the installation, for an administrator on this machine.
+"""The commands `slipway orgs …`, with which an administrator on this machine manages the organisations of the
+installation.
 
-The commands act as the owner, and work while the server runs and while it does not.
+The commands act as the owner. They also work while the server does not run.
 """
 
 from typing import TYPE_CHECKING, Annotated

@@ -1,5 +1,5 @@
-"""The sandboxes of a home and the state of their machines, for the commands. It works with or without a
-running server.
+"""Lists the sandboxes of a home and the state of their containers, for the commands. It works with or without
+a running server.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatu
 
 @dataclass(frozen=True)
 class Entry:
-    """A sandbox. `runs`: whether its machine runs now. It may differ from `status` while the machine is
-    restarted.
+    """One sandbox in the list. `runs`: whether its machine (its container) runs now. This may differ from
+    `status` while the machine is restarted.
     """
 
     id: UUID
@@ -64,18 +64,18 @@ class Inventory:
         ]
 
     def spare(self) -> int:
-        """Returns how many machines are ready or being prepared for new sandboxes. Blocks."""
+        """Returns how many machines are ready or being prepared for new sandboxes. The call blocks."""
         return len(self._registry.free())
 
     async def last_words(self, prefix: str) -> LastWords:
-        """Returns the end of the agent server's output. prefix: of the sandbox's id. Raises NotFound,
-        StartFailure.
+        """Returns the end of the output of a sandbox's agent server. prefix: the beginning of the sandbox's
+        id. Raises NotFound, StartFailure.
         """
         return await self._backend.last_words(await self._find(prefix))
 
     async def stop(self, prefix: str) -> UUID:
-        """Puts the sandbox to sleep and returns its id. A running server notices this. Raises NotFound,
-        StartFailure.
+        """Stops the sandbox and returns its id; its files are kept. A running server notices the stop.
+        prefix: the beginning of the sandbox's id. Raises NotFound, StartFailure.
         """
         sandbox_id = await self._find(prefix)
         # The row changes first. Otherwise a server that finds the machine dead would start it again.
@@ -112,9 +112,9 @@ async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
 
 async def chosen_bases(config: Config) -> set[str]:
     """Returns the base images that sandboxes of users are built on, or could be built on. In the home of a
-    sandbox host, returns those of the sandboxes on this host.
+    sandbox host, returns the base images of the sandboxes on this host.
 
-    Raises Unavailable if this cannot be determined.
+    Raises Unavailable if these images cannot be determined.
     """
     of_a_host = await asyncio.to_thread(HostInventory(config.home).bases)
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):

@@ -1,4 +1,6 @@
-"""`slipway images …` and `slipway sandboxes …`."""
+"""The commands `slipway images …` and `slipway sandboxes …`, which manage the sandbox images and the
+sandboxes.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -213,7 +215,8 @@ def _image_locations(home: Path | None, *, prune: bool) -> "list[ImageLocation]"
 
 
 def _tell(location: "ImageLocation") -> bool:
-    """Prints the failure of a host that could not be asked. Returns whether there was one."""
+    """Prints why the images of a sandbox host could not be listed. Returns whether there was such a failure.
+    """
     if location.failure is None:
         return False
     typer.secho(f"{location.failure.cause}\nFix: {location.failure.fix}", fg=typer.colors.RED, err=True)

@@ -1,6 +1,7 @@
-"""`slipway users …`: the people who may sign in, for an administrator on this machine.
+"""The commands `slipway users …`, with which an administrator on this machine manages the people who may sign
+in.
 
-The commands act as the owner, and work while the server runs and while it does not.
+The commands act as the owner. They also work while the server does not run.
 """
 
 import os

@@ -1,8 +1,9 @@
-"""Parses hosts that a user or a file names, and decides which addresses may be called. Pure.
+"""Parses hosts that a user or a file names, and decides which addresses may be called. This module does no
+I/O.
 
 A server that calls user-supplied hosts can be tricked into calling its internal network, by a disguised
-address or by a name that resolves to one. So a name is resolved once, and each address is checked before a
-connection is made.
+address or by a name that resolves to an internal address. So a name is resolved once, and each address is
+checked before a connection is made.
 """
 
 import re
@@ -75,12 +76,14 @@ def is_from(address: str | None, networks: Sequence[str]) -> bool:
 
 
 class BadHost(ValueError):
-    """The text is neither a valid host name nor an address. The error's text says why."""
+    """Raised for a text that is neither a valid host name nor an IP address. The error's text says why."""
 
 
 @dataclass(frozen=True)
 class HostRule:
-    """A host in a setting: `host`, or `*.host` for all names below it, with or without a port."""
+    """A rule for hosts in a setting: `host`, or `*.host` for all names below this host, with or without a
+    port.
+    """
 
     host: str
     port: int | None = None
@@ -104,7 +107,7 @@ class HostRule:
 
 @dataclass(frozen=True)
 class Named:
-    """The private networks, addresses and hosts that an administrator allows."""
+    """The private networks, addresses and hosts that an administrator allows this server to call."""
 
     networks: Sequence[Network] = ()
     rules: Sequence[HostRule] = field(default=())

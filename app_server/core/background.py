@@ -1,4 +1,4 @@
-"""Runs background tasks. Every task has a name, an owner and an end."""
+"""Runs background tasks. Every task has a name, and all tasks end when the server stops."""
 
 import asyncio
 import contextlib
@@ -14,13 +14,13 @@ logger = logging.getLogger(__name__)
 
 
 class Background:
-    """The tasks of one process. `close()` cancels and awaits all of them."""
+    """The background tasks of one process. `close()` cancels and awaits all of them."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
-        """Runs `work` once; a failure is logged with its traceback."""
+        """Runs `work` once as a task. If it fails, the error is logged with its traceback."""
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -34,9 +34,10 @@ class Background:
         interval_seconds: float,
         pauses_first: bool = False,
     ) -> asyncio.Task[None]:
-        """Repeats `step` with a pause between; a failing step is logged and tried again.
+        """Repeats `step` with a pause in between. If `step` fails, the error is logged and `step` runs again
+        after the pause.
 
-        `pauses_first`: the first step comes after a pause, not at once.
+        `pauses_first`: the first run of `step` comes after a pause, not at once.
         """
         return self.start(_repeat(step, name, interval_seconds, pauses_first), name=name)
 
@@ -47,8 +48,8 @@ class Background:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def drain(self) -> None:
-        """Waits until all started tasks have ended. Do not use it together with `run_forever`, whose tasks
-        never end.
+        """Waits until all started tasks have ended. Must not be used after `run_forever`, whose tasks never
+        end.
         """
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -62,8 +63,8 @@ ServerBackground = Annotated[Background, from_server("background")]
 
 
 async def finish(work: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of `work`. If the caller is cancelled, first waits until `work` has ended, because
-    its thread would otherwise continue without an owner.
+    """Returns the result of `work`. If the caller is cancelled, first waits until `work` has ended, because a
+    thread that `work` started cannot be cancelled.
     """
     task = asyncio.create_task(work)
     try:

@@ -1,4 +1,4 @@
-"""Combines the work of several callers that ask at the same time, for example to store their rows in one
+"""Combines the items of several callers that ask at the same time, for example to store their rows in one
 transaction.
 """
 
@@ -17,8 +17,9 @@ exception that the work itself raises is raised for all callers.
 
 
 class Batches(Generic[ItemT, OutcomeT]):
-    """Collects the items that arrive while a batch is under way; they are the next batch. A single item waits
-    for nothing. at_most: the number of items in one batch.
+    """A queue that processes items in batches. The items that arrive while one batch is processed form the
+    next batch. An item that arrives at a free queue is processed at once. at_most: the largest number of
+    items in one batch.
     """
 
     def __init__(self, work: Work[ItemT, OutcomeT], *, at_most: int) -> None:
@@ -28,7 +29,8 @@ class Batches(Generic[ItemT, OutcomeT]):
         self._task: asyncio.Task[None] | None = None
 
     async def do(self, item: ItemT) -> OutcomeT:
-        """Returns the outcome for the item. A cancelled caller does not stop the batch."""
+        """Processes the item in a batch and returns its outcome. A cancelled caller does not stop the batch.
+        """
         outcome: asyncio.Future[OutcomeT] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, outcome))
         if self._task is None or self._task.done():

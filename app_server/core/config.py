@@ -322,15 +322,17 @@ class Config(SignInConfig):
 
     @property
     def preview_suffix(self) -> str | None:
-        """The domain that the names of ports end with. None if ports have no names."""
+        """The domain at the end of the host names under which ports of sandboxes are reached. None if ports
+        have no host names.
+        """
         if self.preview_domain is None:
             return None if self.public_url else "localhost"
         return self.preview_domain or None
 
     @property
     def pools(self) -> dict[str | None, int]:
-        """The number of ready containers, keyed by the image they are built on; the key None is the server's
-        image.
+        """The number of containers to keep ready for new sandboxes, by the image that they are built on. The
+        key None means the server's default image.
         """
         sizes = [(None, self.sandbox_pool), *self.sandbox_pools.items()]
         return {base: size for base, size in sizes if size}
@@ -376,7 +378,7 @@ def load_config(**overrides: object) -> Config:
 
 
 def _not_json(message: str) -> str:
-    """Returns the sentence for a list or table that is not valid JSON."""
+    """Returns the error sentence for a list or table that is not valid JSON."""
     field = next((name for name in Config.model_fields if f'"{name}"' in message), None)
     if field is None:
         return message

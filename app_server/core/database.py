@@ -49,8 +49,8 @@ Timestamp = Annotated[datetime, PlainSerializer(_utc_text, return_type=str, when
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware UTC datetime on both databases. SQLite does not store the zone, so it is added when a value is
-    read.
+    """A column type for UTC datetimes with a time zone, on both databases. SQLite does not store the zone, so
+    the zone is added when a value is read.
     """
 
     impl = DateTime(timezone=True)
@@ -68,7 +68,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class Base(DeclarativeBase):
-    """Parent of all tables."""
+    """The base class of all tables."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {datetime: UtcDateTime, dict[str, Any]: JSON, list[Any]: JSON}
@@ -88,9 +88,9 @@ def now() -> datetime:
 class Database:
     """The engines of the database and the sessions made from them.
 
-    The brief sessions are for the few statements that every model call waits for, which find their rows by an
-    index. On SQLite their statements run in the event loop's thread, so a long statement would block all
-    other work.
+    The brief sessions are for the few statements that every model call waits for. These statements find their
+    rows by an index. On SQLite they run in the event loop's thread, so a long statement in a brief session
+    would block all other work.
     """
 
     def __init__(self, url: str) -> None:
@@ -113,19 +113,19 @@ class Database:
 
     @asynccontextmanager
     async def brief_session(self) -> AsyncIterator[AsyncSession]:
-        """Like `session`, but for brief statements only."""
+        """Yields a session like `session` does, but for brief statements only."""
         async with self._write_briefly(info=dict(self.session_info)) as session, session.begin():
             yield session
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
-        """Yields a session for reading. It never waits for a writer."""
+        """Yields a session for reading. The session never waits for a writer."""
         async with self._read() as session:
             yield session
 
     @asynccontextmanager
     async def brief_read(self) -> AsyncIterator[AsyncSession]:
-        """Like `read`, but for brief statements only."""
+        """Yields a session like `read` does, but for brief statements only."""
         async with self._read_briefly() as session:
             yield session
 
@@ -162,7 +162,8 @@ UNAVAILABLE = (OperationalError, InterfaceError, NoConnectionFree)
 
 
 def install_database_errors(app: FastAPI) -> None:
-    """Makes database failures a 503 problem document. The request has changed nothing then."""
+    """Makes `app` reply to database failures with a 503 problem document. Such a request has changed nothing.
+    """
     for failure in UNAVAILABLE:
         app.add_exception_handler(failure, on_database_error)
 
@@ -181,7 +182,9 @@ async def on_database_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def _create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
-    """Returns the usual engine and the one for brief transactions. On PostgreSQL both are the same engine."""
+    """Returns the engine for ordinary sessions and the engine for brief sessions. On PostgreSQL both are the
+    same engine.
+    """
     if url.startswith("sqlite"):
         return sqlite.create_engines(url)
     engine = postgres.create_engine(url)

@@ -1,4 +1,4 @@
-"""Encryption at rest with key rotation (Fernet, newest key first)."""
+"""Encrypts texts that are stored in the database, with key rotation (Fernet, newest key first)."""
 
 import hmac
 import os
@@ -14,7 +14,9 @@ from app_server.core.server_objects import from_server
 
 
 class Cipher:
-    """Encrypts short texts for the database. Older keys still decrypt."""
+    """The encryption keys of this installation. It encrypts short texts for the database with the newest key.
+    Older keys can still decrypt.
+    """
 
     def __init__(self, keys: list[str], origin: str = "SLIPWAY_ENCRYPTION_KEYS") -> None:
         try:
@@ -30,7 +32,7 @@ class Cipher:
         return self._fernet.encrypt(text.encode()).decode()
 
     def is_newest(self, token: str) -> bool:
-        """Returns whether the newest key has encrypted this text."""
+        """Returns whether this text was encrypted with the newest key."""
         try:
             self._newest.decrypt(token.encode())
         except InvalidToken:
@@ -38,17 +40,19 @@ class Cipher:
         return True
 
     def renew(self, token: str) -> str:
-        """Returns the text encrypted with the newest key. Raises ConfigurationError if no known key fits."""
+        """Encrypts an encrypted text again with the newest key. Raises ConfigurationError if no known key can
+        decrypt it.
+        """
         return self.encrypt(self.decrypt(token))
 
     def signing_keys(self, purpose: str) -> list[bytes]:
-        """Returns keys for signatures of one purpose, newest first. They do not reveal the
-        encryption keys.
+        """Returns keys for signatures of one purpose, newest first. The encryption keys cannot be computed
+        from them.
         """
         return [hmac.digest(key, purpose.encode(), "sha256") for key in self._keys]
 
     def decrypt(self, token: str) -> str:
-        """Decrypts a text. Raises ConfigurationError if no known key fits."""
+        """Decrypts a text. Raises ConfigurationError if no known key can decrypt it."""
         try:
             return self._fernet.decrypt(token.encode()).decode()
         except InvalidToken:
@@ -75,7 +79,7 @@ def load_cipher(config: Config) -> Cipher:
 
 
 def key_file(config: Config) -> Path:
-    """Returns the path of the file with the keys, if SLIPWAY_ENCRYPTION_KEYS does not name them."""
+    """Returns the path of the key file, or None if SLIPWAY_ENCRYPTION_KEYS contains the keys."""
     return config.home / "encryption.key"
 
 
@@ -85,7 +89,7 @@ def keys_in(path: Path) -> list[str]:
 
 
 def add_key(path: Path) -> None:
-    """Puts a new key in front of the keys in the file. The file is replaced completely or not at all."""
+    """Puts a new key in front of the keys in the file. The file is replaced as a whole or stays unchanged."""
     keys = [Fernet.generate_key().decode(), *keys_in(path)]
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     try:
@@ -99,8 +103,8 @@ def add_key(path: Path) -> None:
 
 
 def _make_key_file(path: Path) -> None:
-    """Writes the key file completely or not at all: on a full disk, an empty file would stop every later
-    start.
+    """Creates the key file with its whole content or not at all. On a full disk, an empty key file would make
+    every later start fail.
     """
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     try:

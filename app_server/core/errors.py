@@ -28,7 +28,9 @@ logger = logging.getLogger(__name__)
 
 
 class ConfigurationError(Exception):
-    """The configuration is not valid, so the process must not start. The text says why."""
+    """Raised if the configuration is not valid, so that the process must not start. The error's text says
+    why.
+    """
 
 
 StartCode = Literal[
@@ -96,7 +98,8 @@ StartCode = Literal[
 
 
 class StartFailure(Exception):
-    """Why a conversation could not be brought up: shown to the user at the stage where it happened.
+    """Raised if a conversation could not be started. The error is shown to the user at the stage of the start
+    where it happened.
 
     `cause` says what happened, `fix` what to do about it, `output` is the last output of the command that
     failed.
@@ -111,9 +114,9 @@ class StartFailure(Exception):
 
 
 class AppError(Exception):
-    """A failure with a stable code that the client is told about.
+    """An error that the client is told about, with a stable code.
 
-    `extra` adds members to the problem document; `headers` to the reply.
+    `extra`: further members of the problem document. `headers`: further headers of the reply.
     """
 
     status: ClassVar[int] = 500
@@ -216,7 +219,7 @@ def add_problem_schema(description: dict[str, Any]) -> None:
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Makes every failure of `app` a problem document; nothing else renders errors."""
+    """Makes `app` reply to every error with a problem document. No other code renders errors."""
     app.add_exception_handler(AppError, _on_app_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(HTTPException, _on_http_exception)
@@ -233,7 +236,9 @@ def problem(
     headers: Mapping[str, str] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> JSONResponse:
-    """An RFC 9457 reply. `code` is stable and part of the API; `detail` is for people."""
+    """Returns a reply in the problem format of RFC 9457. `code` is stable and part of the API; `detail` is
+    for people.
+    """
     body: dict[str, Any] = {
         "type": f"urn:slipway:problem:{code}",
         "title": code.replace("_", " ").capitalize(),
@@ -311,7 +316,9 @@ async def _on_http_exception(request: Request, error: Exception) -> JSONResponse
 
 
 async def on_unexpected(request: Request, error: Exception) -> JSONResponse:
-    """Returns the reply to an unexpected error. It reveals nothing but where to look."""
+    """Returns the reply to an unexpected error. The reply reveals nothing about the error except the request
+    id, by which the server's log has the cause.
+    """
     logger.error("unexpected error", exc_info=error, extra={"request_id": request_id(request)})
     return problem(
         request,

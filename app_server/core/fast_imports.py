@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Turns garbage collection off during imports. Imported modules stay in memory anyway, and scanning them
-    takes a quarter of the import time.
+    """Turns garbage collection off while the block imports modules. Imported modules stay in memory anyway,
+    and scanning them takes a quarter of the import time.
     """
     gc.disable()
     try:

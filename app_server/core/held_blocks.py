@@ -1,4 +1,6 @@
-"""Blocks of code that run until a permission or another condition ends. Most of them are open streams."""
+"""Blocks of code that are cancelled when a permission or another condition ends. Most of these blocks are
+open streams.
+"""
 
 import asyncio
 from collections import defaultdict
@@ -10,7 +12,7 @@ CauseT = TypeVar("CauseT", bound=Hashable)
 
 
 class HeldBlocks(Generic[CauseT]):
-    """The running blocks, grouped by the cause that they depend on, such as a permission."""
+    """The running blocks, grouped by the condition that they depend on (the cause), such as a permission."""
 
     def __init__(self) -> None:
         self._timeouts: defaultdict[CauseT, set[asyncio.Timeout]] = defaultdict(set)
@@ -25,7 +27,8 @@ class HeldBlocks(Generic[CauseT]):
 
     @asynccontextmanager
     async def until_ended(self, cause: CauseT, error: type[Exception]) -> AsyncIterator[None]:
-        """Runs the block. When `end` is called for the cause, cancels the block and raises `error`."""
+        """Runs the block. If `end` is called for the cause meanwhile, cancels the block and raises `error`.
+        """
         try:
             async with asyncio.timeout(None) as timeout:
                 self._timeouts[cause].add(timeout)

@@ -19,7 +19,7 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 def bind(**ids: str) -> None:
-    """Adds ids to every record of the current request or task."""
+    """Adds ids to every log record of the current request or task."""
     _bound.set({**_bound.get({}), **ids})
 
 
@@ -34,7 +34,9 @@ def configure_logging(*, level: str = "INFO") -> None:
 
 
 class LineFormatter(logging.Formatter):
-    """Time, level, logger, message, then the extra fields by name; a traceback follows on its own lines."""
+    """A formatter that writes time, level, logger and message, then the extra fields by name. A traceback
+    follows on lines below.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

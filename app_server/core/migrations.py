@@ -23,7 +23,8 @@ _POSTGRES_LOCK = 7_164_301
 
 
 async def migrate(database: Database) -> None:
-    """Applies missing migrations. Alembic is only imported if there are any, to keep other starts fast.
+    """Applies migrations that the database lacks. Alembic is imported only if there are any, to keep other
+    starts fast.
 
     Raises ConfigurationError if the database belongs to a newer version.
     """
@@ -57,13 +58,13 @@ async def is_current(database: Database) -> bool:
 
 
 async def revision_of(database: Database) -> str | None:
-    """The revision of the database's schema. None for a database without tables."""
+    """Returns the revision of the database's schema. Returns None for a database without tables."""
     async with database.engine.connect() as connection:
         return await connection.run_sync(_current_revision)
 
 
 def is_known(revision: str) -> bool:
-    """Whether this version can bring a schema of this revision up to date."""
+    """Returns whether this version of Slipway can migrate a schema of this revision."""
     return revision in {_slug(path) for path in _files()}
 
 
@@ -77,7 +78,9 @@ async def _require_known(database: Database) -> None:
 
 
 def newest_revision() -> str:
-    """The slug of the newest file in migrations/versions: its name without the date and time."""
+    """Returns the id of the newest revision: the name of the newest file in migrations/versions, without the
+    date and time.
+    """
     return _slug(max(_files(), key=lambda path: path.stem))
 
 
@@ -112,9 +115,9 @@ def use_write_ahead_log(file: str) -> None:
 
 
 async def wait_for_other_servers(connection: AsyncConnection) -> None:
-    """Waits for a lock that is held until the transaction ends.
+    """Takes a lock that is held until the transaction ends; waits while another server has it.
 
-    So only one server at a time migrates or does the work of a first start.
+    So only one server at a time migrates the database or sets up a new installation.
     """
     # SQLite needs nothing: the transaction has begun with the write lock.
     if connection.dialect.name == "postgresql":

@@ -44,7 +44,7 @@ def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
 
 
 def page_position(page_id: str) -> tuple[datetime, UUID]:
-    """Returns the time and id at which the page begins. Raises BadRequest."""
+    """Returns the time and id at which the page begins. Raises BadRequest `bad_page_id`."""
     moment, last_id = decode_page_id(page_id, 2)
     try:
         return datetime.fromisoformat(moment).astimezone(UTC), UUID(hex=last_id)
@@ -53,7 +53,9 @@ def page_position(page_id: str) -> tuple[datetime, UUID]:
 
 
 def page_of(everything: Sequence[Item], page_id: str | None, limit: int) -> tuple[list[Item], str | None]:
-    """Returns a page of a short list that is in memory, and the id of the next page. Raises BadRequest."""
+    """Returns a page of a short list that is in memory, and the id of the next page. Raises BadRequest
+    `bad_page_id`.
+    """
     start = _offset(page_id) if page_id is not None else 0
     end = start + limit
     return list(everything[start:end]), encode_page_id(str(end)) if end < len(everything) else None

@@ -1,6 +1,6 @@
 """PostgreSQL connections with time limits, so that no request waits for the database forever.
 
-If PostgreSQL fails to answer for any reason, callers get an OperationalError and the connection is dropped.
+If PostgreSQL does not answer, for any reason, callers get an OperationalError and the connection is dropped.
 """
 
 from typing import Any
@@ -21,9 +21,10 @@ transactions, resources, the operator, the system.
 
 
 def create_engine(url: str, *, is_patient: bool = False) -> AsyncEngine:
-    """Creates an engine. is_patient: its statements have no time limit.
+    """Creates an engine. is_patient: the statements of this engine have no time limit.
 
-    The time limit of other engines is measured by the client, because a frozen server cannot measure it.
+    The time limit of other engines is measured by this process, because a frozen database server cannot
+    measure it.
     """
     limits = {"timeout": CONNECT_SECONDS, "command_timeout": None if is_patient else STATEMENT_SECONDS}
     engine = create_async_engine(
@@ -46,8 +47,8 @@ async def _connect(*args: Any, **kwargs: Any) -> Any:
 
 
 def _give_up_dead(connection: Any, record: Any, _proxy: object) -> None:
-    """Tests the connection before use, and drops it if it is dead. Unlike pool_pre_ping this has a time
-    limit, so a frozen server cannot block callers.
+    """Tests a pooled connection before it is used, and drops it if it is dead. Unlike SQLAlchemy's
+    pool_pre_ping the test has a time limit, so a frozen server cannot block callers.
     """
     if not record.info.setdefault("was_used", False):
         record.info["was_used"] = True

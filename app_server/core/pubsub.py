@@ -1,7 +1,7 @@
 """Sends live frames from publishers to subscribers, with one channel for each conversation and each user.
 
-SQL holds the truth; this module only distributes news. A subscription that would lose a frame is ended. Its
-client reconnects and reads what it missed from SQL.
+The database has the complete data; this module only distributes messages about new data. A subscription that
+would lose a frame is ended. Its client connects again and reads what it missed from the database.
 """
 
 import asyncio
@@ -42,12 +42,12 @@ EVERYONE = uuid5(NAMESPACE_OID, "everyone")
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame of the live stream as JSON text.
+    """One message of the live stream, as JSON text.
 
-    `seq`: only for events of the log. `item_id`: only for pieces of a streaming reply. `stands`: True if
-    later subscribers also get this frame, until the next frame with the same `subject` comes. False if this
-    frame ends the earlier frame with that subject, or all such frames if `subject` is empty. `kept_seconds`:
-    age of the frame when a later subscriber gets it.
+    `seq`: the event's number; only for events of the log. `item_id`: only for pieces of a streaming reply.
+    `stands`: True if later subscribers also get this frame, until the next frame with the same `subject`
+    comes. False if this frame ends the earlier frame with that subject, or all such frames if `subject` is
+    empty. `kept_seconds`: the age of the frame when a later subscriber gets it.
     """
 
     text: str
@@ -63,7 +63,7 @@ LOOK = Frame("")
 
 
 class End(StrEnum):
-    """Why a subscription ended."""
+    """The reason why a subscription ended."""
 
     OVERRUN = "overrun"
     """The subscriber fell behind, or frames were lost on the way to it."""
@@ -82,7 +82,9 @@ class Ended(Exception):
 
 
 class Subscription:
-    """A queue of frames, limited in number and size. The first overflow ends the subscription."""
+    """The queue of frames for one subscriber, limited in number and size. The first overflow ends the
+    subscription.
+    """
 
     def __init__(self, limit: int, *, characters: int = QUEUE_CHARACTERS) -> None:
         self._frames: deque[Frame] = deque()
@@ -129,8 +131,7 @@ class Subscription:
 
 
 class PubSub(Protocol):
-    """A channel-based publisher. Publishing never waits and never fails; `subscribe` yields a
-    Subscription.
+    """A publisher with channels. Publishing never waits and never fails; `subscribe` yields a Subscription.
     """
 
     def publish(self, channel: UUID, frames: Sequence[Frame]) -> None: ...
@@ -157,7 +158,7 @@ def publish_after_commit(
 
 
 class LocalPubSub:
-    """Distributes frames inside this process."""
+    """A publisher that distributes frames inside this process."""
 
     def __init__(self, *, queue_frames: int = QUEUE_FRAMES) -> None:
         self._subscriptions: dict[UUID, set[Subscription]] = defaultdict(set)
@@ -214,11 +215,12 @@ class LocalPubSub:
 
 
 class RedisPubSub:
-    """Distributes frames across app servers. Every server receives all channels and serves its own
-    subscribers.
+    """A publisher that distributes frames across app servers. Every server receives all channels and serves
+    its own subscribers.
 
-    Redis keeps nothing for a disconnected listener, so all subscriptions end when the connection is lost.
-    While Redis is away, new subscribers get frames of this server, and LOOK frames that make them read SQL.
+    Redis keeps no messages for a disconnected listener, so all subscriptions end when the connection is lost.
+    While Redis is not reachable, new subscribers get the frames of this server, and LOOK frames that make
+    them read the database.
     """
 
     def __init__(self, url: str, *, queue_frames: int = QUEUE_FRAMES) -> None:
@@ -351,7 +353,9 @@ def _client(url: str) -> "Redis":
 
 
 async def require_redis(url: str) -> None:
-    """Raises ConfigurationError for an invalid URL. A Redis that is only unreachable is accepted."""
+    """Checks the URL of Redis. Raises ConfigurationError for an invalid URL. Accepts a Redis that cannot be
+    reached now.
+    """
     from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
     wrong = "SLIPWAY_REDIS_URL cannot be used ({}): write it like redis://:PASSWORD@HOST:6379/0, or unset it"

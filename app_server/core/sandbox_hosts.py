@@ -1,4 +1,4 @@
-"""The machines on which sandboxes run, as the configuration names them."""
+"""The configuration of the machines on which sandboxes run."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Lets routes take the objects of the server as parameters.
+"""Lets routes take objects of the running server, such as the database, as parameters.
 
-The lifespan opens these objects (server_state.py). Next to the class of each object there is an alias for
-parameters, such as `ServerDatabase`.
+The lifespan of the app opens these objects (server_state.py). Next to the class of each object there is an
+alias for parameters, such as `ServerDatabase`.
 """
 
 from typing import Annotated, Any
@@ -13,7 +13,9 @@ from app_server.core.config import Config
 
 
 def from_server(name: str) -> Any:
-    """Returns the dependency that finds an object of the server. `name`: its field in `ServerState`."""
+    """Returns the FastAPI dependency that finds an object of the server. `name`: the object's field in
+    `ServerState`.
+    """
 
     # Asynchronous, or FastAPI would call it in a thread.
     async def find(connection: HTTPConnection) -> Any:

@@ -1,9 +1,9 @@
-"""SQLite as this server uses it: waiting for the write lock, durability, and threads.
+"""Configures SQLite for this server: waiting for the write lock, durability, and threads.
 
-The driver runs every step of a statement in a thread. This suits long statements, and only those of its steps
-that touch the data. For a statement that finds a row by its index, the switch between threads costs much more
-than the statement itself. So there is a second kind of connection, which leaves the event loop's thread only
-where it may have to wait.
+The driver runs every step of a statement in a thread. This suits long statements. For a statement that finds
+a row by its index, the switch between threads costs much more than the statement itself. So there is a second
+kind of connection, which runs statements in the event loop's thread and uses another thread only where it may
+have to wait.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ _TURN_SECONDS = 5.0
 
 
 def create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
-    """Creates an engine whose connections run all statements in threads, and one whose connections use
-    threads only to wait for locks and disks. The writers of both wait in one queue.
+    """Creates two engines. Connections of the first run all statements in threads. Connections of the second
+    use threads only to wait for locks and disks. The writers of both engines wait in one queue.
     """
     turns = WriteTurns()
     return _engine(url, _OrderedConnection, turns), _engine(url, _BriefConnection, turns)
@@ -41,9 +41,9 @@ def _engine(url: str, kind: "type[_OrderedConnection]", turns: "WriteTurns") -> 
 class _Connection(sqlite3.Connection):
     """A connection that releases its locks when it is closed, even during a statement.
 
-    A task that is cancelled between a statement and its rows leaves a cursor open. SQLite keeps a closed
-    connection with open cursors, and its write lock, until garbage collection. For half a minute, all other
-    connections got "database is locked".
+    A task that is cancelled before it has read all rows of a statement leaves a cursor open. SQLite keeps a
+    closed connection with open cursors, and its write lock, until garbage collection. All other connections
+    would then get "database is locked" for half a minute.
     """
 
     def close(self) -> None:
@@ -56,12 +56,12 @@ _CONNECT_ARGS = {"timeout": 30, "factory": _Connection}
 
 
 class WriteTurns:
-    """Gives the writers of this process the write lock in the order of their requests.
+    """A queue that gives the writers of this process the write lock in the order of their requests.
 
     SQLite alone has no order: waiting writers sleep for up to 100 ms between two tries, and the lock goes to
     the first one that tries again. Among many writers, some would wait for seconds. A turn only sets the
-    order. SQLite's own lock protects the data. So a writer that never ends its turn delays the next one by
-    _TURN_SECONDS at most.
+    order; SQLite's own lock protects the data. So a writer that never ends its turn delays the next writer by
+    at most _TURN_SECONDS.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class WriteTurns:
         self._waiting: deque[tuple[object, asyncio.Future[None]]] = deque()
 
     async def take(self, writer: object) -> None:
-        """Returns when it is the writer's turn."""
+        """Waits until it is the writer's turn."""
         if self._holder is None or self._holder is writer:
             self._holder = writer
             return
@@ -87,7 +87,7 @@ class WriteTurns:
             self._holder = writer
 
     def give_back(self, writer: object) -> None:
-        """Ends the writer's turn, if it is the writer's turn, and wakes the next writer."""
+        """Ends the writer's turn and wakes the next writer. Does nothing if it is not the writer's turn."""
         if self._holder is not writer:
             return
         self._holder = None
@@ -142,7 +142,7 @@ class _OrderedConnection(aiosqlite.Connection):
         return await super()._execute(in_thread)  # type: ignore[no-untyped-call]
 
     def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-        """Whether this step may take long. The steps that begin and end reading do not."""
+        """Returns whether this step of a statement may take long. Steps that begin or end reading do not."""
         if fn == self._conn.rollback:
             return self._is_writing
         is_instant = getattr(fn, "__name__", None) in {"cursor", "close"} or args[:1] == (_BEGIN_TO_READ,)

@@ -1,4 +1,4 @@
-"""The lines that tell a user what a start does."""
+"""The type of the callback that receives the lines that `slipway serve` prints while the server starts."""
 
 from collections.abc import Callable
 

@@ -18,8 +18,8 @@ _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 @contextmanager
 def explained(config: Config) -> Iterator[None]:
-    """Converts failures of the block that the operator can fix (the home, its disk, its database) to a
-    ConfigurationError.
+    """Converts failures of the block to a ConfigurationError if the operator can fix them, such as problems
+    with the home, its disk or the database.
     """
     try:
         yield
@@ -42,7 +42,7 @@ def explained(config: Config) -> Iterator[None]:
 
 
 def home_sentence(home: Path, error: OSError) -> str:
-    """Returns why `home` cannot be used."""
+    """Returns the sentence that says why the directory `home` cannot be used."""
     if error.errno in _FULL:
         return _full(home)
     if isinstance(error, (FileExistsError, NotADirectoryError)):
@@ -56,7 +56,9 @@ def home_sentence(home: Path, error: OSError) -> str:
 
 
 def database_sentence(config: Config, error: BaseException | None) -> str | None:
-    """Returns why the database cannot be used. Returns None if the failure may be a bug of ours."""
+    """Returns the sentence that says why the database cannot be used. Returns None if the failure may be a
+    bug of Slipway.
+    """
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(config, error)
     state = str(getattr(error, "sqlstate", None) or "")
@@ -96,7 +98,7 @@ def _of_sqlite(config: Config, error: sqlite3.Error) -> str | None:
 
 
 def _place(config: Config) -> str:
-    """Returns where the database is, without its password."""
+    """Returns the address or file of the database, without its password."""
     if config.database_file:
         return str(config.database_file)
     url = make_url(config.resolved_database_url)

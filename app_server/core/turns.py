@@ -1,5 +1,5 @@
-"""Limits how many requests of one client, such as a sandbox, are served at once. So one client does not delay
-all others.
+"""Limits how many requests of one client, such as a sandbox, are served at once. So no client delays all
+other clients.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 
 class Turns:
-    """Holds a semaphore for each client, such as a sandbox. `at_once`: how many requests of one client may be
+    """The semaphores of all clients, such as sandboxes. `at_once`: how many requests of one client may be
     served at the same time.
     """
 
@@ -17,5 +17,7 @@ class Turns:
         self._clients: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
 
     def of(self, client: Hashable) -> asyncio.Semaphore:
-        """Returns the semaphore of this client. It is deleted when no request uses it or waits for it."""
+        """Returns the semaphore of this client. The semaphore is deleted when no request uses it or waits for
+        it.
+        """
         return self._clients.setdefault(client, asyncio.Semaphore(self._at_once))

@@ -1,6 +1,6 @@
 """Variables `SLIPWAY_*` that are not settings of the app server, and the check for misspelled names.
 
-A misspelled name that is ignored could leave agents without isolation, so it stops the start.
+A misspelled variable stops the start. If it were ignored, agents could run without isolation.
 """
 
 import difflib

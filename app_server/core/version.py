@@ -1,4 +1,4 @@
-"""The version of this installation."""
+"""The version number of this Slipway installation."""
 
 from importlib.metadata import PackageNotFoundError, version
 

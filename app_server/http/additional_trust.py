@@ -1,4 +1,4 @@
-"""Certificate authorities that are trusted for one server only, in addition to the usual ones."""
+"""Certificate authorities that are trusted only for certain servers, in addition to the public ones."""
 
 import ssl
 from collections.abc import AsyncIterator, Iterator
@@ -15,22 +15,24 @@ _EXTENSION = "slipway.additional_trust"
 
 @dataclass(frozen=True)
 class AdditionalTrust:
-    """The additional certificate authorities, and the servers that they count for.
+    """Additional certificate authorities, and the servers for which they are trusted.
 
-    `authorities`: certificates as PEM. `origins`: the addresses whose servers may use them; only scheme,
-    host and port count.
+    `authorities`: certificates as PEM. `origins`: the addresses of these servers; only scheme, host and port
+    count.
     """
 
     authorities: str
     origins: tuple[str, ...]
 
     def is_for(self, url: httpx.URL) -> bool:
-        """Whether these authorities may vouch for the server of this address."""
+        """Returns whether these authorities are trusted for the server of this address."""
         return any(is_same_origin(origin, str(url)) for origin in self.origins)
 
 
 class _TrustingClient(httpx.AsyncClient):
-    """Sends all requests through another client, with the additional trust in their extensions."""
+    """An HTTP client that sends all requests through another client and adds the additional trust to their
+    extensions.
+    """
 
     def __init__(self, inner: httpx.AsyncClient, trust: AdditionalTrust) -> None:
         # It opens no connection itself, so it needs no closing.
@@ -44,15 +46,15 @@ class _TrustingClient(httpx.AsyncClient):
 
 
 def trusting(http: httpx.AsyncClient, trust: AdditionalTrust | None) -> httpx.AsyncClient:
-    """Returns a client that sends its requests through `http`, where the additional authorities hold for
-    their own origins. Returns `http` itself if there are none. The result needs no closing.
+    """Returns a client that sends its requests through `http` and trusts the additional authorities for their
+    servers. Returns `http` itself if `trust` is None. The returned client need not be closed.
     """
     return http if trust is None else _TrustingClient(http, trust)
 
 
 def trust_of(request: httpx.Request) -> AdditionalTrust | None:
-    """Returns the additional trust for this request. Returns None if it has none, or leads to another
-    origin.
+    """Returns the additional trust for this request. Returns None if the request has none, or if it goes to
+    another origin.
     """
     trust = request.extensions.get(_EXTENSION)
     return trust if isinstance(trust, AdditionalTrust) and trust.is_for(request.url) else None
@@ -60,7 +62,7 @@ def trust_of(request: httpx.Request) -> AdditionalTrust | None:
 
 @lru_cache(maxsize=64)
 def context_with(authorities: str) -> ssl.SSLContext:
-    """Returns a TLS context that trusts the usual authorities and these. Raises ssl.SSLError."""
+    """Returns a TLS context that trusts the public authorities and the given ones. Raises ssl.SSLError."""
     context = httpx.create_ssl_context()
     # Newer versions of Python refuse authorities without certain extensions. Many private ones lack them, and
     # git accepts them.
@@ -70,8 +72,9 @@ def context_with(authorities: str) -> ssl.SSLContext:
 
 
 class SingleUseTransport(httpx.AsyncBaseTransport):
-    """Sends one request over a separate connection, which ends with the response. So no connection that was
-    opened with the additional authorities is used for another user's request.
+    """An HTTP transport that sends one request over a separate connection, which is closed after the
+    response. So no connection that was opened with the additional authorities is used for another user's
+    request.
     """
 
     def __init__(self, trust: AdditionalTrust, proxy_url: str | None) -> None:

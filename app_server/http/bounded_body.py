@@ -1,7 +1,7 @@
 """Reads the replies of servers that users have named, within limits of size and time.
 
-The timeouts of the HTTP client apply to each piece. Without these limits, a server that sends one byte every
-few seconds, or never stops, would hold its caller and fill the memory.
+The timeouts of the HTTP client apply only to each piece. Without these limits, a server that sends one byte
+every few seconds, or never stops, would block its caller and fill the memory.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ body could unpack to any size.
 
 
 class BodyTooLong(httpx.ReadError):
-    """The body is longer than the caller's limit."""
+    """Raised if a body is longer than the caller's limit."""
 
 
 async def whole_body(reply: httpx.Response, max_bytes: int, seconds: float) -> bytes:

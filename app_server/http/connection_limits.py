@@ -1,9 +1,8 @@
-"""Limits how many connections a listener holds, and how long a connection may take to send the head of a
+"""Limits how many connections a listener holds, and how long a connection may take to send the headers of a
 request.
 
 Each connection uses a file descriptor from its start, and every program that reaches a port can open
-connections. Silent connections are cut off, so that one visitor cannot use up the descriptors that all others
-need.
+connections. Connections that send nothing are closed, so that one visitor cannot use up all descriptors.
 """
 
 import asyncio
@@ -35,7 +34,7 @@ _IPV6_PREFIX = 64
 
 
 class ConnectionLimits:
-    """Counts the open connections of one or several listeners, in all and for each address.
+    """A counter of the open connections of one or several listeners, in total and for each address.
 
     Only the total limit applies to connections from this machine: several sandboxes and a reverse proxy may
     share its address.
@@ -48,8 +47,8 @@ class ConnectionLimits:
         self._last_look = time.monotonic()
 
     def admit(self, transport: asyncio.BaseTransport) -> bool:
-        """Counts the connection until it is closed and returns True. Returns False if there are too many
-        connections.
+        """Counts the connection until it is closed and returns True. Returns False and does not count it if
+        there are too many connections.
         """
         visitor = _visitor(transport)
         self._forget_closed(
@@ -80,7 +79,7 @@ class ConnectionLimits:
 
 def limits_for_sandboxes() -> ConnectionLimits:
     """Returns the limits for connections of sandboxes: a third of this process's file descriptors, because
-    each connection may need a second one to the outside.
+    each connection may need a second descriptor for a connection to the internet.
     """
     return _limits(total=3, of_one_address=6)
 
@@ -101,7 +100,7 @@ def _limits(*, total: int, of_one_address: int) -> ConnectionLimits:
 
 
 class Deadline:
-    """Aborts a connection after `seconds`, unless `met` is called before."""
+    """A timer that aborts a connection after `seconds`, unless `met` is called before."""
 
     def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
         self._timer = asyncio.get_running_loop().call_later(seconds, transport.abort)
@@ -172,8 +171,8 @@ class LimitedHttp(HttpToolsProtocol):
 
 
 def throttle_accept_errors() -> None:
-    """Makes the event loop log at most once a minute that no connection can be accepted. asyncio alone would
-    log it thousands of times.
+    """Makes the event loop log at most once a minute that connections cannot be accepted. asyncio alone would
+    log this thousands of times.
     """
     loop = asyncio.get_running_loop()
     last_report = -_REPORT_SECONDS
@@ -194,8 +193,8 @@ def throttle_accept_errors() -> None:
 
 
 def _visitor(transport: asyncio.BaseTransport) -> str:
-    """Returns the address that a connection is counted for. For IPv6 this is the /64 network, because one
-    machine can have a whole /64.
+    """Returns the address under which a connection is counted. For IPv6 this is the /64 network, because one
+    machine can have all addresses of a /64.
     """
     peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):

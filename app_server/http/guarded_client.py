@@ -45,8 +45,8 @@ async def system_resolver(name: str) -> list[str]:
 
 
 class FairResolver:
-    """Resolves only a few names at a time for each client, such as a user or a sandbox. A lookup counts until
-    it ends, even if the call that began it has been cancelled.
+    """A DNS resolver that resolves only a few names at a time for each client, such as a user or a sandbox. A
+    lookup counts until it ends, even if the call that began it has been cancelled.
     """
 
     def __init__(self, resolve: Resolver, at_once: int = 8) -> None:
@@ -86,9 +86,9 @@ class Route:
 
 
 class Guard:
-    """Checks that a host is not private. `named`: the private hosts and networks that an administrator
-    allows. `upstream`: the proxies for requests to the outside. `home`: a URL; its origin is allowed even if
-    it is private. None means that there is no such origin.
+    """A check that a host is not private. `named`: the private hosts and networks that an administrator
+    allows. `upstream`: the proxies for requests to the internet. `home`: a URL whose origin is allowed even
+    if it is private; None means that there is no such origin.
     """
 
     def __init__(
@@ -104,17 +104,17 @@ class Guard:
         self._home = httpx.URL(home) if home else None
 
     def trusting(self, url: str) -> "Guard":
-        """Returns a guard that lets calls to the origin of this address pass, and checks all others. It is
-        for an address that an administrator has configured: redirects and other addresses that its server
-        names are checked.
+        """Returns a guard that allows the origin of this URL, and checks all other addresses. An
+        administrator has configured the URL, but the server there may name other addresses, for example in
+        redirects.
         """
         return Guard(self._named, self._resolve, self._upstream, home=url)
 
     async def route_to(self, host: str, scheme: str = "https", port: int | None = None) -> Route:
         """Resolves and checks a host, and returns how to connect to it. `port`: None for the default port.
 
-        If only the proxy can resolve the name, the name is left to the proxy to check. Raises Forbidden
-        `private_address`, OSError and TimeoutError.
+        If only the proxy can resolve the name, the proxy must check it. Raises Forbidden `private_address`,
+        OSError and TimeoutError.
         """
         if self._home is not None and is_at(self._home, scheme, host, port):
             return Route(proxy=self._upstream.proxy_for(host, "http" if scheme == "http" else "https"))
@@ -203,15 +203,15 @@ class BoundClient(httpx.AsyncClient):
 
 def bound_to(home: str) -> dict[str, Any]:
     """Returns the extensions for a request to an address that a server has named: in a redirect, a link or a
-    document. `home`: the address that was configured. The request may go to a private address at the same
-    origin only, see BoundClient.
+    document. `home`: the URL that was configured. The request may go to a private address only if it has the
+    same origin as `home`, see BoundClient.
     """
     return {_HOME: home}
 
 
 class GuardedSyncTransport(httpx.BaseTransport):
-    """Does the same as GuardedTransport for synchronous libraries. Works only in threads that anyio has
-    started.
+    """An HTTP transport that does the same as GuardedTransport for synchronous libraries. Works only in
+    threads that anyio has started.
     """
 
     def __init__(self, guard: Guard) -> None:
@@ -240,8 +240,8 @@ class GuardedSyncTransport(httpx.BaseTransport):
 
 
 def pinned_extensions(host: str) -> dict[str, str]:
-    """Returns the extensions for an httpx request that goes to an IP address, so that TLS still asks for the
-    host name and checks it.
+    """Returns the extensions for an httpx request that goes to an IP address. With them, TLS asks for the
+    host name and checks the certificate for this name.
     """
     return {} if is_address(host) else {"sni_hostname": host}
 

@@ -1,4 +1,6 @@
-"""The guard for libraries that use httpx2, which shares no types with httpx: those for MCP and for OAuth."""
+"""The address check for libraries that use httpx2, namely those for MCP and for OAuth. httpx2 shares no types
+with httpx.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Reads longer request bodies only if the sender is a known user. Reads large bodies of one user one after
+"""Reads larger request bodies only if the sender is a known user. Large bodies of one user are read one after
 the other.
 
 The framework decodes a body before it asks who has sent it, and decoding blocks the event loop. Therefore
@@ -32,7 +32,9 @@ _FIX = "Sign in, or send an API key."
 
 class LargeBodies:
     def __init__(self, app: ASGIApp, *, identify: Identify, but: tuple[str, ...] = ()) -> None:
-        """`but`: the beginnings of paths whose routes verify the sender before they decode the body."""
+        """Stores the arguments. `but`: the beginnings of paths whose routes identify the sender before they
+        decode the body.
+        """
         self._app = app
         self._but = but
         self._identify = identify
@@ -54,8 +56,8 @@ class LargeBodies:
 
 
 class _Body:
-    """A request body while it arrives. Only one large body of a user is read at a time; the next one waits
-    for its turn. The turn ends when the response begins, because the body is decoded by then.
+    """A request body that is being received. Only one large body of a user is read at a time; the next one
+    waits for its turn. The turn ends when the response begins, because the body is decoded by then.
     """
 
     def __init__(

@@ -1,4 +1,6 @@
-"""Listening sockets and the server class that serves them, from binding a port to a clean shutdown."""
+"""Listening sockets, and the server class that serves their connections, from binding a port to a clean
+shutdown.
+"""
 
 import asyncio
 import fcntl
@@ -24,11 +26,14 @@ WAITING_CONNECTIONS = 2048
 
 
 class PortTaken(Exception):
-    """The server needs a port that another program uses. The message names the port and the setting."""
+    """Raised if the server needs a port that another program uses. The message names the port and the
+    setting.
+    """
 
 
 class Server(uvicorn.Server):
-    """One listener. It does not handle signals: `stop_on_signals` does that for all listeners.
+    """A server for one listening socket. It does not handle signals: `stop_on_signals` does that for all
+    servers.
 
     `trusted_proxies`: networks whose `X-Forwarded-For` header is trusted.
     """
@@ -141,8 +146,8 @@ def _explanation(error: OSError, address: str, port: int, option: str) -> str:
 
 @contextmanager
 def home_of_our_own(home: Path) -> Iterator[None]:
-    """Locks the home directory for this process. Raises ConfigurationError if another server uses it, because
-    two servers would start every sandbox twice.
+    """Locks the home directory for this process while the block runs. Raises ConfigurationError if another
+    server uses the directory, because two servers would start every sandbox twice.
     """
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (home / "server.lock").open("w") as file:

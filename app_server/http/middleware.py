@@ -72,8 +72,8 @@ def session_cookie(config: Config) -> str:
 def api_key_of(connection: HTTPConnection) -> str | None:
     """Returns the API key in the headers: `X-Session-API-Key: KEY` or `Authorization: Bearer KEY`.
 
-    Returns None if there is no such header. An empty key is returned as an empty text and counts as a wrong
-    key, so that the cookie is not used instead.
+    Returns None if there is no such header. Returns an empty text for an empty key. An empty key counts as a
+    wrong key, so that the cookie is not used instead.
     """
     headers = connection.headers
     if key := headers.get("x-session-api-key"):
@@ -85,8 +85,8 @@ def api_key_of(connection: HTTPConnection) -> str | None:
 
 
 def page_proof_of(connection: HTTPConnection) -> str | None:
-    """Returns the page proof of a request: a value that only pages of our own origin know. On a WebSocket it
-    is sent as a subprotocol. Returns None if there is none.
+    """Returns the page proof of a request: a secret that only pages of this server's origin know. On a
+    WebSocket the proof is sent as a subprotocol. Returns None if there is none.
     """
     if connection.scope["type"] != "websocket":
         return connection.headers.get(PAGE_PROOF_HEADER)
@@ -96,7 +96,9 @@ def page_proof_of(connection: HTTPConnection) -> str | None:
 
 
 def security_headers(config: Config) -> Mapping[str, str]:
-    """Returns the security headers of our own pages. They may frame pages of sandboxes and no other pages."""
+    """Returns the security headers of Slipway's own pages. These pages may embed pages of sandboxes in frames
+    and no other pages.
+    """
     suffix, told = config.preview_suffix, urlsplit(config.base_url)
     port = ":*" if suffix == "localhost" else f":{told.port}" if told.port else ""
     frames = f"; frame-src 'self' {told.scheme}://*.{suffix}{port}" if suffix else ""
@@ -107,8 +109,8 @@ class RequestContext:
     """The outermost middleware. It gives the request an id, adds headers to the response and turns an
     unexpected error into a problem response.
 
-    `page_headers`: headers for every response. If empty, no header is added at all; this is for pages that
-    are not ours.
+    `page_headers`: headers for every response. If this is empty, no header is added at all, not even the
+    request id; this is for pages of sandboxes.
     """
 
     def __init__(self, app: ASGIApp, *, page_headers: Mapping[str, str] = SECURITY_HEADERS) -> None:
@@ -147,7 +149,9 @@ class RequestContext:
 
 
 class HostCheck:
-    """Refuses a request whose Host header names another server (421). This prevents DNS rebinding."""
+    """A middleware that refuses a request whose Host header names another server (421). This prevents DNS
+    rebinding.
+    """
 
     def __init__(self, app: ASGIApp, *, config: Config) -> None:
         self._app = app
@@ -169,8 +173,8 @@ class HostCheck:
 
 
 class OriginCheck:
-    """Refuses a request that a foreign web page makes with the user's cookie (403). `foreign_forms`: the
-    paths that receive forms of other sites. Their routes do not read the user's cookie.
+    """A middleware that refuses a request that a page of another site makes with the user's cookie (403).
+    `foreign_forms`: the paths that receive forms of other sites. Their routes do not read the user's cookie.
     """
 
     def __init__(self, app: ASGIApp, *, config: Config, foreign_forms: re.Pattern[str]) -> None:
@@ -206,8 +210,8 @@ class OriginCheck:
 
 
 class BodyLimit:
-    """Refuses bodies over `max_bytes` (413), with or without a Content-Length; JSON bodies with too many
-    values (413); and null characters in the address (400).
+    """A middleware that refuses bodies over `max_bytes` (413), with or without a Content-Length; JSON bodies
+    with too many values (413); and null characters in the address (400).
 
     If no piece of a body arrives for `piece_seconds`, the request fails (408). `below` and `above`: lower and
     higher limits by the beginning of the path. `streamed`: beginnings of paths without a limit, whose bodies

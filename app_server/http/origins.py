@@ -1,4 +1,4 @@
-"""Whether two addresses have the same origin: scheme, host and port."""
+"""Compares the origins of addresses: scheme, host and port."""
 
 import httpx
 

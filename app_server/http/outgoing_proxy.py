@@ -1,8 +1,8 @@
-"""The proxy through which this machine reaches the internet, for example in a company network: `HTTPS_PROXY`
-and similar variables.
+"""The proxy through which this server reaches the internet, for example in a company network. It is
+configured with `HTTPS_PROXY` and similar variables.
 
 Hosts are checked before a request goes to the proxy. The proxy gets the host's name and resolves it again, so
-it may use another address than the one that this server has checked.
+the proxy may use another address than the one that this server has checked.
 """
 
 import base64
@@ -22,8 +22,8 @@ DEFAULT_PORT = 80
 
 @dataclass(frozen=True)
 class UpstreamProxy:
-    """A proxy. `url`: the address in the form that httpx needs. `authorization`: the `Proxy-Authorization`
-    header; None if the proxy needs none.
+    """One proxy. `url`: the address in the form that httpx needs. `authorization`: the value of the
+    `Proxy-Authorization` header; None if the proxy needs none.
     """
 
     url: str = field(repr=False)
@@ -34,8 +34,8 @@ class UpstreamProxy:
 
 @dataclass(frozen=True)
 class Upstream:
-    """The proxies by scheme. `exempt`: the value of `NO_PROXY`, a list of names, domain endings, addresses
-    and networks.
+    """The proxies for each URL scheme. `exempt`: the value of `NO_PROXY`, a list of names, domain endings,
+    addresses and networks.
     """
 
     http: UpstreamProxy | None = None
@@ -43,8 +43,8 @@ class Upstream:
     exempt: str = ""
 
     def proxy_for(self, host: str, scheme: Scheme = "https") -> UpstreamProxy | None:
-        """Returns the proxy for a host. Returns None if the host is called directly. `host`: a normalised
-        host name or address.
+        """Returns the proxy for calls to a host. Returns None if the host is called directly. `host`: a
+        normalised host name or address.
         """
         proxy = self.https if scheme == "https" else self.http
         exempt = (text.strip().lower() for text in self.exempt.split(","))
@@ -52,8 +52,8 @@ class Upstream:
 
 
 def upstream_of(environment: Mapping[str, str] = os.environ) -> Upstream:
-    """Returns the proxies that the environment variables name. Raises ConfigurationError for a proxy that is
-    not at `http://`.
+    """Reads the proxies from the environment variables. Raises ConfigurationError for a proxy whose URL does
+    not begin with `http://`.
     """
     return Upstream(
         http=_proxy(environment, "http_proxy"),

@@ -8,7 +8,8 @@ from starlette.types import Receive, Scope, Send
 
 
 class Passing(StreamingResponse):
-    """Streams a reply as it arrives. The connection to the other server is always closed at the end.
+    """A response that streams the reply of another server as it arrives. The connection to the other server
+    is always closed at the end.
 
     This also holds if the client disconnects before the first piece: then `pieces` has not started, so code
     in it would not run. `at_end`: a function that releases other resources at the end.

@@ -1,8 +1,8 @@
-"""Removes credentials from a reply, because some hosts repeat what they were sent.
+"""Removes credentials from a reply, because some servers repeat the credentials that they were sent.
 
 Finds a credential in plain text, reversed, in upper or lower case, quoted as in URLs and JSON, in base64 (at
-any position in a longer text) and in hexadecimal. A credential that the host has compressed or encrypted is
-not found.
+any position in a longer text) and in hexadecimal. Does not find a credential that the server has compressed
+or encrypted.
 """
 
 import base64
@@ -15,11 +15,11 @@ MIN_CHARACTERS = 8
 
 
 class ResponseRedaction:
-    """Removes values from one reply.
+    """A filter that removes secret values from one reply.
 
     `values`: the texts to remove. Values with fewer than `min_characters` characters are not removed.
-    `instead`: what replaces a value. None: one asterisk for each character, so that the length of the reply
-    does not change.
+    `instead`: the text that replaces a value. None: one asterisk for each character, so that the length of
+    the reply does not change.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class ResponseRedaction:
         return text
 
     def feed(self, piece: bytes) -> bytes:
-        """Takes the next piece and returns the part that is ready. A possible beginning of a value is held
-        back until the next piece.
+        """Takes the next piece of the reply and returns the part that can be sent now. If the end of the
+        piece may be the beginning of a value, it is kept until the next piece.
         """
         text = self.hide(self._held + piece)
         keep = max((_overlap(text, form) for form in self._forms), default=0)
@@ -74,6 +74,6 @@ def _forms(value: str) -> set[bytes]:
 
 
 def _overlap(text: bytes, form: bytes) -> int:
-    """Returns how many bytes at the end of the text are a beginning of the form."""
+    """Returns how many bytes at the end of `text` equal the beginning of `form`."""
     longest = min(len(text), len(form) - 1)
     return next((size for size in range(longest, 0, -1) if text.endswith(form[:size])), 0)

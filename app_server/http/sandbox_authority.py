@@ -1,4 +1,4 @@
-"""The public certificate of the authority that sandboxes trust."""
+"""The public certificate of Slipway's certificate authority, which sandboxes trust."""
 
 import base64
 from pathlib import Path
@@ -16,19 +16,19 @@ def certificate_file(config: Config) -> Path:
 
 
 def trust_variables(config: Config) -> dict[str, str]:
-    """Returns the environment variables that tell an agent server of the authority. The result is empty if
+    """Returns the environment variables that make an agent server trust the authority. The result is empty if
     there is no certificate yet. Reads a small file, so it blocks briefly.
 
-    The value is one line of base64, because PEM has several lines, which some container engines do not keep
-    in a variable.
+    The value is one line of base64. PEM has several lines, which some container engines do not keep in a
+    variable.
     """
     pem = read_authority(config)
     return {VARIABLE: base64.b64encode(pem.encode()).decode()} if pem else {}
 
 
 def read_authority(config: Config) -> str | None:
-    """Returns the authority's certificate as PEM. Returns None if there is none yet. Reads a small file, so
-    it blocks briefly.
+    """Returns the authority's certificate as PEM. Returns None if there is no certificate yet. Reads a small
+    file, so it blocks briefly.
     """
     try:
         return certificate_file(config).read_text()

@@ -1,4 +1,6 @@
-"""Cookies that hold the state of a sign-in at another site: only the browser that began it has them."""
+"""Cookies that hold the state of a sign-in at another site. Only the browser that began the sign-in has the
+cookie.
+"""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,13 +13,13 @@ from app_server.core.config import Config
 
 @dataclass(frozen=True)
 class SealedCookie:
-    """A cookie with an encrypted value. `name`: without a prefix."""
+    """A cookie with an encrypted value. `name`: the cookie's name without the prefix `__Host-`."""
 
     name: str
     lifetime: timedelta
 
     def read(self, request: HTTPConnection, config: Config) -> str | None:
-        """Returns the value that the browser has sent. Returns None if there is none."""
+        """Returns the encrypted value that the browser has sent. Returns None if there is none."""
         return request.cookies.get(self._full_name(config))
 
     def keep(self, value: str, reply: Response, config: Config) -> None:

@@ -1,4 +1,4 @@
-"""Serves the built front end. Every path that the browser routes by itself gets index.html."""
+"""Serves the built front end. All paths that the front end itself routes get index.html."""
 
 import mimetypes
 import os
@@ -38,8 +38,8 @@ def install_frontend(app: FastAPI, dist: Path = DIST) -> None:
 
 
 class Frontend(StaticFiles):
-    """Serves the files of `dist`. Unknown paths get index.html, except unknown API paths and assets, which
-    get a 404.
+    """An ASGI app that serves the files of `dist`. Unknown paths get index.html, except unknown API paths and
+    assets, which get a 404.
     """
 
     def file_response(
@@ -83,8 +83,8 @@ class Frontend(StaticFiles):
 
 
 def _as_accepted(path: Path, accepted: str) -> tuple[str | None, Path]:
-    """Returns the encoding to send and the file that has this encoding. The encoding is None for the
-    uncompressed file.
+    """Returns the best content encoding that the client accepts, and the file that has this encoding. The
+    encoding is None for the uncompressed file.
     """
     names = {name for name, weight in map(_parts, accepted.lower().split(",")) if not _is_zero(weight)}
     for encoding, suffix in _ENCODINGS.items():
@@ -100,5 +100,6 @@ def _parts(word: str) -> tuple[str, str]:
 
 
 def _is_zero(weight: str) -> bool:
-    """Returns whether a weight is `q=0`, which refuses an encoding."""
+    """Returns whether the weight of an encoding is `q=0`, which means that the client refuses the encoding.
+    """
     return weight.startswith("q=0") and not weight.removeprefix("q=").strip("0.")

@@ -16,7 +16,7 @@ _ILL_FORMED = re.compile("[\x00\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class WellformedText:
-    """A dependency of routes that refuses such text.
+    """A FastAPI dependency that refuses text with null characters or lone surrogates.
 
     `but`: the beginnings of paths whose routes check their bodies themselves.
     """

@@ -1,4 +1,4 @@
-"""The queries and commands of administrators for jobs."""
+"""The queries and changes of jobs that administrators make."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -25,7 +25,9 @@ class JobTrouble(StrEnum):
 
 
 def trouble_of(job: Job, moment: datetime) -> JobTrouble | None:
-    """Returns what is wrong with a job that has not ended. Returns None if nothing is."""
+    """Returns the trouble of a job that has not ended: `silent` or `late`. Returns None if the job has no
+    trouble.
+    """
     if job.state == JobState.RUNNING and job.lease_until < moment:
         return JobTrouble.SILENT
     if job.state == JobState.WAITING and job.run_at < moment - LATE_AFTER:
@@ -34,7 +36,7 @@ def trouble_of(job: Job, moment: datetime) -> JobTrouble | None:
 
 
 async def troubled(session: AsyncSession, moment: datetime) -> int:
-    """Returns the number of jobs for which `trouble_of` returns something."""
+    """Returns the number of jobs that are silent or late (see JobTrouble)."""
     silent = and_(Job.state == JobState.RUNNING, Job.lease_until < moment)
     late = and_(Job.state == JobState.WAITING, Job.run_at < moment - LATE_AFTER)
     return await session.scalar(select(func.count()).select_from(Job).where(or_(silent, late))) or 0
@@ -48,7 +50,7 @@ async def search(
     before: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[Job]:
-    """Returns jobs, newest first. `before`: the time and id where the page begins."""
+    """Returns jobs, newest first. `before`: the creation time and id after which the page begins."""
     query = select(Job).order_by(Job.created_at.desc(), Job.id.desc()).limit(limit)
     if state is not None:
         query = query.where(Job.state == state)

@@ -25,7 +25,7 @@ class JobState(StrEnum):
 
 
 class Job(Base):
-    """One piece of work. Jobs with the same `key` run one at a time.
+    """One job in the queue. Jobs with the same `key` run one at a time.
 
     `attempts`: attempts that have begun since the job was stored or retried. `error`: why the last attempt
     failed. `every_seconds`: the job repeats after so many seconds; null if it runs once.

@@ -10,8 +10,8 @@ from uuid import UUID
 
 @dataclass(frozen=True)
 class JobAttempt:
-    """One attempt at a job, as its handler sees it. `number`: 1 for the first attempt. `is_last`: the job is
-    dead if this attempt fails.
+    """One attempt to run a job; the handler receives this object. `number`: 1 for the first attempt.
+    `is_last`: the job is dead if this attempt fails.
     """
 
     job_id: UUID
@@ -33,8 +33,9 @@ class GiveUp(Exception):
 
 
 class TryAgain(Exception):
-    """Raised by a handler whose attempt has failed as expected. after: the pause that a receiver asks for;
-    None means the pause of the policy.
+    """Raised by a handler whose attempt has failed in an expected way, for example because a server was not
+    reachable. after: the pause before the next attempt that this server asks for; None means the pause of the
+    policy.
     """
 
     def __init__(self, reason: str, after: timedelta | None = None) -> None:
@@ -44,13 +45,13 @@ class TryAgain(Exception):
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often, how long and in how many copies at once a kind of job runs.
+    """The rules for running jobs of one kind: how often, how long, and how many at the same time.
 
     `attempts`: the number of attempts before a job is dead. `timeout`: the time after which an attempt is
-    ended and has failed. `at_once`: jobs of this kind that one server runs at a time.
+    ended and has failed. `at_once`: how many jobs of this kind one server runs at a time.
 
-    The pause after a failed attempt begins with `first_pause` and doubles each time up to `longest_pause`.
-    Chance shortens it by up to a half.
+    The pause after a failed attempt begins with `first_pause` and doubles each time up to `longest_pause`. A
+    random factor shortens it by up to a half.
     """
 
     attempts: int = 8

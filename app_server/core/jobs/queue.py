@@ -1,4 +1,4 @@
-"""Stores, claims and ends jobs in SQL, the same way on SQLite and PostgreSQL."""
+"""Stores, leases and ends jobs in SQL, in the same way on SQLite and PostgreSQL."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,9 +53,9 @@ async def enqueue(
 ) -> UUID:
     """Stores a job in the transaction of `session` and returns its id. A worker is woken after the commit.
 
-    kind: one that `Jobs.register` knows, at most 80 characters. payload: JSON. key: jobs with the same key
-    run one at a time, at most 200 characters. run_at: not before this time. priority: higher ones come
-    first. job_id: an id of the caller's choice.
+    kind: a kind that was given to `Jobs.register`, at most 80 characters. payload: JSON. key: jobs with the
+    same key run one at a time, at most 200 characters. run_at: the job does not run before this time.
+    priority: jobs with a higher priority run first. job_id: an id that the caller chooses.
     """
     job = Job(
         id=job_id or uuid4(), kind=kind, payload=payload, key=key, run_at=run_at or now(), priority=priority
@@ -67,7 +67,7 @@ async def enqueue(
 
 @dataclass(frozen=True)
 class NewJob:
-    """A job for `enqueue_all`; the fields are those of `enqueue`."""
+    """A job to store with `enqueue_all`; the fields are those of `enqueue`."""
 
     id: UUID
     payload: dict[str, Any]
@@ -98,7 +98,7 @@ def wake_after_commit(session: AsyncSession) -> None:
 
 
 async def keep_schedules(session: AsyncSession, intervals: Mapping[str, timedelta]) -> None:
-    """Stores the one repeated job of each of these kinds, or changes its interval."""
+    """Stores one repeated job for each of these kinds. If the job exists, changes its interval."""
     ids = {kind: schedule_id(kind) for kind in intervals}
     stored = {job.id: job for job in await session.scalars(select(Job).where(Job.id.in_(ids.values())))}
     for kind, every in intervals.items():
@@ -169,8 +169,9 @@ async def next_due(session: AsyncSession, after: datetime, kinds: Collection[str
 async def claim(
     session: AsyncSession, owner: str, kinds: Collection[str], under_way: Collection[UUID] = ()
 ) -> Job | None:
-    """Leases the most urgent free job of these kinds to `owner` for the time LEASE. Returns None if none is
-    free. The error of a job whose lease has expired says so until its next attempt ends.
+    """Leases the most urgent free job of these kinds to `owner` for the time LEASE. Returns None if no job is
+    free. If the lease of an earlier attempt has expired, the job's `error` says so until the next attempt
+    ends.
 
     Raises IntegrityError if another worker has claimed a job with the same key at the same moment.
     """
@@ -199,7 +200,7 @@ async def claim(
 
 
 async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> set[UUID]:
-    """Renews the leases and returns the jobs that `owner` still has."""
+    """Renews the leases and returns the ids of the jobs that are still leased to `owner`."""
     statement = (
         update(Job)
         .where(Job.id.in_(job_ids), Job.lease_owner == owner, Job.state == JobState.RUNNING)
@@ -211,7 +212,9 @@ async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> s
 
 
 async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any) -> bool:
-    """Ends the lease and writes the outcome of an attempt. Returns False if another worker has the job."""
+    """Ends the lease and stores the outcome of an attempt. Returns False if the job is leased to another
+    worker.
+    """
     statement = (
         update(Job)
         .where(Job.id == job_id, Job.lease_owner == owner, Job.state == JobState.RUNNING)
@@ -224,13 +227,13 @@ async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any)
 
 
 async def release(session: AsyncSession, owner: str) -> None:
-    """Frees the jobs of `owner` for other workers at once. Attempts that were cut off do not count."""
+    """Frees the jobs of `owner` for other workers at once. Interrupted attempts do not count as attempts."""
     await _free_held(session, Job.lease_owner == owner, attempts=Job.attempts - 1)
 
 
 async def release_all(session: AsyncSession) -> None:
-    """Frees all running jobs at once. They belong to a server that was killed. Their attempts count, because
-    a job may have caused the end of the server.
+    """Frees all running jobs at once. These jobs belong to a server that was killed. Their interrupted
+    attempts count, because a job may have caused the crash of the server.
     """
     await _free_held(session, error=CUT_OFF)
 
@@ -245,8 +248,8 @@ async def _free_held(session: AsyncSession, *held: ColumnElement[bool], **values
 
 
 async def forget_ended(session: AsyncSession, done_for: timedelta, failed_for: timedelta) -> None:
-    """Deletes jobs that have ended long ago. `done_for`: how long successful jobs are kept. `failed_for`: how
-    long dead and cancelled jobs are kept.
+    """Deletes old jobs that have ended. `done_for`: how long successful jobs are kept. `failed_for`: how long
+    dead and cancelled jobs are kept.
     """
     moment = now()
     failed = (JobState.DEAD, JobState.CANCELLED)

@@ -1,8 +1,8 @@
-"""Wakes the workers of all servers on one PostgreSQL with NOTIFY, if no Redis connects the servers.
+"""Wakes the workers of all servers of one PostgreSQL database with NOTIFY, if no Redis connects the servers.
 
-One connection of each server listens and notifies. The notification is not part of the transaction that
+Each server has one connection that listens and notifies. The notification is not part of the transaction that
 stores a job, because PostgreSQL commits transactions with notifications one after the other. If a
-notification is lost, the worker finds the job at its next regular look into the database.
+notification is lost, the worker finds the job when it next reads the database, which it does regularly.
 """
 
 import asyncio
@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 
 class Wakeups:
-    """Calls `wake` when another server reports a job, and whenever a lost connection is back. `run` works
-    until it is cancelled.
+    """A listener that calls `wake` when another server reports a new job, and when a lost connection is
+    restored. `run` works until it is cancelled.
     """
 
     def __init__(self, database: Database, wake: Callable[[], None]) -> None:
@@ -33,7 +33,9 @@ class Wakeups:
         self._is_away = False
 
     def tell(self) -> None:
-        """Tells the other servers that there may be a job. Several calls at once become one message."""
+        """Tells the other servers that there may be a new job. Several calls in quick succession send one
+        message.
+        """
         self._to_tell.set()
 
     async def run(self) -> None:

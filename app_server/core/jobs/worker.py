@@ -1,4 +1,4 @@
-"""Does the jobs. Each app server has one worker; any number may run on one database."""
+"""Runs the jobs. Each app server has one worker; any number of workers may use one database."""
 
 import asyncio
 import logging
@@ -41,10 +41,10 @@ class _Kind:
 
 
 class Jobs:
-    """The worker and the kinds of jobs that it knows.
+    """The worker of this server and the kinds of jobs that it can run.
 
-    Register all kinds, then call `open`. `wake` tells the worker that there is work. `close` stops the worker
-    and frees its jobs.
+    Register all kinds, then call `open`. `wake` tells the worker that there may be a new job. `close` stops
+    the worker and frees its jobs.
     """
 
     def __init__(self, database: Database, pubsub: PubSub) -> None:
@@ -113,7 +113,8 @@ class Jobs:
         self._woken.set()
 
     def wake_all(self) -> None:
-        """Wakes the workers of all servers: by the pubsub, or by PostgreSQL if there is no Redis."""
+        """Wakes the workers of all servers: through the pubsub, or through PostgreSQL if there is no Redis.
+        """
         self.wake()
         self._pubsub.publish(_CHANNEL, [LOOK])
         if self._wakeups is not None:
@@ -157,7 +158,9 @@ class Jobs:
         return [kind for kind, known in self._kinds.items() if running[kind] < known.policy.at_once]
 
     async def _claim_free(self) -> datetime:
-        """Starts all free jobs for which there is a slot. Returns the time up to which no due job is left."""
+        """Starts free jobs until all slots are used or no job is free. Returns a time: all jobs that were due
+        before it were seen.
+        """
         moment = now()
         while kinds := self._with_room():
             moment = now()

@@ -1,4 +1,4 @@
-"""Hands a message over to the mail server."""
+"""Sends an e-mail through the configured mail server."""
 
 import asyncio
 import smtplib
@@ -15,11 +15,11 @@ TIMEOUT_SECONDS: Final = 15.0
 
 
 class MailRefused(Exception):
-    """The mail server has refused the message for good. The text says why."""
+    """Raised if the mail server refuses the message permanently. The error's text says why."""
 
 
 class MailFailed(Exception):
-    """The message could not be handed over now. The text says why."""
+    """Raised if the message could not be sent now, but may be sent later. The error's text says why."""
 
 
 @dataclass(frozen=True)
