@@ -50,7 +50,8 @@ def require_database(config: Config) -> None:
 def in_database(
     config: Config, work: "Callable[[AsyncSession, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Runs `work` in one transaction and returns its result. Ends the program with an error text if it fails.
+    """Runs `work` in one transaction and returns its result. Ends the program with an error text if `work`
+    fails or the database cannot be opened.
     """
 
     async def in_one_transaction(database: "Database", config: Config) -> Result:

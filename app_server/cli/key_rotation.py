@@ -27,7 +27,7 @@ _Change = Callable[[str], str]
 
 @dataclass
 class Rotation:
-    """The result of a rotation. `unreadable`: the names of the tables and columns with values that no known
+    """The result of a rotation. `unreadable`: the table, column and primary key of each value that no known
     key can decrypt.
     """
 
@@ -96,7 +96,7 @@ async def _rotate_table(database: Database, cipher: Cipher, table: Table, column
 
 
 async def _stored(database: Database) -> AsyncIterator[tuple[str, str]]:
-    """Yields all encrypted values, each with the name of the table and column where it is stored."""
+    """Yields all encrypted values, each after the text that names its table, column and primary key."""
     for table, columns in encrypted_columns():
         last: tuple[Any, ...] | None = None
         while True:

@@ -58,14 +58,16 @@ def parse_networks(texts: Sequence[str]) -> tuple[Network, ...]:
 
 
 def is_within(inner: Network, outer: Network) -> bool:
-    """Whether all addresses of `inner` are in `outer`."""
+    """Returns whether all addresses of `inner` are in `outer`."""
     if isinstance(inner, IPv4Network):
         return isinstance(outer, IPv4Network) and inner.subnet_of(outer)
     return isinstance(outer, IPv6Network) and inner.subnet_of(outer)
 
 
 def is_from(address: str | None, networks: Sequence[str]) -> bool:
-    """Whether a peer with this address is in one of the networks. IPv4 in IPv6 counts as IPv4."""
+    """Returns whether the address is in one of the networks. An IPv4 address that is written as IPv6 counts
+    as IPv4.
+    """
     try:
         found = ip_address(address or "")
     except ValueError:

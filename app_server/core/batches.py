@@ -29,7 +29,8 @@ class Batches(Generic[ItemT, OutcomeT]):
         self._task: asyncio.Task[None] | None = None
 
     async def do(self, item: ItemT) -> OutcomeT:
-        """Processes the item in a batch and returns its outcome. A cancelled caller does not stop the batch.
+        """Processes the item in a batch and returns its outcome. The batch continues if a caller is
+        cancelled.
         """
         outcome: asyncio.Future[OutcomeT] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, outcome))

@@ -162,7 +162,8 @@ UNAVAILABLE = (OperationalError, InterfaceError, NoConnectionFree)
 
 
 def install_database_errors(app: FastAPI) -> None:
-    """Makes `app` reply to database failures with a 503 problem document. Such a request has changed nothing.
+    """Makes `app` reply to database failures with a 503 problem document. The failed request has not changed
+    anything in the database.
     """
     for failure in UNAVAILABLE:
         app.add_exception_handler(failure, on_database_error)

@@ -1,4 +1,4 @@
-"""The reply of protocol routes that change something and return no data."""
+"""The reply of OpenHands API routes that change something and return no data."""
 
 from pydantic import BaseModel
 

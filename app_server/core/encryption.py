@@ -79,7 +79,7 @@ def load_cipher(config: Config) -> Cipher:
 
 
 def key_file(config: Config) -> Path:
-    """Returns the path of the key file, or None if SLIPWAY_ENCRYPTION_KEYS contains the keys."""
+    """Returns the path of the key file. The file is used only if SLIPWAY_ENCRYPTION_KEYS is not set."""
     return config.home / "encryption.key"
 
 

@@ -8,7 +8,7 @@
     ├── NotFound 404              └── Unavailable 503
     └── Conflict 409
 
-A feature raises the most specific one with a stable `code`; routers never catch.
+A feature raises the most specific class with a stable `code`. Routers never catch these errors.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Speeds up the import of a server's modules."""
+"""Speeds up the import of the server's modules."""
 
 import gc
 from collections.abc import Iterator

@@ -27,8 +27,7 @@ class HeldBlocks(Generic[CauseT]):
 
     @asynccontextmanager
     async def until_ended(self, cause: CauseT, error: type[Exception]) -> AsyncIterator[None]:
-        """Runs the block. If `end` is called for the cause meanwhile, cancels the block and raises `error`.
-        """
+        """Runs the block. When `end` is called for the cause, cancels the block and raises `error`."""
         try:
             async with asyncio.timeout(None) as timeout:
                 self._timeouts[cause].add(timeout)

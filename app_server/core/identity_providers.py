@@ -21,7 +21,7 @@ def is_safe_url(url: str) -> bool:
 
 
 class SignInProvider(BaseModel):
-    """What the entries of SLIPWAY_OIDC_PROVIDERS and SLIPWAY_SAML_PROVIDERS have in common.
+    """The settings that entries of SLIPWAY_OIDC_PROVIDERS and of SLIPWAY_SAML_PROVIDERS have in common.
 
     name: a part of the addresses that are registered at the provider.
     title: what the button on the sign-in page says after "Continue with".
@@ -60,7 +60,7 @@ class SignInProvider(BaseModel):
 
 
 class IdentityProvider(SignInProvider):
-    """One of SLIPWAY_OIDC_PROVIDERS.
+    """An OpenID Connect provider for sign-in: one entry of SLIPWAY_OIDC_PROVIDERS.
 
     name: a part of the redirect URI, `PUBLIC_URL/api/v1/sign-in/oidc/NAME/callback`.
     client_secret_file: None for a public client, which PKCE alone protects.

@@ -108,7 +108,7 @@ def _current_revision(connection: Connection) -> str | None:
 def use_write_ahead_log(file: str) -> None:
     """Turns on SQLite's write-ahead log, in which readers and writers do not wait for each other.
 
-    It applies to every later connection.
+    The log stays on for every later connection to this file.
     """
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")

@@ -131,7 +131,8 @@ class Subscription:
 
 
 class PubSub(Protocol):
-    """A publisher with channels. Publishing never waits and never fails; `subscribe` yields a Subscription.
+    """A publisher that sends frames to channels. Publishing never waits and never fails; `subscribe` yields a
+    Subscription.
     """
 
     def publish(self, channel: UUID, frames: Sequence[Frame]) -> None: ...

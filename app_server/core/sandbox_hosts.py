@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class SandboxHost(BaseModel):
-    """A machine on which `slipway sandbox-host` runs. token_file: a file with the token that the host
+    """A machine on which `slipway sandbox-host` runs. token_file: a file with the token that this machine
     requires.
     """
 

@@ -79,7 +79,7 @@ class FairResolver:
 
 @dataclass(frozen=True)
 class Route:
-    """The way to a host: directly to `address`, or through `proxy`. The other field is None."""
+    """How to connect to a host: directly to `address`, or through `proxy`. One of the two fields is None."""
 
     address: str | None = None
     proxy: UpstreamProxy | None = None

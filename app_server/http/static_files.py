@@ -100,6 +100,5 @@ def _parts(word: str) -> tuple[str, str]:
 
 
 def _is_zero(weight: str) -> bool:
-    """Returns whether the weight of an encoding is `q=0`, which means that the client refuses the encoding.
-    """
+    """Returns whether the weight of an encoding is `q=0`. The client then refuses the encoding."""
     return weight.startswith("q=0") and not weight.removeprefix("q=").strip("0.")

@@ -120,8 +120,7 @@ async def save_item(
     enforced: bool,
     set_by: UUID,
 ) -> LevelItem:
-    """Adds an item, or replaces the item of this name that the owner has. Raises Conflict `too_many_items`.
-    """
+    """Adds an item, or replaces the owner's existing item of this name. Raises Conflict `too_many_items`."""
     stored_name = _stored_name(kind, name)
     of_kind = select(func.count()).where(
         LevelSetting.owner_id == owner.id, _is_of(kind), LevelSetting.name != stored_name

@@ -19,8 +19,7 @@ def proof_of(cipher: Cipher, conversation_id: UUID) -> str:
 
 
 def is_proof(cipher: Cipher, conversation_id: UUID, given: str) -> bool:
-    """Returns whether `given` is the proof of this conversation, made with any of this server's current keys.
-    """
+    """Returns whether `given` is the proof of this conversation, made with any current key of this server."""
     keys = cipher.signing_keys(_PURPOSE)
     return any(hmac.compare_digest(_proof(key, conversation_id).encode(), given.encode()) for key in keys)
 

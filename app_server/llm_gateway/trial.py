@@ -42,7 +42,8 @@ def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[s
 
 def cached_call_of(profile: LLMProfile, key: str, *, is_native: bool) -> dict[str, Any]:
     """Returns the body of a call with a long system prompt, which the vendor caches if it is sent twice.
-    `key`: begins the prompt. A new key is in no cache yet. `is_native`: the body has a tool.
+    `key`: the text at the beginning of the prompt; a prompt with a new text is in no cache yet. `is_native`:
+    the body has a tool.
     """
     lines = (
         f"Line {number}: nothing in this long text matters, it is only read." for number in range(_LINES)

@@ -213,8 +213,7 @@ class _Call:
         return self._single(changed, context)
 
     def _described(self, kind: str, rest: list[str]) -> Response:
-        """Replies with the list of resource types or schemas that the service publishes, or with one of them.
-        """
+        """Replies with all resource types or schemas that the service publishes, or with one of them."""
         found: list[Any] = [*RESOURCE_TYPES] if kind == "ResourceTypes" else schemas()
         if "filter" in self._request.query_params:
             return _error(Error(status=403, detail="These resources cannot be filtered."))

@@ -1,4 +1,6 @@
-"""Records refused sign-ins in the audit log. Anyone can cause them, so the number of entries is limited."""
+"""Records refused sign-ins in the audit log. Any visitor can cause refused sign-ins, so the number of entries
+is limited.
+"""
 
 from collections import deque
 from collections.abc import Iterator

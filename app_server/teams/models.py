@@ -57,8 +57,7 @@ class TeamMember(Base):
 
 
 class ProvisionedTeam(Base):
-    """The SCIM data of a team that an identity provider manages, in addition to the team's name and members.
-    """
+    """The SCIM data of a team that an identity provider manages, in addition to name and members."""
 
     __tablename__ = "provisioned_teams"
 

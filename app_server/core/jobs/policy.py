@@ -33,9 +33,8 @@ class GiveUp(Exception):
 
 
 class TryAgain(Exception):
-    """Raised by a handler whose attempt has failed in an expected way, for example because a server was not
-    reachable. after: the pause before the next attempt that this server asks for; None means the pause of the
-    policy.
+    """Raised by a handler whose attempt has failed in an expected way. after: the pause before the next
+    attempt, for example the one that a called server has asked for; None means the pause of the policy.
     """
 
     def __init__(self, reason: str, after: timedelta | None = None) -> None:

@@ -113,8 +113,7 @@ class Jobs:
         self._woken.set()
 
     def wake_all(self) -> None:
-        """Wakes the workers of all servers: through the pubsub, or through PostgreSQL if there is no Redis.
-        """
+        """Wakes the workers of all servers: through Redis, or through PostgreSQL if there is no Redis."""
         self.wake()
         self._pubsub.publish(_CHANNEL, [LOOK])
         if self._wakeups is not None:

@@ -9,7 +9,7 @@ from app_server.core.errors import Conflict
 
 
 class MailServer(BaseModel):
-    """SLIPWAY_MAIL. The server that takes e-mail for others (SMTP).
+    """The mail server (SMTP) that sends Slipway's e-mail, as SLIPWAY_MAIL configures it.
 
     security: `starttls`, `tls` from the first byte, or `none`. sender: the address that e-mail comes from.
     password_file: a file with the password of `username`. recipients: addresses and domains that people may

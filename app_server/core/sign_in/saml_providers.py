@@ -9,18 +9,18 @@ from app_server.core.identity_providers import Protocol, SignInProvider, is_safe
 
 
 class SamlProvider(SignInProvider):
-    """One of SLIPWAY_SAML_PROVIDERS.
+    """A SAML 2.0 provider for sign-in: one entry of SLIPWAY_SAML_PROVIDERS.
 
     name: a part of the address to which the provider sends people back,
     `PUBLIC_URL/api/v1/sign-in/saml/NAME/acs`.
     entity_id: the provider's name for itself, exactly as in its metadata.
-    metadata_url: where the provider publishes its metadata. metadata_file: a file with the metadata. There
-    is one of both.
+    metadata_url: where the provider publishes its metadata. metadata_file: a file with the metadata. One
+    of the two is set.
     subject_attribute: the attribute that identifies a person. None: the NameID does.
     name_attribute, email_attribute, groups_attribute: the names of the attributes that are read. No other
     attribute is read. The e-mail address counts as verified.
     signing_key_file, signing_certificate_file: the private RSA key that signs our requests, and its
-    certificate, both as PEM. None: requests are not signed. There are both or none.
+    certificate, both as PEM. None: requests are not signed. Either both are set or none.
     """
 
     protocol: ClassVar[Protocol] = "saml"

@@ -8,8 +8,8 @@ from app_server.settings.models import RECORDED_PREFIX
 
 @dataclass(frozen=True)
 class PassThrough:
-    """A vendor that is called in its own protocol below `base_url`, which has no trailing slash. It speaks
-    OpenAI chat completions unless said otherwise.
+    """A vendor that is called in its own protocol below `base_url`, which has no trailing slash. Unless the
+    caller says otherwise, this protocol is OpenAI's chat completions.
     """
 
     base_url: str
@@ -30,7 +30,7 @@ class Translated:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recording that is played in place of a model."""
+    """A recording that is played back in place of a model."""
 
     name: str
 

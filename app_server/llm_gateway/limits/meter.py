@@ -24,8 +24,7 @@ class Meter(Protocol):
     def feed(self, piece: bytes) -> None: ...
 
     def usage(self) -> Usage | None:
-        """Returns the token usage that the reply has reported. Returns None if the reply has reported none.
-        """
+        """Returns the token usage that the reply has reported. Returns None if none was reported."""
 
     @property
     def text_bytes(self) -> int:
@@ -33,7 +32,7 @@ class Meter(Protocol):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the reply has said that it is complete."""
+        """Whether the vendor has marked the reply as complete."""
 
 
 class EventStreamMeter:
@@ -110,8 +109,7 @@ def meter_for(content_type: str | None) -> Meter:
 
 
 def estimated(request_bytes: int, reply_bytes: int) -> Usage:
-    """Estimates the token usage from the sizes in bytes, for a reply that ended without reporting its usage.
-    """
+    """Estimates the token usage from the sizes in bytes, for a reply that ended without a reported usage."""
     return Usage(
         prompt_tokens=request_bytes // _BYTES_PER_TOKEN, completion_tokens=reply_bytes // _BYTES_PER_TOKEN
     )

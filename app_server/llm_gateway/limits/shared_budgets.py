@@ -61,8 +61,7 @@ async def budgets_of(session: AsyncSession, user_id: UUID) -> Sequence[LevelValu
 
 
 async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
-    """Locks the budgets until this transaction ends, so that only one call at a time is checked against them.
-    """
+    """Locks the budgets until this transaction ends, so that they are checked for one call at a time."""
     owners = [budget.owner_id for budget in budgets]
     query = select(LevelSetting.owner_id).where(
         LevelSetting.owner_id.in_(owners), LevelSetting.name == SettingName.MONTHLY_BUDGET

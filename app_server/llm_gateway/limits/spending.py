@@ -30,7 +30,7 @@ class Payer:
 
     @property
     def periods(self) -> dict[UUID, Period]:
-        """The ids of the payer's accounts. The value is the period that a new account starts with."""
+        """The payer's accounts: for each account's id, the period that a new account starts with."""
         whole = {self.conversation_id: Period.WHOLE} if self.conversation_id else {}
         own = (self.user_id, administered_id(self.user_id), monthly_id(self.user_id))
         return {**dict.fromkeys(own, Period.MONTH), **whole}

@@ -28,7 +28,7 @@ POLICY: Final = RetryPolicy(
 
 
 class _NotAllowed(Exception):
-    """The invitation may not be sent any more. The text says why."""
+    """Raised if the invitation may not be sent any more. The error's text says why."""
 
 
 def sender(database: Database, config: Config) -> Handler:

@@ -1,5 +1,4 @@
-"""The errors that only a sign-in by OpenID Connect raises. The sign-in page explains each error by its code.
-"""
+"""The errors that only a sign-in by OpenID Connect raises. The sign-in page explains each code."""
 
 from app_server.core.errors import BadGateway
 

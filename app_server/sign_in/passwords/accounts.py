@@ -26,12 +26,12 @@ async def find(session: AsyncSession, user_id: UUID) -> PasswordLogin | None:
 
 
 async def is_password_usable(session: AsyncSession, config: Config) -> bool:
-    """Whether passwords are allowed here and at least one user has a password."""
+    """Returns whether this server allows passwords and at least one user has a password."""
     return config.password_sign_in and bool(await session.scalar(select(exists(select(PasswordLogin)))))
 
 
 async def may_choose_password(session: AsyncSession, config: Config, signed_in: NewBrowserSession) -> bool:
-    """Whether this user was invited and has no password yet, and passwords are allowed here."""
+    """Returns whether this user was invited and has no password yet, and this server allows passwords."""
     user = signed_in.user
     # The first start makes the owner of the installation. Owners of other organisations are invited.
     is_made = user.role is Role.OWNER and user.is_of_default_organisation

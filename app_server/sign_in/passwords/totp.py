@@ -40,7 +40,8 @@ class Enrolment:
 
 
 async def find(session: AsyncSession, user_id: UUID) -> TotpSecret | None:
-    """Returns the user's confirmed secret. Returns None if the user has none; a sign-in then needs no code.
+    """Returns the user's confirmed secret. Returns None if the user has none, so that a sign-in needs no
+    authenticator code.
     """
     query = select(TotpSecret).where(TotpSecret.user_id == user_id, TotpSecret.confirmed_at.is_not(None))
     return (await session.scalars(query)).one_or_none()

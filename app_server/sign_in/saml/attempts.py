@@ -61,7 +61,7 @@ class SamlAnswer(BaseModel):
 
 
 def seal(state: SamlAttempt | SamlAnswer, cipher: Cipher) -> str:
-    """Returns the state as an encrypted text."""
+    """Encrypts an attempt or an answer, and returns the encrypted text."""
     return cipher.encrypt(state.model_dump_json())
 
 

@@ -53,7 +53,8 @@ class Addresses:
 
 
 def find_program() -> str | None:
-    """Returns the path of xmlsec1, the program that checks signatures. Returns None if it is not installed.
+    """Returns the path of the program xmlsec1, which checks signatures. Returns None if xmlsec1 is not
+    installed.
     """
     return shutil.which("xmlsec1")
 
