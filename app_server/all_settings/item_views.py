@@ -121,8 +121,8 @@ def _overriding_people(
 
 
 def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> Level | None:
-    """Returns the level of the item that applies instead of this one. before: the stronger items of the same
-    name.
+    """Returns the level of the item that applies instead of `item`. Returns None if `item` itself applies.
+    before: the items of the same name that are stronger.
     """
     enforced = next((other for other in before if other.level_value.enforced), None)
     if enforced is not None:

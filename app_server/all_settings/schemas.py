@@ -204,8 +204,8 @@ class SaveSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_fixed(cls, given: Any) -> Any:
-        """Ignores fixed settings that are null or have their fixed value: clients send back what they
-        received. Raises ValueError for any other value.
+        """Removes fixed settings that are null or have their fixed value, because clients send back what they
+        received. Raises ValueError for any other value of a fixed setting.
         """
         if not isinstance(given, Mapping):
             return given

@@ -92,11 +92,11 @@ class SettingsStore:
         )
 
     async def save(self, changes: SaveSettings, trail: AuditTrail) -> None:
-        """Saves the changes.
+        """Saves the changes of the settings.
 
         Raises BadRequest `inherited_marketplaces`, Forbidden `setting_enforced`, and the errors of the
-        features: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found`, Forbidden
-        `sandbox_specs_not_allowed` …
+        features whose settings change: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found`,
+        Forbidden `sandbox_specs_not_allowed` …
         """
         await self._save_marketplaces(changes, trail)
         await self._save_skills(changes, trail)

@@ -36,7 +36,7 @@ class Rotation:
 
 
 async def rotate(database: Database, config: Config, cipher: Cipher) -> Rotation:
-    """Encrypts all stored values with the newest key, except values that it has encrypted already."""
+    """Encrypts all stored values with the newest key, except values that were already encrypted with it."""
     done = Rotation()
     async for place, token in _stored(database):
         if not cipher.is_newest(token) and not _is_readable(cipher, token):
@@ -56,7 +56,7 @@ async def is_finished(database: Database, cipher: Cipher) -> bool:
 
 
 def encrypted_columns() -> Iterator[tuple[Table, list[Column[Any]]]]:
-    """Yields the tables with encrypted values, and the columns that hold these.
+    """Yields the tables with encrypted values, and the columns that hold the encrypted values.
 
     A column is encrypted if its name begins with `encrypted_` or ends with `_encrypted`. In columns of JSON,
     all values are encrypted. The payloads of jobs have encrypted values with such names.

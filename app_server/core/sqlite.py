@@ -156,8 +156,8 @@ class _OrderedConnection(aiosqlite.Connection):
 class _BriefConnection(_OrderedConnection):
     """A connection that runs most statements in the event loop's thread.
 
-    Readers and the holder of the write lock do not wait for others. Only getting the write lock and writing
-    to the disk may take long.
+    Readers do not wait for others, and neither does the holder of the write lock. Only two steps may take
+    long and use another thread: getting the write lock, and writing to the disk.
     """
 
     def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:

@@ -28,7 +28,7 @@ OF_TESTS = ("SLIPWAY_TEST_", "SLIPWAY_CI_", "SLIPWAY_COMPAT_", "SLIPWAY_FUZZ_", 
 
 
 def unknown_variables(environment: Iterable[str], fields: Collection[str]) -> list[str]:
-    """Returns one sentence for each name in `environment` that nothing reads. `fields`: the
+    """Returns one error sentence for each variable in `environment` that Slipway does not know. `fields`: the
     fields of Config.
     """
     known = {f"{PREFIX}{field.upper()}" for field in fields}

@@ -63,8 +63,8 @@ async def _pieces(reply: httpx.Response) -> AsyncGenerator[bytes]:
 
 
 class BoundedStream(httpx.SyncByteStream):
-    """The body of a reply that a library reads in a thread. Raises BodyTooLong while it is read, as soon as
-    it exceeds `max_bytes`.
+    """The body of a reply that a library reads in a thread. Reading raises BodyTooLong as soon as the body
+    exceeds `max_bytes`.
     """
 
     def __init__(self, inner: httpx.SyncByteStream, max_bytes: int, request: httpx.Request) -> None:

@@ -1,5 +1,5 @@
-"""An HTTP client for addresses that users have named. It does not connect to private addresses, under any
-name.
+"""HTTP clients for addresses that users have named. The clients do not connect to private addresses, under
+any name.
 
 A name is resolved once, its addresses are checked, and the connection goes to exactly the address that was
 checked.
@@ -56,8 +56,8 @@ class FairResolver:
         self._running: set[asyncio.Task[list[str]]] = set()
 
     async def resolve(self, client: Hashable, name: str) -> list[str]:
-        """Returns the addresses of a name. `client`: for whom it is resolved; each client has separate slots.
-        Raises OSError.
+        """Returns the addresses of a name. `client`: the user or sandbox for which the name is resolved; each
+        client has separate slots. Raises OSError.
         """
         places = self._places.setdefault(client, asyncio.Semaphore(self._at_once))
         await places.acquire()
@@ -113,8 +113,8 @@ class Guard:
     async def route_to(self, host: str, scheme: str = "https", port: int | None = None) -> Route:
         """Resolves and checks a host, and returns how to connect to it. `port`: None for the default port.
 
-        If only the proxy can resolve the name, the proxy must check it. Raises Forbidden `private_address`,
-        OSError and TimeoutError.
+        If only the proxy can resolve the name, the proxy must check the name. Raises Forbidden
+        `private_address`, OSError and TimeoutError.
         """
         if self._home is not None and is_at(self._home, scheme, host, port):
             return Route(proxy=self._upstream.proxy_for(host, "http" if scheme == "http" else "https"))

@@ -66,7 +66,9 @@ class Frontend(StaticFiles):
         return response
 
     async def check_config(self) -> None:
-        """Does nothing: if the directory is missing, a page explains it instead of an error at the start."""
+        """Does nothing. Starlette would stop the server if the directory is missing; Slipway shows a page
+        that explains it instead.
+        """
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         if scope["path"].startswith(_API):

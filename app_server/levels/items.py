@@ -53,8 +53,8 @@ class LevelItem:
 async def items_for(
     session: AsyncSession, user_id: UUID, *kinds: LevelItemKind
 ) -> Mapping[tuple[LevelItemKind, str], Sequence[LevelItem]]:
-    """Returns the items that the organisation and the person's teams give, by kind and name. The first item
-    of each name is the strongest one.
+    """Returns the items that the organisation and the person's teams give, by kind and name. The items of one
+    name are sorted by strength: the first item overrides the others.
     """
     found: defaultdict[tuple[LevelItemKind, str], list[LevelItem]] = defaultdict(list)
     for row, team_name in await session.execute(rows_for(user_id).where(_is_of(*kinds))):

@@ -142,7 +142,7 @@ def as_value(row: LevelSetting, team_name: str | None, first_team_id: UUID | Non
 
 
 def setting_enforced(name: str, value: LevelValue) -> Forbidden:
-    """Returns the error for a change of a setting that a higher level enforces."""
+    """Returns the error for a user who changes a setting that a higher level enforces."""
     return Forbidden(
         f"The setting `{name}` is set by {value.whose} and cannot be changed.",
         code="setting_enforced",
@@ -171,7 +171,9 @@ def rows_for(user_id: UUID) -> Select[LevelSetting, str | None]:
 
 
 def is_in(organisation_id: UUID) -> ColumnElement[bool]:
-    """Returns the condition that a row belongs to an organisation, or to a team or a person of it."""
+    """Returns the condition that a row belongs to an organisation, or to a team or a person of this
+    organisation.
+    """
     return or_(
         LevelSetting.owner_id == organisation_id,
         LevelSetting.team_id.in_(select(Team.id).where(Team.organisation_id == organisation_id)),

@@ -33,10 +33,10 @@ decoding.
 
 
 class CallCapacity:
-    """Limits the model calls that run at the same time, per sandbox and per user.
+    """A limiter for the model calls that run at the same time, per sandbox and per user.
 
-    `large_at_once`: how many large bodies are read and decoded at the same time on this server. Each sandbox
-    may have one of them, and each user LARGE_OF_A_USER.
+    `large_at_once`: how many large request bodies are read and decoded at the same time on this server. Each
+    sandbox may have one of them, and each user LARGE_OF_A_USER.
     """
 
     def __init__(

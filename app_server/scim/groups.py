@@ -1,4 +1,4 @@
-"""Teams as SCIM groups: read, created, changed and deleted."""
+"""Reads, creates, changes and deletes teams as SCIM groups."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""People as SCIM resources: read, created, changed and removed."""
+"""Reads, creates, changes and removes people as SCIM resources."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ _KEPT_ELSEWHERE = frozenset(("schemas", "id", "meta", "userName", "externalId", 
 
 @dataclass(frozen=True)
 class People:
-    """The people whose accounts the identity provider manages.
+    """The people whose accounts the identity provider manages, as SCIM resources.
 
-    `manager`: the user whose key the provider uses. `base`: the address of our SCIM service.
+    `manager`: the user whose API key the provider uses. `base`: the address of Slipway's SCIM service.
     """
 
     session: AsyncSession
@@ -62,7 +62,8 @@ class People:
         return [self._resource(row, user, teams.get(user.id, ())) for row, user in rows]
 
     async def create(self, given: Any) -> UUID:
-        """Creates an account, or enables the account of a person that was removed earlier. Returns its id.
+        """Creates an account, or enables the account of a person that was removed earlier. Returns the
+        account's id.
 
         Raises UniquenessException, InvalidValueException, Forbidden `role_not_manageable`.
         """

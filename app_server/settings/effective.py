@@ -59,8 +59,9 @@ def effective(profile: LLMProfile) -> Effective:
 def _asks_responses(profile: LLMProfile, options: ProfileOptions, facts: Facts) -> bool:
     """Returns whether the model is called through OpenAI's Responses API.
 
-    This is so for OpenAI models that support no other API. At OpenAI's own address it is also so for models
-    that work better with it, unless the profile has an extra body: its fields belong to chat completions.
+    Returns True for OpenAI models that support no other API. At OpenAI's own address, also returns True for
+    models that work better with the Responses API, unless the profile has an extra body: the fields of an
+    extra body belong to chat completions.
     """
     if not profile.model.startswith("openai/") or facts.protocols[0] != "responses":
         return False

@@ -1,5 +1,5 @@
-"""A profile's options for calls of its model, apart from address and key. For unset options the model
-catalogue's values apply.
+"""The options of a model profile, without the address and the key. If an option is not set, the value of the
+model catalogue applies.
 """
 
 from typing import Annotated, Literal

@@ -76,7 +76,8 @@ async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) ->
 
 
 async def active_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | None:
-    """Returns the profile that the organisation or a team enforces, else the one that the user has chosen.
+    """Returns the profile that the organisation or a team enforces. If none is enforced, returns the profile
+    that the user has made active.
 
     Returns None if the enforced profile is no longer shared.
     """

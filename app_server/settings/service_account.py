@@ -1,7 +1,7 @@
 """The key of a Google service account, with which models at Vertex AI are called.
 
-It is the JSON file that Google's console hands out: https://cloud.google.com/iam/docs/keys-create-delete
-Addresses in it are not read, so a key cannot lead a call to another server.
+The key is the JSON file that Google's console creates: https://cloud.google.com/iam/docs/keys-create-delete.
+Addresses in the file are not read, so that a key cannot send a call to another server.
 """
 
 from dataclasses import dataclass

@@ -9,9 +9,9 @@ from app_server.settings.schemas import LLMProfileInfo, ModelFacts
 
 
 def shown(profile: LLMProfile, user_id: UUID) -> LLMProfileInfo:
-    """Returns a profile as a user sees it. `user_id`: the user who looks at it.
+    """Returns a profile in the form that a user sees. `user_id`: the user who looks at the profile.
 
-    For another user's shared profile, the data that are sent to its vendor are left out.
+    Leaves out the data that are sent to the model's vendor if the profile is another user's shared profile.
     """
     is_own = profile.user_id == user_id
     options = profile.chosen if is_own else profile.chosen.model_copy(update={"extra_body": {}})

@@ -1,5 +1,5 @@
-"""HTTP routes about the identity providers of every protocol: the list for the sign-in page, and the routes
-that connect the current user's account with providers, so that the user can sign in by them.
+"""HTTP routes about the identity providers of every protocol. They list the providers for the sign-in page,
+and connect the current user's account with providers, so that the user can sign in by a provider.
 """
 
 from collections.abc import Sequence
@@ -139,6 +139,6 @@ def _all(
 def _find(
     identity_providers: Providers, saml_providers: SamlProviders, name: str
 ) -> IdentityProvider | SamlProvider:
-    """Returns the provider with this name. Raises NotFound `oidc_provider_not_found`."""
+    """Returns the provider with this name, of any protocol. Raises NotFound `oidc_provider_not_found`."""
     saml = next((one for one in saml_providers.all() if one.name == name), None)
     return saml or identity_providers.find(name)

@@ -123,7 +123,7 @@ class WebSession(Base):
 
 
 class SignInLink(Base):
-    """A one-time token that is exchanged for a browser session."""
+    """A one-time link that can be exchanged for a browser session. Only the hash of its token is stored."""
 
     __tablename__ = "sign_in_links"
 

@@ -1,4 +1,6 @@
-"""The table of organisations. Each user belongs to one, and the default one runs the installation."""
+"""The table of organisations. Each user belongs to one organisation. The administrators of the default
+organisation run the installation.
+"""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -16,7 +18,7 @@ DEFAULT_NAME = "Default"
 
 
 class Organisation(Base):
-    """A group of people that sees nothing of other organisations. `name_key`: the name in small letters, so
+    """A group of people that sees no data of other organisations. `name_key`: the name in small letters, so
     that capitals do not matter.
     """
 

@@ -68,8 +68,8 @@ async def counts(session: AsyncSession) -> list[tuple[str, JobState, int]]:
 
 
 async def retry(session: AsyncSession, job_id: UUID) -> Job:
-    """Makes a dead or cancelled job wait again, with all its attempts. A waiting job runs at once. Raises
-    NotFound, and Conflict `job_not_retryable`.
+    """Makes a dead or cancelled job wait again, with the full number of attempts. A job that is waiting
+    already becomes due at once. Raises NotFound, and Conflict `job_not_retryable`.
     """
     job = await _locked(session, job_id)
     if job.state not in (JobState.DEAD, JobState.CANCELLED, JobState.WAITING):
@@ -80,9 +80,7 @@ async def retry(session: AsyncSession, job_id: UUID) -> Job:
 
 
 async def cancel(session: AsyncSession, job_id: UUID) -> Job:
-    """Cancels a job; a running one is ended within seconds. Raises NotFound, and Conflict
-    `job_not_cancellable`.
-    """
+    """Cancels a job. A running job ends within seconds. Raises NotFound, Conflict `job_not_cancellable`."""
     job = await _locked(session, job_id)
     if job.every_seconds is not None or job.state not in (JobState.WAITING, JobState.RUNNING, JobState.DEAD):
         raise Conflict(

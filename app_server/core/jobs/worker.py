@@ -73,9 +73,9 @@ class Jobs:
     def schedule(
         self, kind: str, handler: Handler, every: timedelta, policy: RetryPolicy | None = None
     ) -> None:
-        """Repeats a job on one of the servers. The next run begins `every` after the last one has ended. A
-        failed attempt is repeated. After the last attempt, the job waits for its next run and shows the
-        error.
+        """Repeats a job, each time on one of the servers. The next run begins `every` after the end of the
+        last run. If an attempt fails, it is repeated as `policy` says. After the last attempt has failed, the
+        job keeps the error and waits for its next run.
         """
         self._add(kind, _Kind(handler, policy or RetryPolicy(attempts=3), every))
 
@@ -85,8 +85,8 @@ class Jobs:
         self._kinds[kind] = known
 
     async def open(self) -> None:
-        """Starts the worker. Jobs that a killed server has left continue at once on SQLite. On PostgreSQL
-        they continue when their leases have expired.
+        """Starts the worker. Jobs of a killed server continue at once on SQLite. On PostgreSQL they continue
+        when their leases have expired.
         """
         self.schedule(TIDY_KIND, self._forget_ended, timedelta(hours=1))
         if self._database.sqlite_file is not None:

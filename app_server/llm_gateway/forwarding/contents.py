@@ -51,8 +51,8 @@ _IMAGE_FIELDS = frozenset({"url", "detail", "format"})
 
 
 def without_addresses(messages: list[Any]) -> list[dict[str, Any]]:
-    """Returns the messages with a note in place of each image that is given by its address. Raises BadRequest
-    `unknown_model_field` for fields that are not allowed.
+    """Returns the messages, in which a text note replaces each image that is given by its address. Raises
+    BadRequest `unknown_model_field` for fields that are not allowed.
     """
     return [_message(message, f"messages.{index}") for index, message in enumerate(messages)]
 

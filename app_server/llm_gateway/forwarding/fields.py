@@ -15,7 +15,9 @@ Object = dict[str, JsonValue]
 
 
 class Closed(BaseModel):
-    """A model that refuses every field that it does not define."""
+    """The base class of the models in this module. A request with a field that the model does not define is
+    refused.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -82,8 +82,8 @@ async def pass_through(
 
 
 async def _vendor_error(reply: httpx.Response, added: Additions) -> Response:
-    """Returns the vendor's error reply, with our key hidden if the vendor repeats it. Raises BadGateway
-    `llm_vendor_redirected` for a redirect.
+    """Returns the vendor's error reply, with the profile's key hidden if the vendor repeats it. Raises
+    BadGateway `llm_vendor_redirected` for a redirect.
     """
     if reply.is_redirect:
         await reply.aclose()

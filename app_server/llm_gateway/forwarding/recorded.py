@@ -76,7 +76,7 @@ def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _message(turn: Turn, index: int, working_dir: str) -> dict[str, Any]:
-    """Returns the turn as an assistant's message, with its placeholders replaced by their values."""
+    """Returns the recorded turn as an assistant's message, with the values of its placeholders filled in."""
 
     def filled(value: JsonValue) -> JsonValue:
         match value:

@@ -39,9 +39,9 @@ def wrong_base_url(where: str, status: int) -> BadGateway:
 
 
 def retry_headers(error: Exception) -> dict[str, str]:
-    """Returns the headers in which the vendor asks to wait, from an error of litellm. If the vendor states
-    the wait only in the body, as Google does, returns it as `retry-after`, in whole seconds. Returns no
-    header that cannot be read.
+    """Returns the headers in which the vendor asks for a pause before the next call, from an error of
+    litellm. If the vendor states the pause only in the body, as Google does, returns the pause as
+    `retry-after`, in whole seconds. Leaves out headers that cannot be read.
     """
     told = litellm_calls.headers_of(error)
     headers = {name: value for name, value in told.items() if name in RETRY_HEADERS}

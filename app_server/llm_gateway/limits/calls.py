@@ -61,7 +61,8 @@ _COUNT = (
 
 
 class Spending:
-    """Reserves and settles the costs of model calls. Its owner must call `renew` every RENEWAL_SECONDS.
+    """The costs of this process's model calls: it reserves the likely cost of each call and later stores the
+    real cost. The owner of this object must call `renew` every RENEWAL_SECONDS.
 
     `on_program_use`: called with the id of a conversation after a program in its sandbox has used the model.
     """
@@ -101,7 +102,7 @@ class Spending:
 
     def settle(self, call_id: UUID, payer: Payer, micros: int, usage: Usage | None = None) -> None:
         """Replaces the call's reservation by its real cost in millionths of a dollar, in the background.
-        `usage`: its tokens; None for a call that the vendor did not answer.
+        `usage`: the token usage of the call; None for a call that the vendor did not answer.
         """
         task = self._settling.start(self._settle(call_id, payer, micros, usage), name="settle a call")
         self._unsettled[payer.user_id].add(task)

@@ -127,7 +127,7 @@ def shown(account: SpendingAccount) -> dict[str, object]:
 
 
 async def read_limit(session: AsyncSession, user_id: UUID) -> SpendingLimit:
-    """Returns the user's limits without a lock and without a change of the accounts."""
+    """Returns the user's limits and spending. Locks and changes no account."""
     own, administered = await spending.seen_accounts(session, user_id)
     return _limits(own, administered)
 

@@ -1,4 +1,4 @@
-"""A reply that is converted from one protocol to another while it is sent."""
+"""A response class that converts a reply from one protocol to another while the reply is sent."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol

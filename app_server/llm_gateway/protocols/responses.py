@@ -119,7 +119,7 @@ def check_input(body: dict[str, Any]) -> None:
 
 
 def unstored(body: dict[str, Any]) -> dict[str, Any]:
-    """Returns the request with `store` set to false. Without it the vendor would store the response."""
+    """Returns the request with `store` set to false. Otherwise the vendor would store the response."""
     return {name: value for name, value in body.items() if name != "client_metadata"} | {"store": False}
 
 

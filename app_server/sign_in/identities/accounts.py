@@ -1,5 +1,5 @@
-"""The accounts of people who sign in by a provider. The first sign-in creates an account, and each further
-one updates it.
+"""Finds, creates and updates the accounts of people who sign in by an identity provider. The first sign-in of
+a person creates the account, and each later sign-in updates it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -145,8 +145,8 @@ async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalId
 async def _account_of_scim(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity
 ) -> UUID | None:
-    """Returns the account that SCIM has made for the identity's e-mail address, if no other person at the
-    provider signs in to it.
+    """Returns the id of the account that SCIM has created with the identity's e-mail address. Returns None if
+    there is none, or if another person at the provider signs in to it.
     """
     if not provider.knows_scim_people or not identity.email:
         return None

@@ -1,1 +1,1 @@
-"""Invitations that are sent by e-mail: what is stored about them, and the job that sends them."""
+"""Invitations that are sent by e-mail: their database table, and the job that sends them."""

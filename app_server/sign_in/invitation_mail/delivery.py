@@ -32,8 +32,8 @@ class _NotAllowed(Exception):
 
 
 def sender(database: Database, config: Config) -> Handler:
-    """Returns the handler of the jobs that send invitations. The link is created by the attempt that sends
-    it, so that no token is stored, and so that the lifetime of the link begins when the message is sent.
+    """Returns the handler of the jobs that send invitations. Each attempt to send an invitation creates a new
+    link. So no token is stored, and the lifetime of the link begins when the e-mail is sent.
     """
 
     async def run(attempt: JobAttempt) -> dict[str, Any]:

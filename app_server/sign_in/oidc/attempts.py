@@ -1,5 +1,5 @@
-"""Keeps the state of a sign-in that is under way in an encrypted cookie, so that only the browser that began
-it can complete it.
+"""Keeps the state of a sign-in between its requests in an encrypted cookie, so that only the browser that
+began the sign-in can complete it.
 """
 
 import secrets
@@ -20,11 +20,12 @@ COOKIE: Final = SealedCookie("slipway_oidc", LIFETIME)
 
 
 class Attempt(BaseModel):
-    """A sign-in that is under way.
+    """An OpenID Connect sign-in that a browser has begun and not completed.
 
-    `state`: ties the provider's answer to this browser. `nonce`: ties the ID token to it. `verifier`: proves
-    to the provider that the server that began the sign-in also exchanges the code (PKCE, RFC 7636).
-    `connects`: the user whose account is to be connected with the provider; None means an ordinary sign-in.
+    `state`: ties the provider's answer to this browser. `nonce`: ties the ID token to this sign-in.
+    `verifier`: proves to the provider that the server that began the sign-in also exchanges the code (PKCE,
+    RFC 7636). `connects`: the user whose account is to be connected with the provider; None means an ordinary
+    sign-in.
     """
 
     provider: str

@@ -51,8 +51,8 @@ class RecoveryCode(Base):
 
 
 class SignInThrottle(Base):
-    """Counts the failed sign-ins for one login name, one address, or the settings of one user. A row is kept
-    for a day.
+    """The number of failed attempts for one login name, one client address, or the settings of one user. A
+    row is kept for a day.
     """
 
     __tablename__ = "sign_in_throttles"

@@ -40,8 +40,8 @@ def accepted_login_name(name: str) -> str:
 
 
 def suggested_login_name(name: str) -> str:
-    """Suggests a login name that is similar to the person's name. Another user may have it already. Returns
-    an empty text if no part of the name can be used.
+    """Suggests a login name that is similar to the person's name. Does not check whether another user has
+    this login name. Returns an empty text if no part of the name can be used.
     """
     key = re.sub(r"\s+", ".", login_key(name))
     found = _LOGIN_NAME.search(key)

@@ -29,10 +29,10 @@ _State = TypeVar("_State", "SamlAttempt", "SamlAnswer")
 
 
 class SamlAttempt(BaseModel):
-    """A sign-in that is under way.
+    """A SAML sign-in that a browser has begun and not completed.
 
-    `request_id`: the id of our request, which the provider's answer must name. `connects`: the user whose
-    account is to be connected with the provider; None means an ordinary sign-in.
+    `request_id`: the id of Slipway's request, which the provider's response must name. `connects`: the user
+    whose account is to be connected with the provider; None means an ordinary sign-in.
     """
 
     provider: str
@@ -46,9 +46,10 @@ class SamlAttempt(BaseModel):
 
 
 class SamlAnswer(BaseModel):
-    """A verified answer of a provider, on its way through the browser.
+    """The verified response of a provider, in the form that is encrypted and sent through the browser.
 
-    `assertion_id`, `valid_until`: of the assertion, which can be used once. `subject`: for single logout.
+    `assertion_id`, `valid_until`: the id of the assertion, which can be used once, and the time after which
+    it is refused. `subject`: the data that single logout needs.
     """
 
     provider: str

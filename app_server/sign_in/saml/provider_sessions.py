@@ -26,7 +26,7 @@ COOKIE: Final = SealedCookie("slipway_saml_session", timedelta(days=400))
 
 
 class SessionAtProvider(BaseModel):
-    """The session at the provider with this name by which a browser has signed in."""
+    """A session at a SAML provider by which a browser has signed in. `provider`: the provider's name."""
 
     provider: str
     subject: SubjectAtProvider

@@ -40,7 +40,9 @@ class MetadataUnusable(Exception):
 
 @dataclass(frozen=True)
 class Addresses:
-    """The names and addresses of this service provider, as they are registered at the provider."""
+    """The names and addresses of Slipway as a service provider, as they are registered at the identity
+    provider.
+    """
 
     entity_id: str
     acs: str

@@ -34,8 +34,8 @@ _MAX_EMAIL = 320
 
 
 class SubjectAtProvider(BaseModel):
-    """The person and the session, as the provider names them when it ends the session: the NameID, and the
-    SessionIndex, or None if the provider gave none.
+    """The SAML identifiers of a person and a session, which the provider repeats when it ends the session:
+    the NameID with its attributes, and the SessionIndex. `session_index`: None if the provider gave none.
     """
 
     name_id: str
