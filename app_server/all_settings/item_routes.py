@@ -1,5 +1,5 @@
 """HTTP routes for secrets, MCP servers, rules of the network and sandbox specs that the organisation and
-teams give to members. The current user reads the items that they get; administrators change the items.
+teams give to their members. A user reads the items that apply to this user; administrators change the items.
 """
 
 from typing import Annotated, Any

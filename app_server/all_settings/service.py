@@ -42,10 +42,8 @@ NEW_PROFILE = "default"
 
 @dataclass(frozen=True)
 class SettingsStore:
-    """Reads and changes the settings of one user.
-
-    default_mode: the confirmation mode of users who have not chosen one. specs: which sandbox specs the user
-    may choose.
+    """A view of the settings of one user, for reading and changing them. default_mode: the confirmation mode
+    of users who have not chosen one. specs: which sandbox specs the user may choose.
     """
 
     session: AsyncSession

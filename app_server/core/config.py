@@ -1,6 +1,6 @@
 """Deploy-time configuration: environment variables `SLIPWAY_*`, read once at start.
 
-What a user edits at run time lives in `settings/`, not here.
+Settings that users change while the server runs are in `settings/`, not in this module.
 """
 
 import os
@@ -348,7 +348,7 @@ class Config(SignInConfig):
 
     @property
     def is_database_shared(self) -> bool:
-        """Whether other servers may use the same database."""
+        """Whether other app servers may use the same database."""
         return self.database_file is None
 
     @property

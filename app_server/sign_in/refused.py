@@ -25,8 +25,9 @@ MAX_PER_MINUTE = 60
 
 @dataclass
 class RefusedSignIns:
-    """Records the refused sign-ins of one app server in the audit log, at most MAX_PER_MINUTE entries a
-    minute. Further refusals are only counted, and the next entry states their number.
+    """A recorder that writes the refused sign-ins of one app server into the audit log, at most
+    MAX_PER_MINUTE entries a minute. Further refusals are only counted, and the next entry states their
+    number.
     """
 
     database: Database

@@ -55,7 +55,7 @@ class NativeFields(MessagesFields):
 
 
 def native(vendor: Vendor) -> PassThrough | None:
-    """Returns the address of a vendor that speaks this protocol itself, or None for other vendors."""
+    """Returns how to call a vendor that has the Messages protocol itself. Returns None for other vendors."""
     if not isinstance(vendor, Translated) or not vendor.model.startswith(_ANTHROPIC):
         return None
     url = (vendor.base_url or _URL).rstrip("/").removesuffix(MESSAGES)

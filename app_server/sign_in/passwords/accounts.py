@@ -41,7 +41,7 @@ async def may_choose_password(session: AsyncSession, config: Config, signed_in: 
 
 @dataclass(frozen=True)
 class PasswordAccounts:
-    """Changes the passwords and authenticator apps of users.
+    """The service that changes the passwords and authenticator apps of users.
 
     Hashing a password takes time. So no database transaction is open while a password is hashed or checked.
     """

@@ -19,7 +19,9 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class PasswordSignIns:
-    """Signs users in by password. No database transaction is open while a password is checked."""
+    """The service that signs users in by password. No database transaction is open while a password is
+    checked.
+    """
 
     database: Database
     hashing: PasswordHashing

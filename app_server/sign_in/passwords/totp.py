@@ -54,8 +54,8 @@ async def users_with_it(session: AsyncSession) -> frozenset[UUID]:
 
 
 async def begin(session: AsyncSession, cipher: Cipher, user_id: UUID, login_name: str) -> Enrolment:
-    """Creates a secret for the user's authenticator app. Replaces an earlier secret that was not confirmed.
-    Raises Conflict `totp_is_on`.
+    """Creates and stores a secret for the user's authenticator app. An earlier secret that was not confirmed
+    is replaced. Raises Conflict `totp_is_on`.
     """
     import pyotp
     import segno

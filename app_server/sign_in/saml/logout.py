@@ -1,4 +1,6 @@
-"""Single logout with a SAML provider (SAML 2.0 Profiles, section 4.4)."""
+"""Single logout with a SAML provider (SAML 2.0 Profiles, section 4.4): a sign-out at Slipway or at the
+provider ends the session at the other side, too.
+"""
 
 import asyncio
 import logging
