@@ -36,8 +36,8 @@ CALLBACK_PAGE = "/settings/git-hosts/callback"
 
 
 def callback_url(request: Request) -> str:
-    """Returns the address of our page to which hosts send browsers back, at the host name that the browser
-    uses.
+    """Returns the address of the Slipway page to which git hosts send browsers back after a sign-in. The
+    address has the host name that the browser uses.
     """
     config: Config = request.state.config
     base = config.base_url if config.public_url else str(request.base_url).rstrip("/")
@@ -45,12 +45,14 @@ def callback_url(request: Request) -> str:
 
 
 async def all_apps(session: AsyncSession) -> list[GitOAuthApp]:
-    """Returns all registered applications, sorted by host."""
+    """Returns all registered OAuth applications and GitHub Apps, sorted by host."""
     return list(await session.scalars(select(GitOAuthApp).order_by(GitOAuthApp.origin)))
 
 
 async def require_app(session: AsyncSession, app_id: UUID) -> GitOAuthApp:
-    """Returns an application. Raises NotFound `git_app_not_found`."""
+    """Returns the registered OAuth application or GitHub App with this id. Raises NotFound
+    `git_app_not_found`.
+    """
     row = await session.get(GitOAuthApp, app_id)
     if row is None:
         raise NotFound("There is no such application.", code="git_app_not_found")
@@ -58,7 +60,9 @@ async def require_app(session: AsyncSession, app_id: UUID) -> GitOAuthApp:
 
 
 async def app_with_secrets(request: Request, app_id: UUID) -> OAuthApp:
-    """Returns an application with its secrets decrypted. Raises NotFound `git_app_not_found`."""
+    """Returns an OAuth application or GitHub App with its secrets decrypted. Raises NotFound
+    `git_app_not_found`.
+    """
     database: Database = request.state.database
     async with database.read() as session:  # it ends before the host is asked
         return OAuthApp.of(await require_app(session, app_id), request.state.cipher)

@@ -1,5 +1,5 @@
-"""Keeps the state of a running sign-in in encrypted values. Only the browser that began the sign-in has them,
-so any app server can complete it.
+"""Keeps the data of an unfinished sign-in to a git host in an encrypted value, which only the browser of the
+sign-in holds. The server stores nothing, so any app server can complete the sign-in.
 """
 
 import secrets
@@ -19,7 +19,9 @@ COOKIE: Final = SealedCookie("slipway_git", LIFETIME)
 
 
 class _Attempt(BaseModel):
-    """user_id, credential_id: the user, and the session or key with which the sign-in was begun."""
+    """A sign-in to a git host that has begun and is not finished. `user_id`: the user who signs in.
+    `credential_id`: the Slipway session or API key with which the user began the sign-in.
+    """
 
     app_id: UUID
     user_id: UUID
@@ -28,9 +30,9 @@ class _Attempt(BaseModel):
 
 
 class RedirectAttempt(_Attempt):
-    """A sign-in in which the host sends the browser back with a code. `state`: proves that the answer of the
-    host belongs to this browser. `verifier`: proves that the server that began the sign-in also exchanges the
-    code (PKCE, RFC 7636).
+    """An unfinished sign-in in which the host sends the browser back with a code. `state`: a random text; the
+    host's answer must contain this text, which proves that the answer belongs to this browser. `verifier`:
+    proves that the server that exchanges the code is the one that began the sign-in (PKCE, RFC 7636).
     """
 
     kind: str = "redirect"
@@ -51,7 +53,7 @@ class RedirectAttempt(_Attempt):
         )
 
     def require_state(self, state: str) -> None:
-        """Checks that the browser has brought back the attempt's state. Raises BadRequest
+        """Checks that the browser has brought back the `state` of this sign-in. Raises BadRequest
         `git_sign_in_expired`.
         """
         if not secrets.compare_digest(self.state.encode(), state.encode()):
@@ -59,8 +61,9 @@ class RedirectAttempt(_Attempt):
 
 
 class DeviceAttempt(_Attempt):
-    """A sign-in by a code that the user types at the host (RFC 8628). `interval`: seconds between two
-    questions to the host. `ask_at`: the earliest time of the next question.
+    """An unfinished sign-in by a code that the user types at the host (RFC 8628). `interval`: the seconds
+    between two requests that ask the host whether the user has typed the code. `ask_at`: the earliest time of
+    the next such request.
     """
 
     kind: str = "device"
@@ -79,8 +82,8 @@ def seal(attempt: _Attempt, cipher: Cipher) -> str:
 def opened(
     kind: type[AttemptKind], sealed: str | None, cipher: Cipher, user_id: UUID, credential_id: UUID
 ) -> AttemptKind:
-    """Returns the attempt if this user began it with this session. Raises BadRequest
-    `git_sign_in_expired`.
+    """Decrypts an unfinished sign-in and returns it, if this user began it with this session. Raises
+    BadRequest `git_sign_in_expired`.
     """
     try:
         attempt = kind.model_validate_json(cipher.decrypt(sealed or ""))

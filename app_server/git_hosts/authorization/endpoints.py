@@ -1,4 +1,4 @@
-"""Where git hosts grant, renew and revoke tokens. Pure.
+"""The addresses at which git hosts grant, renew and revoke tokens. Pure.
 
 Sources: https://docs.github.com/en/apps/oauth-apps, https://docs.gitlab.com/api/oauth2,
 https://support.atlassian.com/bitbucket-cloud/docs/use-oauth-on-bitbucket-cloud,
@@ -21,7 +21,9 @@ _AZURE_DEVOPS = "499b84ac-1321-427f-aa17-267ca6975798"
 
 @dataclass(frozen=True)
 class _Paths:
-    """Paths below the address of the sign-in. `device`: None if the device flow is not offered."""
+    """The URL paths of a host's OAuth endpoints, below the address of the sign-in. `device`: None if the host
+    offers no device flow.
+    """
 
     authorize: str
     token: str
@@ -56,7 +58,9 @@ DEVICE_PROVIDERS = frozenset(provider for provider, paths in _PATHS.items() if p
 
 @dataclass(frozen=True)
 class OAuthApp:
-    """A registered application with its secrets decrypted. See GitOAuthApp."""
+    """An OAuth application or GitHub App of a git host, with its secrets decrypted. For the fields, see
+    GitOAuthApp.
+    """
 
     id: UUID
     origin: str
@@ -116,7 +120,9 @@ class OAuthApp:
 
     @property
     def trust(self) -> AdditionalTrust | None:
-        """The authorities that vouch for the host, its API and its sign-in. None if there are none."""
+        """The additional certificate authorities with which HTTPS certificates of the host, its API and its
+        sign-in are verified. None if there are none.
+        """
         if self.certificate_authorities is None:
             return None
         stated = (self.origin, self.api_url, self.sign_in_url)
@@ -124,7 +130,9 @@ class OAuthApp:
 
     @property
     def sends_basic(self) -> bool:
-        """Whether the application authenticates with HTTP Basic and not in the form."""
+        """Whether the application sends its id and secret by HTTP Basic authentication, and not as form
+        fields.
+        """
         return self.provider is GitProvider.BITBUCKET
 
     @property

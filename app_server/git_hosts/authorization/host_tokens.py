@@ -1,7 +1,7 @@
-"""Provides valid tokens of git hosts, and renews granted ones before they expire.
+"""Provides valid tokens for git hosts. Renews a token before it expires, if a sign-in granted it.
 
-A host may accept a refresh token only once. Therefore an app server claims a grant in the database before it
-renews it; other app servers wait for the result.
+A host may accept a refresh token only once. Therefore an app server reserves a token's grant in the database
+before it renews the token. Other app servers wait for the new token.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ _PAUSE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class _Stored:
-    """The current data of a token in the database."""
+    """A user's token for a git host, as it is in the database now."""
 
     row: GitCredential
     grant: GitGrant | None
@@ -60,8 +60,8 @@ class _Stored:
 
 
 class HostTokens:
-    """The tokens of all users for their git hosts. `http` is for administrators; `guarded_http`, which
-    refuses private addresses, for other users.
+    """Looks up and renews the tokens of all users for their git hosts. `http`: the client for tokens of
+    administrators. `guarded_http`: the client for tokens of other users; it refuses private addresses.
     """
 
     def __init__(
@@ -74,8 +74,9 @@ class HostTokens:
         self._repository_tokens = RepositoryTokens()
 
     async def credentials(self, user_id: UUID, address: Address) -> Credentials | None:
-        """Returns valid credentials of the user for git at this repository. Returns None if there are none;
-        then only public repositories can be read. Raises the errors of `token`.
+        """Returns the credentials with which git reads and pushes this repository for the user. Returns None
+        if the user has no credentials for its host; then git can read only public repositories there. Raises
+        the errors of `token`.
         """
         if given := given_with(address):
             async with self._database.read() as session:
@@ -96,13 +97,13 @@ class HostTokens:
     async def token(
         self, user_id: UUID, origin: str, *, refused: str | None = None, repository: str | None = None
     ) -> str | None:
-        """Returns a valid token of the user for the host, and renews it first if necessary. Returns None if
-        the user has none. For an installation of a GitHub App, the token is valid for `repository` alone, if
-        that is given and the installation has it.
+        """Returns a valid token of the user for the host. Renews the token first if necessary. Returns None
+        if the user has no token for this host. If the token belongs to an installation of a GitHub App, and
+        `repository` is given and is part of the installation, the token is valid for this repository only.
 
-        `refused`: a token that the host has refused; a granted one is renewed then. Raises BadGateway
-        `git_reconnect_needed`, `git_sign_in_refused`, `git_app_refused` and `git_host_failed`, Forbidden
-        `git_installation_not_permitted` and `private_address`.
+        `refused`: a token that the host has refused; if a sign-in granted the token, it is renewed. Raises
+        BadGateway `git_reconnect_needed`, `git_sign_in_refused`, `git_app_refused` and `git_host_failed`,
+        Forbidden `git_installation_not_permitted` and `private_address`.
         """
         found = await self._valid(user_id, origin, refused)
         if found is None:
@@ -113,8 +114,8 @@ class HostTokens:
         return token
 
     async def _of_repository(self, stored: _Stored, repository: str, refused: str | None) -> str | None:
-        """Returns a token of an installation for one repository. Returns None if the installation does not
-        have it.
+        """Returns a token of a GitHub App's installation that is valid for one repository. Returns None if
+        the repository is not part of the installation.
         """
         assert stored.grant is not None
         assert stored.grant.installation_id is not None
@@ -167,8 +168,9 @@ class HostTokens:
         return None if found is None else _Stored(*found)
 
     async def _renew(self, stored: _Stored, grant: GitGrant, usable: str | None) -> str:
-        """Renews a claimed grant and returns its new token. `usable`: the current token, if it is still
-        valid; it is returned if the host does not renew it now.
+        """Renews the token of a grant that this app server has reserved, and returns the new token. `usable`:
+        the present token, if it is still valid. If the host does not renew the token now, `usable` is
+        returned.
         """
         assert stored.app is not None
         app = OAuthApp.of(stored.app, self._cipher)
@@ -222,9 +224,11 @@ class HostTokens:
     async def _save(
         self, stored: _Stored, grant: GitGrant, granted: GrantedTokens, refresh_token: str | None
     ) -> bool:
-        """Stores the new tokens. Returns false if the grant was deleted or replaced meanwhile.
+        """Stores the renewed tokens. Returns False if the user has meanwhile disconnected from the host or
+        signed in again.
 
-        Repeats this while the database does not answer: the old refresh token may not be valid any more.
+        If the database does not answer, tries again until it does: the old refresh token may not be valid any
+        more.
         """
         deadline = asyncio.get_running_loop().time() + _SAVE_SECONDS
         while True:
@@ -269,7 +273,9 @@ class HostTokens:
         return is_same
 
     async def _end(self, stored: _Stored, why: str) -> None:
-        """Stores that the user must connect again, and adds an entry to the audit log."""
+        """Stores that a grant cannot be renewed and that the user must connect to the host again. Adds an
+        entry to the audit log.
+        """
         assert stored.grant is not None
         user = stored.user
         async with self._database.session() as session:
@@ -291,8 +297,8 @@ class HostTokens:
     async def _change_in(
         self, session: AsyncSession, grant: GitGrant, *conditions: Any, **values: Any
     ) -> bool:
-        """Changes the grant. Does not change it if it was renewed or replaced meanwhile, or if a condition is
-        not met. Returns whether it was changed.
+        """Updates the row of a grant, unless the grant was renewed or replaced meanwhile or one of
+        `conditions` does not hold. Returns whether the row was updated.
         """
         statement = update(GitGrant).where(
             GitGrant.credential_id == grant.credential_id,
@@ -310,7 +316,7 @@ ServerGitTokens = Annotated[HostTokens, from_server("git_tokens")]
 
 
 def _is_free() -> Any:
-    """The condition that no app server is renewing the grant at this moment."""
+    """Returns the SQL condition that no app server is renewing the grant at this moment."""
     return or_(GitGrant.claimed_until.is_(None), GitGrant.claimed_until < now())
 
 

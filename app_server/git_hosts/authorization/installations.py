@@ -1,5 +1,5 @@
-"""Tokens of installations of GitHub Apps. They are valid for an hour. If the repository is known, they are
-valid for this repository only.
+"""Requests tokens for installations of GitHub Apps. Such a token is valid for an hour. If the repository is
+known, the token is valid for this repository only.
 
 Source: https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app.
 """
@@ -34,8 +34,8 @@ class Installation(BaseModel):
 
 
 class RepositoryTokens:
-    """Caches the tokens for single repositories until five minutes before they expire. Keeps at most MAX_KEPT
-    and forgets the oldest.
+    """A cache of installation tokens that are valid for one repository each. Keeps a token until five minutes
+    before the token expires. Keeps at most MAX_KEPT tokens and drops the oldest.
     """
 
     def __init__(self) -> None:
@@ -51,8 +51,8 @@ class RepositoryTokens:
         *,
         refused: str | None,
     ) -> str | None:
-        """Returns a token that is valid for this repository alone. Returns None if the installation does not
-        have the repository. `repository`: `owner/name`. `refused`: a token that GitHub has refused.
+        """Returns a token that is valid for this repository only. Returns None if the repository is not part
+        of the installation. `repository`: `owner/name`. `refused`: a token that GitHub has refused.
 
         Raises the errors of `installation_token`.
         """
@@ -93,8 +93,9 @@ async def installations_of(http: httpx.AsyncClient, app: OAuthApp) -> list[Insta
 async def installation_token(
     http: httpx.AsyncClient, app: OAuthApp, installation_id: str, *, repository: str | None = None
 ) -> GrantedTokens | None:
-    """Returns a new token of the installation, for one repository or for all of them. Returns None if the
-    installation does not have the repository.
+    """Requests a new token of the installation from GitHub and returns it. `repository`: the only repository
+    that the token is for; None means all repositories of the installation. Returns None if the repository is
+    not part of the installation.
 
     Raises Conflict `git_app_has_no_key`, BadGateway `git_app_refused` and `git_host_failed`.
     """
@@ -117,7 +118,7 @@ async def installation_token(
 
 
 def _proof_of(app: OAuthApp) -> str:
-    """Returns a JWT that proves that the request comes from the app (RS256, valid for at most ten
+    """Returns a JWT that proves to GitHub that a request comes from the app (RS256, valid for at most ten
     minutes).
     """
     # Loaded here: most servers have no GitHub App.

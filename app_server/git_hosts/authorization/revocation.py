@@ -1,4 +1,4 @@
-"""A durable job that revokes tokens at their host after the user has disconnected."""
+"""The background job that revokes a token at its git host after the user has disconnected from the host."""
 
 from uuid import UUID
 
@@ -33,8 +33,8 @@ class Revocations:
         self._guarded_http = guarded_http
 
     async def revoke(self, attempt: JobAttempt) -> dict[str, bool]:
-        """Revokes the token of a job. Returns `is_revoked`: False if the application or the user does not
-        exist any more.
+        """Revokes the token of a job at its git host. Returns `is_revoked`: False if the OAuth application or
+        the user does not exist any more.
         """
         payload = attempt.payload
         async with self._database.read() as session:

@@ -1,5 +1,5 @@
-"""The steps of a sign-in to a git host. There are two ways: a redirect of the browser (RFC 6749 with PKCE),
-and a code that the user types at the host (RFC 8628).
+"""Carries out a sign-in to a git host in one of two ways: by a redirect of the browser (RFC 6749 with PKCE),
+or by a code that the user types at the host (RFC 8628).
 """
 
 from datetime import timedelta
@@ -37,14 +37,16 @@ _MAX_INTERVAL_SECONDS = 300
 
 
 class DeviceCode(DeviceAttempt):
-    """An attempt and the data for the user: a code, and the address where to type it."""
+    """An unfinished sign-in with the data to show to the user: the code, and the address at which the user
+    types the code.
+    """
 
     user_code: str
     verification_uri: str
 
 
 def authorization_url(app: OAuthApp, attempt: RedirectAttempt) -> str:
-    """Returns the address at the host that the user's browser must open."""
+    """Returns the address at the git host that the user's browser must open to sign in."""
     # Loaded at the first sign-in: it takes a while, and many servers have no application.
     from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
     from authlib.oauth2.rfc7636 import create_s256_code_challenge
@@ -66,8 +68,8 @@ def authorization_url(app: OAuthApp, attempt: RedirectAttempt) -> str:
 async def tokens_for_code(
     http: httpx.AsyncClient, app: OAuthApp, attempt: RedirectAttempt, code: str
 ) -> GrantedTokens:
-    """Exchanges the code that the browser has brought back. Raises BadGateway `git_sign_in_refused`,
-    `git_host_failed` and Forbidden `private_address`.
+    """Exchanges the code that the browser has brought back for tokens, and returns the tokens. Raises
+    BadGateway `git_sign_in_refused`, `git_host_failed` and Forbidden `private_address`.
     """
     form = {
         "grant_type": "authorization_code",
@@ -84,7 +86,9 @@ async def tokens_for_code(
 async def begin_device(
     http: httpx.AsyncClient, app: OAuthApp, user_id: UUID, credential_id: UUID
 ) -> DeviceCode:
-    """Asks the host for a code. Raises BadRequest `git_host_cannot` and the errors of `tokens_for_code`."""
+    """Asks the host for a code that the user can type there. Raises BadRequest `git_host_cannot` and the
+    errors of `tokens_for_code`.
+    """
     if app.device_url is None:
         raise errors.cannot(app.host, "let users sign in with a code")
     try:
@@ -116,8 +120,8 @@ async def begin_device(
 async def ask_about_device(
     http: httpx.AsyncClient, app: OAuthApp, attempt: DeviceAttempt
 ) -> GrantedTokens | DeviceAttempt:
-    """Asks the host whether the user has typed the code. Returns the tokens, or the attempt for the next
-    question. If it is too early, the host is not asked.
+    """Asks the host whether the user has typed the code. Returns the tokens if so. Otherwise returns the
+    unfinished sign-in with the time of the next request. Sends no request before `attempt.ask_at`.
 
     Raises BadRequest `git_sign_in_denied`, and the errors of `tokens_for_code`.
     """

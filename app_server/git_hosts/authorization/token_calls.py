@@ -1,5 +1,5 @@
-"""Calls the endpoints of git hosts that grant and revoke tokens. Their answers are never logged. Redirects
-are not followed, because the calls contain secrets.
+"""Calls the endpoints of git hosts that grant and revoke tokens. The replies of these endpoints are never
+logged. Redirects are not followed, because the requests contain secrets.
 """
 
 import logging
@@ -29,8 +29,8 @@ _MAX_WORDS = 200
 
 
 class TokenRefusal(Exception):
-    """The host grants no token. `error`: its code (RFC 6749, section 5.2). `words`: the host's
-    explanation.
+    """The git host refuses to grant a token. `error`: the host's error code (RFC 6749, section 5.2). `words`:
+    the host's explanation.
     """
 
     def __init__(self, error: str, words: str = "") -> None:
@@ -40,14 +40,15 @@ class TokenRefusal(Exception):
 
     @property
     def ends_grant(self) -> bool:
-        """Whether the user must connect again, because the refresh token is not valid any more."""
+        """Whether the user must connect to the host again, because the refresh token is not valid any more.
+        """
         return self.error in _GRANT_ENDED
 
 
 @dataclass(frozen=True)
 class GrantedTokens:
-    """What a host has granted. `scopes`: separated by spaces; None if the host does not say. `expires_at` and
-    `renew_at` are None if the access token does not expire.
+    """The tokens that a git host has granted. `scopes`: separated by spaces; None if the host does not say.
+    `expires_at` and `renew_at` are None if the access token does not expire.
     """
 
     access_token: str = field(repr=False)
@@ -57,7 +58,7 @@ class GrantedTokens:
 
     @property
     def renew_at(self) -> datetime | None:
-        """The time from which on the token is renewed: after 80 % of its lifetime."""
+        """The time from which the token is renewed: when 80 % of its lifetime have passed."""
         if self.expires_at is None:
             return None
         began = now()
@@ -65,7 +66,7 @@ class GrantedTokens:
 
 
 async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[str, str]) -> GrantedTokens:
-    """Asks the token endpoint for tokens.
+    """Sends a form to the token endpoint of the host and returns the granted tokens.
 
     Raises TokenRefusal, BadGateway `git_host_failed` and Forbidden `private_address`.
     """
@@ -87,7 +88,8 @@ async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[s
 
 
 async def ask(http: httpx.AsyncClient, app: OAuthApp, url: str, form: Mapping[str, str]) -> dict[str, Any]:
-    """Sends a form with the name and secret of the application, and returns the JSON of the answer.
+    """Sends a form with the id and secret of the application to `url`, and returns the JSON object of the
+    reply.
 
     Raises TokenRefusal, BadGateway `git_host_failed` and Forbidden `private_address`.
     """
@@ -121,7 +123,7 @@ async def send(
     basic: tuple[str, str] | None = None,
     bearer: str | None = None,
 ) -> tuple[int, bytes]:
-    """Sends a request and returns the status and the body of the answer.
+    """Sends an HTTP request to the host and returns the status and the body of the reply.
 
     Raises BadGateway `git_host_failed` and Forbidden `private_address`.
     """
@@ -143,7 +145,7 @@ async def send(
 
 
 def refused(app: OAuthApp, refusal: TokenRefusal) -> AppError:
-    """Returns the error for a sign-in that the host refuses."""
+    """Returns the error to raise when the host refuses a sign-in."""
     words = f": {refusal.words}" if refusal.words else ""
     return BadGateway(
         f"{app.host} refuses the sign-in ({refusal.error}{words}).",

@@ -66,7 +66,9 @@ class AzureApi:
         return self._api.host
 
     def place(self, repository: str) -> AzureRepository:
-        """Returns the parts of the full name of a repository. Raises NotFound if there are not three."""
+        """Splits the full name of a repository into organisation, project and name. Raises NotFound if it
+        does not have three parts.
+        """
         names = [name for name in repository.split("/") if name != _OLD_COLLECTION]
         if len(names) == 2 and self._organization:
             names = [self._organization, *names]
@@ -75,7 +77,7 @@ class AzureApi:
         return AzureRepository(*names)
 
     def web(self, place: AzureRepository) -> str:
-        """Returns the address of a repository for people and for git."""
+        """Returns the address of a repository for browsers and for git."""
         names = f"{part(place.organization)}/{part(place.project)}/_git/{part(place.name)}"
         return f"{self._api.api_url}/{names}"
 
@@ -83,7 +85,7 @@ class AzureApi:
         return await self._api.get(path, {**(query or {}), "api-version": version})
 
     async def all(self, path: str, query: Query | None = None, version: str = VERSION) -> list[Any]:
-        """Returns the items of a list that has no pages."""
+        """Requests a list that Azure DevOps does not split into pages, and returns its items."""
         return parsing.items((await self.get(path, query, version)).json())
 
     async def send(
@@ -92,7 +94,9 @@ class AzureApi:
         return (await self._api.send(method, path, body, {**(query or {}), "api-version": version})).json()
 
     async def raw(self, path: str, query: Query, accept: str, max_bytes: int | None = None) -> bytes | None:
-        """Reads something that is not JSON. Returns None for 404."""
+        """Requests a resource that is not JSON, such as a file or a log, and returns its bytes. Returns None
+        for status 404.
+        """
         words = {**query, "api-version": VERSION}
         if max_bytes is None:
             reply = await self._api.find(path, words, accept=accept)
@@ -131,8 +135,8 @@ class AzureApi:
         return found
 
     async def me(self, organization: str | None = None) -> dict[str, Any] | None:
-        """Returns the user in an organisation. `organization`: None means the only one that the token is for.
-        Returns None if there is no such organisation.
+        """Returns the token's user as a member of an organisation. `organization`: if None, the only
+        organisation that the token is for. Returns None if there is no such organisation.
         """
         name = organization or self._organization
         if name is None:
@@ -144,7 +148,9 @@ class AzureApi:
         return user
 
     async def person(self, organization: str, name: str) -> dict[str, Any] | None:
-        """Finds a person by address or name. Returns None if there is none, or more than one."""
+        """Finds a person of an organisation by e-mail address or name. Returns None if no person or more than
+        one person matches.
+        """
         query: Query = {"searchFilter": "General", "filterValue": name, "api-version": VERSION}
         reply = await self._identities.get(f"/{part(organization)}/_apis/identities", query)
         found = [one for one in parsing.items(reply.json()) if parsing.is_called(one, name)]
@@ -152,8 +158,8 @@ class AzureApi:
 
 
 def azure_api(access: HostAccess) -> AzureApi:
-    """Returns the API for this token. The `api_url` of `access` is `https://dev.azure.com/ORGANIZATION`, or
-    the address of a server's collection.
+    """Returns the API client for this token. The `api_url` of `access` is
+    `https://dev.azure.com/ORGANIZATION`, or the address of a collection of Azure DevOps Server.
     """
     base, organization = _base(access.origin, access.api_url)
     headers = {"Authorization": _authorization(access.token), "Accept": "application/json"}
@@ -161,7 +167,9 @@ def azure_api(access: HostAccess) -> AzureApi:
 
 
 def _authorization(token: str) -> str:
-    """Returns the header for a personal access token, or for a token of Microsoft Entra, which is a JWT."""
+    """Returns the `Authorization` header for a personal access token, or for a token of Microsoft Entra,
+    which is a JWT.
+    """
     if token.startswith(_JWT_BEGINNING):
         return f"Bearer {token}"
     return f"Basic {b64encode(f':{token}'.encode()).decode()}"

@@ -51,7 +51,9 @@ async def checks(api: AzureApi, place: AzureRepository, pull: PullRequest) -> li
 async def evaluations(
     api: AzureApi, place: AzureRepository, project_id: str, number: int
 ) -> list[dict[str, Any]]:
-    """Returns the results of the branch's policies. Empty if the token may not read them."""
+    """Returns the evaluations of the target branch's policies for a pull request. Returns an empty list if
+    the token may not read the policies.
+    """
     query = {"artifactId": f"vstfs:///CodeReview/CodeReviewId/{project_id}/{number}"}
     try:
         return await api.all(f"{place.project_path}/policy/evaluations", query, PREVIEW)
@@ -60,14 +62,14 @@ async def evaluations(
 
 
 def is_blocking(evaluation: dict[str, Any]) -> bool:
-    """Returns whether a policy keeps a pull request from being merged."""
+    """Returns whether a policy prevents the merge of a pull request."""
     configuration = evaluation.get("configuration") or {}
     is_on = configuration.get("isEnabled", True) and configuration.get("isBlocking")
     return bool(is_on) and evaluation.get("status") not in {"approved", "notApplicable"}
 
 
 async def log(api: AzureApi, place: AzureRepository, check_id: str) -> str:
-    """Returns the logs of the tasks of a build that failed, or of all its tasks."""
+    """Returns the logs of the failed tasks of a build, or of all its tasks if no task failed."""
     path = f"{place.project_path}/build/builds/{int(check_id.removeprefix(_BUILD))}"
     records = (await api.get(f"{path}/timeline")).json().get("records") or []
     tasks = [one for one in records if one.get("log") and one.get("type") == "Task"]
@@ -82,8 +84,8 @@ async def log(api: AzureApi, place: AzureRepository, check_id: str) -> str:
 async def _builds(
     api: AzureApi, place: AzureRepository, pull: PullRequest, repository_id: str
 ) -> list[dict[str, Any]]:
-    """Returns the newest build of each pipeline: the build of the pull request, or else the one of its last
-    commit.
+    """Returns the newest build of each pipeline: a build of the pull request, or, if there is none, of the
+    pull request's last commit.
     """
     path = f"{place.project_path}/build/builds"
     newest: dict[str, str | int | None] = {"queryOrder": "queueTimeDescending", "$top": 50}
@@ -125,8 +127,8 @@ def _latest(statuses: list[dict[str, Any]]) -> list[Check]:
 
 
 def _of_policy(found: dict[str, Any]) -> Check | None:
-    """Reads a policy that requires a build or a status. Returns None for policies about people, which are not
-    checks.
+    """Converts the evaluation of a policy that requires a build or a status to a Check. Returns None for a
+    policy that requires approvals of people.
     """
     configuration = found.get("configuration") or {}
     settings = configuration.get("settings") or {}

@@ -1,4 +1,4 @@
-"""Translates Azure DevOps' JSON into our values. Pure.
+"""Converts the JSON of Azure DevOps to Slipway's own types, which are the same for all git hosts. Pure.
 
 Source: https://learn.microsoft.com/rest/api/azure/devops/. The items of a list are in the field `value`.
 """
@@ -61,7 +61,9 @@ def user_of_connection(found: Json) -> HostUser:
 
 
 def is_called(identity: Json, name: str) -> bool:
-    """Returns whether this identity has the name that a person has typed. Groups never match."""
+    """Returns whether this user of Azure DevOps has the name or e-mail address that a person has typed.
+    Returns False for groups.
+    """
     known = [_property(identity, one) for one in _NAMES] + [identity.get("providerDisplayName")]
     return not identity.get("isContainer") and name.casefold() in {one.casefold() for one in known if one}
 
@@ -108,7 +110,7 @@ def branch(found: Json) -> HostBranch:
 
 
 def pull_request(found: Json, organization: str, web: str) -> PullRequest:
-    """`web`: the address of the repository for people."""
+    """Converts a pull request of Azure DevOps. `web`: the address of the repository for browsers."""
     fork = (found.get("forkSource") or {}).get("repository")
     source = fork or found["repository"]
     is_open = found["status"] == "active"
@@ -134,7 +136,9 @@ def pull_request(found: Json, organization: str, web: str) -> PullRequest:
 
 
 def comment(found: Json, thread_id: int, url: str) -> Comment:
-    """Reads a comment. Comments are numbered within their thread, so the id contains the id of the thread."""
+    """Converts a comment. Azure DevOps numbers the comments of each thread from 1, so the id also contains
+    the id of the thread.
+    """
     return Comment(
         id=f"{thread_id}/{found['id']}",
         author=login(found.get("author")),
@@ -146,7 +150,7 @@ def comment(found: Json, thread_id: int, url: str) -> Comment:
 
 
 def comments(threads: list[Json], url: str) -> list[Comment]:
-    """Returns the comments that are not about files, oldest first."""
+    """Returns the comments of the threads that are not about a file, the oldest first."""
     found = [
         comment(one, thread["id"], url)
         for thread in threads
@@ -188,7 +192,9 @@ def _line_of(context: Json) -> int | None:
 
 
 def reviews(found: Json) -> list[Review]:
-    """Reads the votes: 10 and 5 approve, -5 waits for the author, -10 rejects. Groups have votes, too."""
+    """Converts the votes of reviewers to reviews: 10 and 5 approve, -5 waits for the author, -10 rejects.
+    Votes of groups are left out.
+    """
     return [
         Review(
             author=login(one),
@@ -200,7 +206,7 @@ def reviews(found: Json) -> list[Review]:
 
 
 def reason_of(said: Any) -> str:
-    """Returns Azure DevOps' error message."""
+    """Returns the error message in an error reply of Azure DevOps."""
     if not isinstance(said, dict):
         return ""
     return str(said.get("message") or said.get("errorDescription") or "")

@@ -1,4 +1,6 @@
-"""Work items of Azure DevOps, as issues with comments. Their texts are HTML, or Markdown if they say so."""
+"""Reads and writes work items of Azure DevOps, which Slipway shows as issues with comments. Their texts are
+HTML, or Markdown if the work item says so.
+"""
 
 from typing import Any
 
@@ -48,7 +50,9 @@ async def comments(
 async def write_comment(
     api: AzureApi, place: AzureRepository, number: int, body: str, comment_id: str | None = None
 ) -> Comment:
-    """Adds a comment, or replaces the text of one."""
+    """Adds a comment to a work item. `comment_id`: the comment whose text is replaced; None adds a new
+    comment.
+    """
     path = _comments(place, number)
     text = {"text": to_html(body)}
     if comment_id is None:
@@ -59,8 +63,8 @@ async def write_comment(
 
 
 async def assigned(api: AzureApi, organization: str, repositories: dict[str, str]) -> list[HostTask]:
-    """Returns the open work items of the user. `repositories`: the repository of each project, since work
-    items have none.
+    """Returns the open work items that are assigned to the user. `repositories`: the repository to name for
+    each project, because a work item belongs to a project and to no repository.
     """
     found = await api.send(
         "POST", f"/{organization}/_apis/wit/wiql", {"query": _MINE}, query={"$top": MAX_TASKS}
