@@ -28,8 +28,8 @@ class InvalidRepository(AppError):
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a repository. `url` is the full address and may contain a password; `public_url` is the
-    same address without credentials.
+    """The address of a git repository. `url`: the full address, which may contain a password. `public_url`:
+    the same address without credentials.
     """
 
     url: str
@@ -41,8 +41,8 @@ class Address:
 
     @property
     def identity(self) -> str:
-        """A text that is the same for all ways to name this repository: `host/owner/name`, or its path on
-        this machine.
+        """A text that is equal for all ways to write the address of the same repository: `host/owner/name`,
+        or the path of a repository on this machine.
         """
         if self.local_path is not None:
             return self.public_url.rstrip("/").removesuffix("/.git")
@@ -59,8 +59,8 @@ class Address:
 
     @property
     def web_url(self) -> str | None:
-        """The address of the same repository over HTTP, without credentials. None if it is not known: for a
-        path on this machine and for `git://`.
+        """The address of the same repository over HTTP, without credentials. None if no such address is
+        known: for a path on this machine and for `git://`.
         """
         if self.local_path is not None:
             return None
@@ -116,8 +116,9 @@ def parse_address(repository: str, provider: str | None = None) -> Address:
 
 
 def parse_identity(repository: str) -> str:
-    """Returns the identity of a repository that a user names like in `parse_address`, or by its identity:
-    `github.com/owner/name` names a host. Raises InvalidRepository (422).
+    """Returns the identity of a repository (see `Address.identity`). `repository`: a text as in
+    `parse_address`, or the identity itself, where `github.com/owner/name` names a host. Raises
+    InvalidRepository (422).
     """
     host, _, path = repository.partition("/")
     names_host = "://" not in repository and "@" not in host and "." in host.strip(".") and "/" in path
@@ -125,9 +126,9 @@ def parse_identity(repository: str) -> str:
 
 
 def check_exists(address: Address) -> None:
-    """Checks that a local repository exists. Addresses on other hosts are not checked.
+    """Checks that a repository on this machine exists. Does nothing for addresses on other hosts.
 
-    Raises InvalidRepository if it does not exist. Blocks for one look at the disk.
+    Raises InvalidRepository if the repository does not exist. Blocks while it reads the disk.
     """
     path = address.local_path
     if path is not None and not ((path / ".git").exists() or (path / "HEAD").is_file()):
@@ -138,7 +139,7 @@ def check_exists(address: Address) -> None:
 
 
 def without_credentials(text: str) -> str:
-    """Returns `text` without the user part of every URL in it."""
+    """Returns `text` with the user name and password removed from every URL."""
     return re.sub(r"(?<=://)[^/\s]+@", "", text)
 
 

@@ -1,5 +1,5 @@
-"""The certificate authorities that vouch for a self-hosted git host, as users paste them: certificates in PEM
-form.
+"""Additional certificate authorities for a self-hosted git host. Users paste them as certificates in PEM
+form. HTTPS certificates of the host are verified with them.
 """
 
 import ssl
@@ -45,8 +45,8 @@ CertificateAuthorities = Annotated[str, AfterValidator(_certificates)]
 
 @contextmanager
 def authorities_file(authorities: str, usual: str | None) -> Iterator[Path]:
-    """Writes a temporary file with the usual authorities and these, and yields its path. Only this process's
-    user can read it. The file is deleted at the end.
+    """Writes a temporary file with the usual certificate authorities and the given ones, and yields its path.
+    Only the operating system user of this process can read the file. The file is deleted when the block ends.
 
     `usual`: the file of the authorities that are trusted anyway; None means those of this system.
     """

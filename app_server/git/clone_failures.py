@@ -1,4 +1,4 @@
-"""What the output of a failed clone means for the user. Pure."""
+"""Explains a failed `git clone` to the user, from git's output. Pure."""
 
 from app_server.core.errors import StartFailure
 from app_server.git.address import Address, without_credentials
@@ -39,8 +39,8 @@ def clone_timed_out(address: Address, timeout_seconds: float, output: str) -> St
 
 
 def clone_failed(address: Address, output: str, branch: str | None = None) -> StartFailure:
-    """Returns the failure that the output of `git clone` tells of. `output`: without credentials. `branch`:
-    the branch that git was asked for; None for the default branch.
+    """Returns the failure to show to the user after a failed `git clone`. `output`: git's output without
+    credentials. `branch`: the branch that git was asked for; None for the default branch.
     """
     said = "\n".join(line for line in output.lower().splitlines() if not line.startswith(_GREETING))
     if branch is not None and _NO_BRANCH in said:

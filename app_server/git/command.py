@@ -1,4 +1,4 @@
-"""Runs git on the app server's machine without any of this machine's own git configuration."""
+"""Runs git on the app server's machine. Git ignores the git configuration of this machine."""
 
 import asyncio
 import contextlib
@@ -41,9 +41,9 @@ _ANSWER = (
 
 @dataclass(frozen=True)
 class Credentials:
-    """A user name and a password. git sends them only to the server at `origin` (scheme, host and port), even
-    after a redirect. `authorities`: certificates as PEM that vouch for this server, beside the usual
-    authorities.
+    """A user name and a password for a git host. git sends them only to the server at `origin` (scheme, host
+    and port), even after a redirect. `authorities`: additional certificate authorities for this server, as
+    PEM.
     """
 
     origin: str
@@ -53,7 +53,9 @@ class Credentials:
 
     @property
     def trust(self) -> AdditionalTrust | None:
-        """The authorities for HTTP clients. None if there are none."""
+        """The additional certificate authorities for HTTP clients that call this server. None if there are
+        none.
+        """
         return AdditionalTrust(self.authorities, (self.origin,)) if self.authorities else None
 
 
@@ -122,7 +124,7 @@ def _program(largest_file_bytes: int | None) -> tuple[str, ...]:
 
 
 class _Tail:
-    """Collects the last lines of an output."""
+    """A buffer that keeps the last lines of the output of a git command."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=200)
@@ -197,8 +199,10 @@ def _environment(
 
 @contextlib.contextmanager
 def _trusted(credentials: Credentials | None) -> Iterator[dict[str, str]]:
-    """Yields the git settings with which git trusts the authorities that the HTTP clients of this server
-    trust, and those of the credentials for their own server. git does not read the variable of OpenSSL.
+    """Yields git settings that name the certificate authorities to trust. For all servers, these are the
+    authorities that the HTTP clients of the app server trust. For the server of the credentials, the
+    authorities in the credentials are added. The settings are needed because git does not read the
+    environment variable of OpenSSL.
     """
     usual = os.environ.get("GIT_SSL_CAINFO") or os.environ.get("SSL_CERT_FILE")
     settings = {"http.sslCAInfo": usual} if usual else {}
@@ -210,8 +214,8 @@ def _trusted(credentials: Credentials | None) -> Iterator[dict[str, str]]:
 
 
 def _as_environment(settings: dict[str, str]) -> dict[str, str]:
-    """Returns the settings as environment variables for git, in the same order. They override the settings of
-    every file.
+    """Returns git settings as environment variables for git, in the same order. These settings override the
+    settings of every configuration file.
     """
     numbered = {"GIT_CONFIG_COUNT": str(len(settings))}
     for index, (name, value) in enumerate(settings.items()):

@@ -1,5 +1,5 @@
-"""The credentials with which a user's repositories are read and pushed: those in the URL, else the user's
-token for the host.
+"""Finds the credentials with which git reads and pushes a user's repositories: the credentials in the URL, or
+else the user's token for the host.
 
 Every query is limited to the user's own rows.
 """
@@ -32,8 +32,8 @@ _BITBUCKET_OWNERS_NAME = "x-bitbucket-api-token-auth"
 
 
 def given_with(address: Address) -> Credentials | None:
-    """Returns the credentials that the address contains. Returns None if there are none, or if the address is
-    not http or https: ssh cannot use a password.
+    """Returns the credentials that the URL of a repository contains. Returns None if the URL contains none,
+    or if it is not http or https: ssh cannot use a password.
     """
     if not address.has_credentials or not address.public_url.startswith(("http://", "https://")):
         return None
@@ -46,15 +46,17 @@ def given_with(address: Address) -> Credentials | None:
 
 
 def credentials_of(row: GitCredential, token: str) -> Credentials:
-    """Returns what git sends to the host of this row: the user name that the host wants, and the token."""
+    """Returns the user name and password that git sends to the host of `row`. The user name is the one that
+    the host requires, and the password is `token`.
+    """
     return Credentials(
         row.origin, _name_for(row.origin, row.username), token, authorities=row.certificate_authorities
     )
 
 
 def trust_in(row: GitCredential) -> AdditionalTrust | None:
-    """Returns the authorities that vouch for the host of this row and for its API. Returns None if the user
-    has stated none.
+    """Returns the additional certificate authorities that the user has stated for the host of `row` and its
+    API. Returns None if the user has stated none.
     """
     if row.certificate_authorities is None:
         return None
@@ -70,8 +72,9 @@ async def credential_of_origin(session: AsyncSession, user_id: UUID, origin: str
 async def provider_with_token(
     session: AsyncSession, user_id: UUID, repository: str | None, provider: str | None
 ) -> GitProvider | None:
-    """Returns the kind of the git host of a repository if the user has a token for it. Returns None if there
-    is none, or the repository is at no host. `provider`: of `owner/name`.
+    """Returns the provider (kind of git host) of a repository if the user has a token for its host. Returns
+    None if the user has no token, or if the repository is at no host. `provider`: the provider for a
+    `repository` without a host, as `owner/name`.
     """
     origin = parse_address(repository, provider).origin if repository else None
     row = await _of_origin(session, user_id, origin) if origin else None
@@ -93,7 +96,8 @@ async def list_credentials(session: AsyncSession, user_id: UUID) -> Sequence[Git
 async def save_credential(
     session: AsyncSession, cipher: Cipher, user_id: UUID, given: SaveGitCredential
 ) -> GitCredential:
-    """Adds a token, or replaces the user's token for the same host, and returns its row.
+    """Stores a token for a git host and returns its row. If the user already has a token for the host,
+    replaces it.
 
     Raises Conflict `too_many_git_credentials` and `git_credential_exists`.
     """
@@ -131,8 +135,8 @@ async def save_token(
     token: SecretStr,
     provider: GitProvider | None = None,
 ) -> None:
-    """Adds a token for this host, or replaces only the token of the stored row, and its provider if one is
-    given.
+    """Stores a token for a git host. If the user already has a token for the host, replaces only the token,
+    and the provider if one is given. The other fields of the row stay.
 
     Raises Conflict `too_many_git_credentials` and `git_credential_exists`.
     """
@@ -147,7 +151,7 @@ async def save_token(
 async def change_credential(
     session: AsyncSession, cipher: Cipher, user_id: UUID, credential_id: UUID, changes: ChangeGitCredential
 ) -> GitCredential:
-    """Changes the given fields of a stored token and returns its row. Raises NotFound
+    """Changes the given fields of a stored token for a git host and returns its row. Raises NotFound
     `git_credential_not_found`.
     """
     row = await _require(session, user_id, credential_id)

@@ -1,4 +1,5 @@
-"""How stored tokens of git hosts were granted, and how they are taken back."""
+"""Looks up grants and revokes their tokens. A grant records how a sign-in gave a user a token for a git host.
+"""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -16,15 +17,17 @@ _REVOKING = frozenset((GitProvider.GITHUB, GitProvider.GITLAB))
 
 
 async def grants_of(session: AsyncSession, rows: Sequence[GitCredential]) -> Mapping[UUID, GitGrant]:
-    """Returns the grants of these credentials by the id of the credential. Pasted tokens have none."""
+    """Returns the grants of these credentials, by the id of the credential. A credential whose token was
+    pasted by the user has no grant.
+    """
     ids = [row.id for row in rows]
     found = await session.scalars(select(GitGrant).where(GitGrant.credential_id.in_(ids)))
     return {grant.credential_id: grant for grant in found}
 
 
 async def forget_grant(session: AsyncSession, row: GitCredential) -> None:
-    """Deletes the grant of this credential, if there is one, and stores a job that revokes its token at the
-    host. Must be called before the token of the row changes.
+    """Deletes the grant of this credential, if there is one. Stores a job that revokes the token of the
+    credential at the host. Must be called before the token in `row` changes.
     """
     grant = await session.get(GitGrant, row.id, with_for_update=True, populate_existing=True)
     if grant is None:
@@ -36,7 +39,9 @@ async def forget_grant(session: AsyncSession, row: GitCredential) -> None:
 
 
 async def renew_authorities(session: AsyncSession, app: GitOAuthApp) -> None:
-    """Gives the certificate authorities of an application to all connections that were made with it."""
+    """Copies the certificate authorities of an OAuth application to all credentials that were made by a
+    sign-in with it.
+    """
     granted = select(GitGrant.credential_id).where(GitGrant.app_id == app.id)
     statement = update(GitCredential).where(GitCredential.id.in_(granted))
     # The time of the last change tells of the token.
@@ -50,7 +55,7 @@ async def renew_authorities(session: AsyncSession, app: GitOAuthApp) -> None:
 async def revoke_later(
     session: AsyncSession, row: GitCredential, grant: GitGrant, token_encrypted: str
 ) -> None:
-    """Stores a job that revokes a token of this grant, if the host can do that."""
+    """Stores a background job that revokes a token of this grant, if the host can revoke tokens."""
     if grant.app_id is None or provider_of(row.origin, row.provider)[0] not in _REVOKING:
         return
     payload = {

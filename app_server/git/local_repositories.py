@@ -1,4 +1,4 @@
-"""Checks who may read repositories on the server's own machine."""
+"""Checks whether a user may read a repository on the server's own machine."""
 
 from pathlib import Path
 

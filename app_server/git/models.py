@@ -71,12 +71,14 @@ class GitOAuthApp(Base):
 
 
 class GitGrant(Base):
-    """How the token of a credential was granted, and how it is renewed. A pasted token has no grant.
+    """Records that a sign-in granted the token of a GitCredential, with the data to renew the token. A token
+    that the user has pasted has no grant.
 
-    app_id: None if the application was removed; then the token cannot be renewed. installation_id: the
-    installation of a GitHub App whose tokens are used; None for a token of the user. expires_at, renew_at:
-    None if the token does not expire. is_refused: the host no longer renews it; the user must connect again.
-    claimed_until: until this time only one app server may renew it. version: counts the renewals.
+    app_id: the application of the sign-in; None if it was removed; then the token cannot be renewed.
+    installation_id: the installation of a GitHub App whose tokens are used; None for a token of the user.
+    expires_at, renew_at: None if the token does not expire. is_refused: the host no longer renews the token;
+    the user must connect again. claimed_until: until this time only one app server may renew the token.
+    version: counts the renewals.
     """
 
     __tablename__ = "git_grants"

@@ -1,4 +1,6 @@
-"""Makes git connect to a host that a user has named only at the address that the guard has checked."""
+"""Makes git connect only to the IP address that the server has checked, so that users cannot reach hosts in
+the server's private network.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,10 +28,11 @@ class GitConnectionOptions:
 
 
 def guard_for(config: Config, *, administers: bool) -> Guard | None:
-    """Returns the guard for the repositories that a user names. Returns None for administrators of the
-    installation: they may name repositories on any host, as they may name models and MCP servers.
+    """Returns the guard that keeps a user's repositories from private network addresses. Returns None for
+    administrators of the installation: they may name repositories on any host, as they may name models and
+    MCP servers.
 
-    administers: whether the user is one, see User.administers_installation.
+    administers: whether the user is an administrator of the installation, see User.administers_installation.
     """
     if administers:
         return None
@@ -37,10 +40,11 @@ def guard_for(config: Config, *, administers: bool) -> Guard | None:
 
 
 async def way_to(url: str, guard: Guard | None) -> GitConnectionOptions:
-    """Checks the host of a repository and returns the connection options for git.
+    """Checks that the host of a repository is allowed and returns the options with which git connects to it.
 
     `url`: an address over http, https or ssh, also as `user@host:path`. `guard`: None means that every host
-    is allowed, but no redirect. Raises StartFailure `repository_not_allowed` and `repository_not_found`.
+    is allowed. Redirects are never allowed. Raises StartFailure `repository_not_allowed` and
+    `repository_not_found`.
     """
     if guard is None:
         return GitConnectionOptions(_NO_REDIRECTS)
@@ -85,7 +89,7 @@ async def _way_of_http(guard: Guard, scheme: str, host: str, port: int | None) -
 
 
 def _parts(url: str) -> tuple[str, str, int | None]:
-    """Returns the scheme, host and port of an address."""
+    """Returns the scheme, host and port of a repository's URL. The port is None if the URL has none."""
     if "://" in url:
         parts = urlsplit(url)
         return parts.scheme, parts.hostname or "", parts.port

@@ -1,4 +1,4 @@
-"""Routes for the user's tokens of git hosts, by the protocol's provider names."""
+"""Routes for the user's tokens of git hosts, with the provider names of OpenHands' API."""
 
 from typing import Annotated, Literal
 

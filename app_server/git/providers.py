@@ -1,4 +1,4 @@
-"""The protocol's names for git hosts. Pure."""
+"""The kinds of git hosts, with the names of OpenHands' API. Pure."""
 
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -26,10 +26,11 @@ HOSTS: dict[GitProvider, str | None] = {
 
 
 def provider_of(origin: str, stated: GitProvider | None = None) -> tuple[GitProvider, str | None]:
-    """Returns the provider for a host, and the host's name. The name is None if it is the provider's usual
-    host.
+    """Returns the provider of a git host, and the host's name. The name is None if the host is the provider's
+    usual host, such as `github.com`.
 
-    `stated`: the provider that the user has given for this host; None: the host's name decides.
+    `stated`: the provider that the user has given for this host. None means that the provider is guessed from
+    the host's name.
     """
     host = urlsplit(origin).netloc
     provider = stated or _guess(host)

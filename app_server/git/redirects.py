@@ -1,5 +1,5 @@
-"""Follows the redirects of a git host before git calls it. Git itself could follow a redirect into the
-private network, and this cannot be prevented.
+"""Follows the redirects of a git host before git calls the host. Git itself could follow a redirect into the
+private network, and Slipway could not prevent this.
 """
 
 from base64 import b64encode
@@ -23,8 +23,8 @@ _REFS = "/info/refs?service=git-upload-pack"
 
 
 async def moved_address(url: str, credentials: Credentials | None, guard: Guard | None) -> str | None:
-    """Returns the address that the host redirects a repository to, if it is at the same origin. Returns None
-    if there is no redirect, or if it leads elsewhere.
+    """Returns the address to which the host redirects a repository, if it has the same origin. Returns None
+    if the host does not redirect the repository, or if it redirects to another origin.
 
     `url`: the repository's address over http or https. `guard`: None means that the host may be private.
     """
@@ -52,8 +52,8 @@ async def moved_address(url: str, credentials: Credentials | None, guard: Guard 
 
 
 async def require_member_of_moved(database: Database, user_id: UUID, place: str) -> None:
-    """Checks that the user may work on the repository to which the host has redirected another one. place:
-    its address. Raises Forbidden `repository_of_team`.
+    """Checks that the user may work on the repository to which a host has redirected. place: the address of
+    that repository. Raises Forbidden `repository_of_team`.
     """
     async with database.read() as session:
         await require_member(session, user_id, [parse_address(place).identity])

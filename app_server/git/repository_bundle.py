@@ -1,6 +1,6 @@
-"""Fetches a repository on the app server's machine and packs it for a sandbox.
+"""Fetches a repository on the app server's machine and packs it into a file for a sandbox.
 
-Credentials and network are needed only here; what goes into the sandbox is a file.
+Credentials and network are needed only on the app server. The sandbox gets only the file.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ _BRANCHES = "refs/heads/"
 
 @dataclass(frozen=True)
 class PackedRepository:
-    """A repository as a file. `bundle` is None for a repository without commits; `branch` is None for a
-    detached HEAD.
+    """A fetched repository. `bundle`: the git bundle file; None for a repository without commits. `branch`:
+    the branch to check out; None for a detached HEAD.
     """
 
     bundle: Path | None
@@ -51,10 +51,11 @@ async def pack(
 ) -> PackedRepository:
     """Fetches a repository and writes all its branches and tags into one bundle file in `directory`.
 
-    `branch`: the branch to check for and to return; None means the default branch. `credentials`: the user's
-    credentials for the host; they work over HTTP only, so ssh is not used with them. `guard`: keeps the user
-    from reaching hosts in the server's private network, see `pinned_git.guard_for`. `require_moved`: is
-    called with the address to which the host redirects, before it is fetched; may raise.
+    `branch`: the branch that must exist and that is returned; None means the default branch. `report`: is
+    called with progress lines. `credentials`: the user's credentials for the host; they work over HTTP only,
+    so ssh is not used if they are given. `guard`: keeps the user from reaching hosts in the server's private
+    network, see `pinned_git.guard_for`. `require_moved`: is called with the address to which the host
+    redirects, before the repository there is fetched; may raise.
 
     Raises StartFailure: `repository_not_found`, `repository_not_allowed`, `branch_not_found`,
     `repository_clone_failed`, `certificate_not_trusted`.
@@ -79,8 +80,8 @@ async def check_out(
     credentials: Credentials | None = None,
     guard: Guard | None = None,
 ) -> Path:
-    """Fetches a repository and returns a folder in `directory` with the files of a branch, without git's own
-    data.
+    """Fetches a repository and returns a folder in `directory` with the files of a branch. The folder has no
+    `.git` directory.
 
     `branch`: None means the default branch. `credentials`, `guard`: as in `pack`. Raises the same errors as
     `pack`.
@@ -212,8 +213,8 @@ async def _has_branch(clone: Path, name: str) -> bool:
 
 
 async def _first_branches(clone: Path) -> list[str]:
-    """Returns the first branches in alphabetical order: one more than the error message names, so that it can
-    say "and more".
+    """Returns the first branches in alphabetical order. Returns one more than the error message lists, so
+    that the message can end with "and more".
     """
     count = f"--count={MAX_NAMED_BRANCHES + 1}"
     return await _lines(clone, "for-each-ref", count, "--format=%(refname:lstrip=2)", _BRANCHES)

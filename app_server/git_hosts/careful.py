@@ -1,4 +1,6 @@
-"""Wraps the clients of git hosts: converts unexpected answers to errors, and renews tokens before calls."""
+"""Wraps a client of a git host: converts replies that the client cannot read to errors for users, and renews
+the token before calls.
+"""
 
 import inspect
 from collections.abc import Awaitable, Callable
@@ -15,9 +17,9 @@ _UNEXPECTED = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 @dataclass(frozen=True)
 class Renewing:
-    """How a client gets a valid token. `valid`: returns one; its arguments are a token that the host has
-    refused, and the repository that the call is about, or None. `with_token`: returns a client with this
-    token.
+    """Two functions with which a wrapped client gets a valid token. `valid`: returns a valid token; its
+    arguments are a token that the host has refused, and the repository that the call is about, each or None.
+    `with_token`: returns a client that uses the given token.
     """
 
     valid: Callable[[str | None, str | None], Awaitable[str]]
@@ -25,11 +27,11 @@ class Renewing:
 
 
 def careful(client: GitHostClient, host: str, renewing: Renewing | None = None) -> GitHostClient:
-    """Returns the client with changed methods: for an answer of an unknown form, they raise `git_host_failed`
-    and not an error of Python.
+    """Wraps a client so that its methods raise `git_host_failed`, and no Python error such as KeyError, if a
+    reply of the host has an unexpected form.
 
-    `renewing`: each call is made with a valid token. If the host refuses it, and it can be renewed, the call
-    is made once more.
+    `renewing`: gives a valid token for each call. If the host refuses the token, the call is made once more
+    with a renewed token. None means that the client keeps its token.
     """
     return cast("GitHostClient", _Careful(client, host, renewing))
 

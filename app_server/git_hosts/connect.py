@@ -37,7 +37,7 @@ _FACTORIES: dict[GitProvider, Callable[[HostAccess], GitHostClient]] = {
 
 @dataclass(frozen=True)
 class ConnectedHost:
-    """A git host with the client for one of its users. `origin`: `https://host`."""
+    """A git host and the client that calls it with the token of one user. `origin`: `https://host`."""
 
     origin: str
     provider: GitProvider
@@ -46,8 +46,8 @@ class ConnectedHost:
 
 @dataclass(frozen=True)
 class GitHosts:
-    """The git hosts of one user. `http`: for calls in this user's name (users/outgoing.py). `tokens`: renews
-    tokens that were granted by a sign-in.
+    """Finds the git hosts for which one user has stored a token. `http`: for calls in this user's name
+    (users/outgoing.py). `tokens`: renews tokens that were granted by a sign-in.
     """
 
     user_id: UUID
@@ -57,21 +57,23 @@ class GitHosts:
     tokens: HostTokens
 
     async def at(self, session: AsyncSession, origin: str) -> ConnectedHost:
-        """Returns the host with this origin. Raises Forbidden `no_git_credential`."""
+        """Returns the user's git host with this origin. Raises Forbidden `no_git_credential` if the user has
+        no token for the host.
+        """
         row = await credentials.credential_of_origin(session, self.user_id, origin)
         if row is None:
             raise _no_token(origin.removeprefix("https://"))
         return self._connected(row)
 
     async def named(self, session: AsyncSession, host: str) -> ConnectedHost:
-        """Returns the host with this name, as `github.com`, or with this origin. Raises Forbidden
-        `no_git_credential`.
+        """Returns the user's git host with this name, such as `github.com`, or with this origin. Raises
+        Forbidden `no_git_credential` if the user has no token for the host.
         """
         return await self.at(session, host if "://" in host else f"https://{host}")
 
     async def of_provider(self, session: AsyncSession, provider: GitProvider) -> ConnectedHost:
-        """Returns the user's host of this provider: the provider's usual host, else the first by name. Raises
-        Forbidden `no_git_credential`.
+        """Returns a git host of this provider for which the user has a token: the provider's usual host, or
+        else the first host by name. Raises Forbidden `no_git_credential`.
         """
         rows = [
             row for row in await self._rows(session) if provider_of(row.origin, row.provider)[0] is provider

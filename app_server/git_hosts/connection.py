@@ -82,10 +82,11 @@ class FormFile:
 
 @dataclass(frozen=True)
 class HostConnection:
-    """The settings for calls to a host. `api_url`: the beginning of all paths, without a slash at the end.
-    `headers`: contain the token. `reason_of`: returns the host's message in an error reply.
+    """A connection to a git host's API with one token. `api_url`: the beginning of all paths, without a slash
+    at the end. `headers`: contain the token. `reason_of`: returns the host's message in an error reply.
 
-    `missing_scope`: reads from the reply which permission the token lacks; None if it cannot be known.
+    `missing_scope`: returns the permission that the token lacks according to an error reply. It returns None
+    if the reply does not say.
     """
 
     host: str
@@ -98,12 +99,12 @@ class HostConnection:
 
     @property
     def rate_key(self) -> str:
-        """A key for this host and token that does not reveal the token."""
+        """A key for the rate limit of this host and token. The token cannot be read from the key."""
         token = repr(sorted(self.headers.items())).encode()
         return f"{self.host} {hashlib.sha256(token).hexdigest()}"
 
     def with_rate_limit(self, user: HostUser) -> HostUser:
-        """Returns the user with the limit that the host stated in its last reply to this token."""
+        """Returns `user` with the rate limit that the host stated in its last reply to this token."""
         seen = self.limits.of(self.rate_key)
         if seen.remaining is None:
             return user
@@ -127,8 +128,8 @@ class HostConnection:
         return await self._repeated("GET", path, query, None, accept, max_bytes)
 
     async def send(self, method: str, path: str, body: Any = None, query: Query | None = None) -> HostReply:
-        """Sends a request that changes something. `body`: a FormFile, or what is sent as JSON. It is never
-        repeated, because a host may have carried out a request that it did not answer.
+        """Sends a request that changes data at the host. `body`: a FormFile, or data to send as JSON. The
+        request is never repeated, because a host that did not reply may still have carried it out.
         """
         try:
             return await self._once(method, path, query, body, None, MAX_REPLY_BYTES)
@@ -138,7 +139,7 @@ class HostConnection:
     async def find(
         self, path: str, query: Query | None = None, *, accept: str | None = None
     ) -> HostReply | None:
-        """Sends a GET request for something that may not exist. Returns None for 404."""
+        """Sends a GET request for a resource that may not exist. Returns None for status 404."""
         from_host = await self._repeated(
             "GET", path, query, None, accept, MAX_REPLY_BYTES, may_be_missing=True
         )
@@ -197,8 +198,9 @@ class HostConnection:
         raise errors.failed(self.host, "it redirects too often")
 
     def _redirected(self, method: str, reply: httpx.Response) -> str | None:
-        """Returns the address to repeat a redirected call at. A change is repeated only at the host that the
-        token belongs to, and only if the redirect keeps the method, as for a renamed repository.
+        """Returns the address at which to repeat a redirected request. Returns None if it is not to be
+        repeated. A request that changes data is repeated only at the same host, and only if the redirect
+        keeps the HTTP method, as for a renamed repository.
         """
         if not reply.is_redirect or "location" not in reply.headers:
             return None
@@ -266,7 +268,7 @@ class HostConnection:
 
 @dataclass(frozen=True)
 class HostAccess:
-    """What a client of a git host is made from: a user's token for the host, and how to reach it.
+    """A user's token for a git host, and the data needed to call the host. A client is made from this.
 
     `origin`: `https://host`. `username`: the user name that the host requires beside the token; None if it
     requires none. `api_url`: None means the usual address of the API.

@@ -67,8 +67,8 @@ def failed(host: str, why: str) -> AppError:
 
 
 def untrusted(host: str, problem: str) -> AppError:
-    """Returns the error for a host whose certificate was not accepted. `problem`: the reason of the TLS
-    library.
+    """Returns the error for a host whose TLS certificate was not accepted. `problem`: the reason that the TLS
+    library states.
     """
     return BadGateway(
         f"The certificate of {host} is not trusted: {_short(problem)}.",
@@ -82,8 +82,8 @@ def cannot(host: str, what: str) -> AppError:
 
 
 def rate_limited(host: str, wait_seconds: float) -> AppError:
-    """Returns the error for a host that takes no calls for some time. `wait_seconds`: the time until it takes
-    calls again.
+    """Returns the error for a host that accepts no calls for some time. `wait_seconds`: the time until the
+    host accepts calls again.
     """
     seconds = max(1, round(wait_seconds))
     return TooManyRequests(
@@ -95,10 +95,10 @@ def rate_limited(host: str, wait_seconds: float) -> AppError:
 
 
 def refused(host: str, status: int, reason: str, *, missing_scope: str | None = None) -> AppError:
-    """Returns the error for a status of the host, 400 or more.
+    """Returns the error to raise for a reply of the host with an HTTP status of 400 or more.
 
     `reason`: the host's message; may be empty. `missing_scope`: the permission that the token lacks, or the
-    address at which it can be given.
+    address at which the user can add it.
     """
     if status == httpx.codes.UNAUTHORIZED:
         return token_refused(host)

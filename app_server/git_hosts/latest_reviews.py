@@ -6,10 +6,11 @@ from app_server.git_hosts.schemas import Review, ReviewVerdict
 
 
 def latest_reviews(found: Iterable[tuple[str, ReviewVerdict | None, str | None]]) -> list[Review]:
-    """Returns the latest review of each reviewer. A comment does not replace a verdict.
+    """Returns the latest review of each reviewer. A review that only comments does not replace an earlier
+    approval or request for changes.
 
-    `found`: author, verdict and text of each review, oldest first. A verdict of None means that the review
-    and the author's earlier ones were dismissed.
+    `found`: author, verdict and text of each review, oldest first. A verdict of None means that this review
+    and the author's earlier reviews were dismissed.
     """
     latest: dict[str, Review] = {}
     for author, verdict, body in found:

@@ -1,4 +1,6 @@
-"""Marks the comments that we write at git hosts, so that they are found again and set nothing off."""
+"""Marks the comments that Slipway writes at git hosts. By the mark, Slipway finds a comment again, and
+triggers ignore it.
+"""
 
 from typing import Final
 from uuid import UUID
@@ -11,8 +13,8 @@ MARKER: Final = "<!-- slipway:comment"
 
 
 def mark(of: UUID) -> str:
-    """Returns the invisible mark by which a comment is found again. of: what the comment belongs to, such as
-    a conversation.
+    """Returns the invisible text that is added to a comment so that Slipway can find the comment again. of:
+    the id of the object that the comment belongs to, such as a conversation.
     """
     return f"{MARKER} {of.hex} -->"
 
@@ -20,7 +22,9 @@ def mark(of: UUID) -> str:
 async def find_marked(
     client: GitHostClient, repository: str, kind: ItemKind, number: int, of: UUID
 ) -> str | None:
-    """Returns the id of the comment with this mark. None if there is none on the issue or pull request."""
+    """Returns the id of the comment that has the mark for `of`. Returns None if no comment on the issue or
+    pull request has it.
+    """
     wanted, page = mark(of), None
     while True:
         found = await client.comments(repository, kind, number, page=page)

@@ -1,4 +1,4 @@
-"""Prepares texts for requests to git hosts: quotes parts of paths, and cuts bodies to a host's limit.
+"""Prepares texts for requests to git hosts: quotes parts of URL paths, and cuts texts to a host's size limit.
 Pure.
 """
 
@@ -8,17 +8,19 @@ _CUT = "\n\n…\n\n*The rest was left out: the host takes {limit} characters.*"
 
 
 def part(text: str) -> str:
-    """Returns the text as one part of a path. Slashes in it are quoted."""
+    """Returns the text quoted as a single segment of a URL path. Slashes in the text are quoted, too."""
     return quote(text, safe="")
 
 
 def parts(text: str) -> str:
-    """Returns the text as a path. Slashes in it are kept."""
+    """Returns the text quoted as a URL path. Slashes in the text are kept."""
     return quote(text, safe="/")
 
 
 def cut_to(text: str, limit: int) -> str:
-    """Returns the text, cut to `limit` characters with a sentence that says so."""
+    """Returns the text, cut to at most `limit` characters. A cut text ends with a sentence that says that it
+    was cut.
+    """
     if len(text) <= limit:
         return text
     note = _CUT.format(limit=limit)

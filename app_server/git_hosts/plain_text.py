@@ -14,13 +14,15 @@ _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|section_(?:start|end):\d+:[^\r\n]*
 
 
 def end_of_log(content: bytes) -> str:
-    """Returns the last 64 KiB of a log, without colours and section marks."""
+    """Returns the last 64 KiB of a job log as text, without colour codes and section marks."""
     text = _CONTROL.sub("", content[-2 * MAX_LOG_BYTES :].decode(errors="replace")).encode()
     return text[-MAX_LOG_BYTES:].decode(errors="ignore")
 
 
 def from_html(html: str) -> str:
-    """Returns the text of HTML: list items with a dash, links with their address, images by their address."""
+    """Converts HTML to plain text: a list item begins with a dash, a link is followed by its address, an
+    image is replaced by its address.
+    """
     reader = _Reader()
     reader.feed(html)
     reader.close()
@@ -29,7 +31,7 @@ def from_html(html: str) -> str:
 
 
 def to_html(text: str) -> str:
-    """Returns HTML that shows this text as it is, line by line."""
+    """Converts plain text to HTML that shows the same text with the same lines."""
     return "<br>".join(escape(line, quote=False) for line in text.splitlines())
 
 

@@ -1,7 +1,7 @@
-"""The interface of the clients of git hosts. Each provider has one class that implements it.
+"""The interface that the clients of all git hosts implement. Each provider has one class for it.
 
-A client only translates between the host's JSON and our values. It stores nothing, makes no decisions and
-does not know conversations. All methods raise the errors of `errors.py`.
+A client only converts between the host's JSON and the types in `schemas.py`. A client stores nothing, makes
+no decisions and does not know conversations. All methods raise the errors of `errors.py`.
 """
 
 from collections.abc import Sequence
@@ -31,8 +31,9 @@ from app_server.git_hosts.schemas import (
 
 
 class GitHostClient(Protocol):
-    """A client that calls a git host in the name of one user. `page`: None for the first page, otherwise
-    `Slice.next_page`. `limit`: the wanted number of items on a page, 1 to 100; a host may return fewer.
+    """A client that calls the API of a git host with the token of one user. `page`: None for the first page,
+    otherwise `Slice.next_page`. `limit`: the wanted number of items on a page, 1 to 100; a host may return
+    fewer.
     """
 
     provider: GitProvider
@@ -45,14 +46,15 @@ class GitHostClient(Protocol):
         ...
 
     async def add_signing_key(self, title: str, public_key: str) -> bool:
-        """Adds a public key of OpenSSH to the user's account, only for the verification of signatures.
-        Returns False if the account has the key already. Raises `git_host_cannot` if the host has no such
-        call.
+        """Adds an OpenSSH public key to the user's account. The host uses the key only to verify signatures.
+        Returns False if the account has the key already. Raises `git_host_cannot` if the host's API cannot
+        add keys.
         """
         ...
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
-        """Returns the namespaces in which the user may see repositories."""
+        """Returns the organisations, groups, workspaces or projects in which the user may see repositories.
+        """
         ...
 
     async def repositories(
@@ -64,7 +66,8 @@ class GitHostClient(Protocol):
         limit: int = 30,
     ) -> Slice[HostRepository]:
         """Returns repositories of the user, those with the latest change first. `query`: a part of the name;
-        empty: all. `organization`: `Organization.id`, or the `installation_id` of one.
+        an empty text means all repositories. `organization`: the `id` or the `installation_id` of an
+        Organization.
         """
         ...
 
@@ -89,13 +92,14 @@ class GitHostClient(Protocol):
         ...
 
     async def create_pull_request(self, repository: str, new: NewPullRequest) -> OpenedPullRequest:
-        """Opens a pull request in `repository`, the target. If the same branch already has an open pull
-        request to the same base, returns that one. So the call can be repeated.
+        """Opens a pull request in `repository`, which contains the target branch. If the same branch already
+        has an open pull request to the same base, returns that pull request, so the call can be repeated.
         """
         ...
 
     async def pull_request(self, repository: str, number: int) -> PullRequest:
-        """Returns one pull request, and whether it can be merged, if the host knows it."""
+        """Returns one pull request. It also says whether the pull request can be merged, if the host knows.
+        """
         ...
 
     async def pull_requests(
@@ -107,7 +111,9 @@ class GitHostClient(Protocol):
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[PullRequest]:
-        """Returns pull requests, the newest first. `head`: only those from this branch of the repository."""
+        """Returns pull requests, the newest first. `head`: if given, only pull requests from this branch of
+        the repository.
+        """
         ...
 
     async def update_pull_request(
@@ -137,7 +143,7 @@ class GitHostClient(Protocol):
         ...
 
     async def reviews(self, repository: str, number: int) -> Sequence[Review]:
-        """Returns the latest review of each reviewer."""
+        """Returns the latest review of each reviewer of a pull request."""
         ...
 
     async def reply_to_thread(self, repository: str, number: int, thread_id: str, body: str) -> Comment:
@@ -145,7 +151,9 @@ class GitHostClient(Protocol):
         ...
 
     async def resolve_thread(self, repository: str, number: int, thread_id: str) -> None:
-        """Marks a review thread as resolved. Raises `git_host_cannot` if the host has no such mark."""
+        """Marks a review thread as resolved. Raises `git_host_cannot` if the host cannot mark threads as
+        resolved.
+        """
         ...
 
     async def issue(self, repository: str, number: int) -> Issue:
@@ -168,7 +176,7 @@ class GitHostClient(Protocol):
 
 
 class ImageHost(Protocol):
-    """A client of a git host that takes images for descriptions of pull requests by its API."""
+    """A client of a git host whose API accepts images for the descriptions of pull requests."""
 
     async def attach_image(self, repository: str, number: int, image: HostImage) -> str:
         """Uploads an image for a pull request, and returns the address for the Markdown of its description.
@@ -181,5 +189,5 @@ _IMAGE_HOSTS = frozenset((GitProvider.GITLAB, GitProvider.FORGEJO))
 
 
 def image_host(client: GitHostClient) -> ImageHost | None:
-    """Returns the client if its host takes images by its API, else None."""
+    """Returns the client as an ImageHost if the host's API accepts images. Otherwise returns None."""
     return cast("ImageHost", client) if client.provider in _IMAGE_HOSTS else None

@@ -1,5 +1,5 @@
-"""Remembers how many more calls a git host accepts with a token, as its replies state. Kept in the memory of
-this server.
+"""Remembers how many more calls a git host accepts with a token, as the host's replies state. The numbers are
+kept in the memory of this app server.
 
 Headers: GitHub `x-ratelimit-*` (reset in epoch seconds), GitLab `RateLimit-*`, Bitbucket and Azure DevOps
 `X-RateLimit-*`, all of them `Retry-After`. Azure DevOps sends `Retry-After` with successful replies, too.
@@ -20,8 +20,8 @@ _MAX_WAIT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Allowance:
-    """The limit that a host stated last. `limit`, `remaining`: numbers of calls; None if not stated.
-    `resets_at`, `blocked_until`: epoch seconds.
+    """The rate limit that a git host stated last for a token. `limit`, `remaining`: numbers of calls; None if
+    the host did not state them. `resets_at`, `blocked_until`: epoch seconds.
     """
 
     limit: int | None = None
@@ -31,8 +31,8 @@ class Allowance:
 
 
 class RateLimits:
-    """The limits that each host stated last for each token. `now`: returns epoch seconds; tests replace
-    it.
+    """The rate limits that git hosts stated last, one for each host and token. `now`: returns epoch seconds;
+    tests replace this function.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
@@ -40,7 +40,9 @@ class RateLimits:
         self._seen: OrderedDict[str, Allowance] = OrderedDict()
 
     def wait_seconds(self, key: str) -> float:
-        """Returns for how many seconds no call may be made. Returns 0 if a call may be made now."""
+        """Returns for how many seconds no call may be made to this host with this token. Returns 0 if a call
+        may be made now. `key`: see `HostConnection.rate_key`.
+        """
         return max(0.0, self.of(key).blocked_until - self._now())
 
     def of(self, key: str) -> Allowance:
@@ -50,8 +52,8 @@ class RateLimits:
         return self._seen.get(key, Allowance())
 
     def note(self, key: str, reply: httpx.Response) -> float:
-        """Reads the headers of a reply. Returns for how many seconds the host accepts no calls; 0 if it does
-        not say so.
+        """Stores the rate limit that the headers of a reply state. Returns for how many seconds the host
+        accepts no calls. Returns 0 if the reply is not a refusal because of the rate limit.
         """
         limit, remaining, reset = _numbers(reply.headers)
         now = self._now()

@@ -6,8 +6,8 @@ from app_server.git.providers import GitProvider
 
 
 def name_in(provider: GitProvider, path: str) -> str:
-    """Returns the full name, as `HostRepository.full_name`. `path`: of the address for git, without the host
-    and a final `.git`.
+    """Returns the full name of a repository, in the form of `HostRepository.full_name`. `path`: the path of
+    the repository's git address, without the host and a final `.git`.
 
     Azure DevOps: `organization/project/_git/name`, where the project is left out if it has the same name.
     Bitbucket Data Center: `scm/PROJECT/name`.
@@ -23,8 +23,8 @@ def name_in(provider: GitProvider, path: str) -> str:
 
 
 def path_of(provider: GitProvider, name: str) -> str:
-    """Returns the path of the address for git of the repository with this full name, without a slash at the
-    beginning.
+    """Returns the path of a repository's git address, without a slash at the beginning. `name`: the full name
+    of the repository.
     """
     path = quote(name.strip("/"))
     if provider is GitProvider.AZURE_DEVOPS:

@@ -1,7 +1,7 @@
-"""Routes that search the user's git hosts: namespaces, repositories, branches and suggested tasks.
+"""Routes that search the user's git hosts for namespaces, repositories, branches and suggested tasks.
 
-The hosts' answers are returned in the protocol's fields. Nothing is stored, except suggested tasks for a
-minute.
+The data of the hosts are returned with the field names of OpenHands' API. Nothing is stored, except suggested
+tasks for a minute.
 """
 
 from collections.abc import Callable

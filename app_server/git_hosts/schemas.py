@@ -1,4 +1,4 @@
-"""The values that the clients of all git hosts take and return.
+"""The types that the clients of all git hosts take as arguments and return.
 
 Names of repositories are paths as the host writes them, without the host: `owner/name`, `group/sub/name` at
 GitLab, `PROJECT/name` at Bitbucket Data Center, `organization/project/name` at Azure DevOps.
@@ -23,7 +23,7 @@ Text = Annotated[str, AfterValidator(lambda text: text.replace("\x00", ""))]
 
 
 class Value(BaseModel):
-    """A value of a git host. It cannot be changed."""
+    """The base class of the types in this module. The fields of an object cannot be changed."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -187,7 +187,9 @@ class PullRequestChanges(Value):
 
 
 class ItemKind(StrEnum):
-    """The kind of thing that a number identifies: some hosts number issues and pull requests separately."""
+    """Whether a number identifies an issue or a pull request. This is needed because some hosts number issues
+    and pull requests separately.
+    """
 
     ISSUE = "issue"
     PULL_REQUEST = "pull_request"

@@ -1,4 +1,4 @@
-"""Wire schemas of the search routes, by the protocol's names."""
+"""Schemas of the replies of the search routes, with the field names of OpenHands' API."""
 
 from typing import Self
 

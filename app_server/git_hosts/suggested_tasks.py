@@ -1,5 +1,5 @@
-"""Caches the suggested tasks of users for a minute, because a search for them needs many calls to the
-host.
+"""Caches the suggested tasks of users for a minute, because the search for such tasks needs many calls to a
+git host.
 """
 
 import time
@@ -15,14 +15,14 @@ MAX_KEPT = 1000
 
 
 class SuggestedTasks:
-    """Asks hosts for suggested tasks, at most once a minute for each user and host."""
+    """A cache of suggested tasks. It asks a git host for the tasks of a user at most once a minute."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._kept: OrderedDict[tuple[UUID, str], tuple[float, Sequence[HostTask]]] = OrderedDict()
 
     async def of(self, user_id: UUID, host: ConnectedHost) -> Sequence[HostTask]:
-        """Returns what waits for the user at this host. Raises the errors of `errors.py`."""
+        """Returns the suggested tasks of the user at this host. Raises the errors of `errors.py`."""
         key = (user_id, host.origin)
         asked_at, tasks = self._kept.get(key, (float("-inf"), ()))
         if self._now() - asked_at < KEPT_SECONDS:

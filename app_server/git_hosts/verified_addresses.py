@@ -1,6 +1,6 @@
-"""Whether a git host knows an e-mail address as a verified one of the user's account.
+"""Finds out whether an e-mail address is a verified address of the user's account at a git host.
 
-A host shows the signed commits of an address as verified only if this is so.
+A host shows signed commits with this address as verified only if this is so.
 """
 
 from typing import Protocol, cast
@@ -14,18 +14,18 @@ _MAY_NOT_READ = frozenset(("git_host_forbidden", "git_host_not_found"))
 
 
 class AddressHost(Protocol):
-    """A client of a git host that states the verified addresses of its user."""
+    """A client of a git host whose API returns the verified e-mail addresses of the user."""
 
     async def addresses(self) -> frozenset[str]:
         """Returns all verified e-mail addresses of the account in lower case. Raises `git_host_forbidden` or
-        `git_host_not_found` if the token may not read them.
+        `git_host_not_found` if the token may not read the addresses.
         """
         ...
 
 
 async def knows_address(client: GitHostClient, address: str) -> bool | None:
-    """Returns whether this is a verified address of the account. Returns None if the host does not say, or
-    the token may not read it. Raises the other errors of the host.
+    """Returns whether this e-mail address is a verified address of the user's account. Returns None if the
+    host does not say, or if the token may not read the addresses. Raises the other errors of the host.
     """
     if client.provider not in _ASKED:
         return None

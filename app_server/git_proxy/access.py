@@ -1,4 +1,5 @@
-"""Identifies the sandbox behind a git request, and decides which repository it may use and how."""
+"""Identifies the sandbox that sends a git request, and decides which repository the sandbox may use and how.
+"""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,8 +36,8 @@ MAX_MOVES = 1000
 @dataclass(frozen=True)
 class ConversationRepository:
     """A repository that a conversation works on. `base_branch`: the branch that the user chose to begin from;
-    None if no branch was chosen. `is_submodule`: it can only be read. `uses_token`: whether the user's token
-    may open it.
+    None if the user chose no branch. `is_submodule`: the repository is a submodule, which can only be read.
+    `uses_token`: whether the user's token may be sent to the host for this repository.
     """
 
     address: Address
@@ -52,8 +53,8 @@ are a higher layer.
 
 
 class Moves:
-    """Remembers to which address a git host has redirected a repository: by sandbox and by the address that
-    was requested. Keeps at most MAX_MOVES entries and forgets the oldest.
+    """A memory of redirects: the address to which a git host has redirected a repository, by sandbox and
+    requested address. Keeps at most MAX_MOVES entries and forgets the oldest.
     """
 
     def __init__(self) -> None:
@@ -72,7 +73,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class RepositoryAccess:
-    """The access of one sandbox to one repository, for one request."""
+    """The right of one sandbox to use one repository, with the data for one git request."""
 
     sandbox: Sandbox
     target: UpstreamRepository
@@ -84,8 +85,8 @@ class RepositoryAccess:
 
     @classmethod
     async def of(cls, request: Request, name: str) -> "RepositoryAccess":
-        """Returns the access of the sandbox that sends this request. The sandbox is identified by its key;
-        the repository must belong to one of its conversations.
+        """Returns the access for the sandbox that sends this request. The sandbox is identified by its key.
+        The repository must belong to one of the conversations in the sandbox.
 
         `name`: `host/owner/name`, with or without `.git`. Raises Refusal.
         """
@@ -116,12 +117,14 @@ class RepositoryAccess:
 
     @property
     def url(self) -> str:
-        """The repository's address, after redirects of its host that were seen earlier."""
+        """The address of the repository. If the host has redirected the repository before, the address after
+        this redirect.
+        """
         return self.moves.place_of(self.sandbox.id, self.target.url)
 
     async def remember(self, place: str) -> None:
-        """Remembers the address to which the host redirects. Raises Refusal if the repository there is for
-        members of a team that the user is not in.
+        """Stores the address to which the host redirects the repository. Raises Refusal if the repository
+        there belongs to a team that the user is not a member of.
         """
         if place != self.target.url:
             try:
@@ -155,9 +158,9 @@ class RepositoryAccess:
 
 
 def proxied_name(address: Address) -> str | None:
-    """Returns the name by which sandboxes call the repository: `host/owner/name`. Returns None if the
-    repository cannot be reached over HTTP. For a repository on this machine, the name is `local` followed by
-    its path.
+    """Returns the name that sandboxes use for the repository: `host/owner/name`. For a repository on this
+    machine, the name is `local` followed by its path. Returns None if the repository cannot be reached over
+    HTTP.
     """
     if address.local_path is not None:
         return f"{LOCAL}{address.identity}"
@@ -170,8 +173,8 @@ def proxied_name(address: Address) -> str | None:
 async def _target(
     session: AsyncSession, sandbox: Sandbox, work: Sequence[ConversationRepository], name: str
 ) -> tuple[UpstreamRepository, ConversationRepository]:
-    """Returns the repository, still without credentials, and how the conversation names it. Raises
-    Refusal.
+    """Finds the repository with this name among the repositories of a sandbox's conversations. Returns it
+    without credentials, together with the conversation's entry for it. Raises Refusal.
     """
     wanted = name.rstrip("/").removesuffix(".git")
     names = [known for one in work if (known := proxied_name(one.address))]

@@ -1,4 +1,6 @@
-"""Reads the command list of a push (receive-pack) strictly. Format: gitprotocol-pack(5)."""
+"""Parses the list of commands with which a git push (receive-pack) begins. Refuses everything that does not
+match the format gitprotocol-pack(5) exactly.
+"""
 
 import asyncio
 import re
@@ -31,8 +33,8 @@ _AMBIGUOUS = re.compile(r"\.\.|//|@\{|(^|/)\.|\.lock(/|$)|[./]$")
 
 @dataclass(frozen=True)
 class Command:
-    """One change of a ref. `old` and `new` are object names. `old` is all zeros if the push creates the ref,
-    and `new` if the push deletes it.
+    """One ref that a push creates, changes or deletes. `old` and `new`: the object names before and after the
+    push. `old` is all zeros if the push creates the ref, and `new` if the push deletes it.
     """
 
     ref: str
@@ -50,8 +52,8 @@ class Command:
 
 @dataclass(frozen=True)
 class CommandList:
-    """The refs that a push changes, and the client's capabilities. `has_sideband`: the client accepts a reply
-    in bands, which can carry messages.
+    """The refs that a push changes, and the capabilities of the git client. `has_sideband`: the client
+    accepts a reply with several channels, one of which carries messages for the user.
     """
 
     commands: tuple[Command, ...]
@@ -96,8 +98,8 @@ async def read_commands(reader: Reader) -> CommandList:
 
 
 async def _lines(reader: Reader) -> AsyncIterator[bytes]:
-    """Yields the lines up to the flush packet. Raises ProtocolError if they are longer than
-    MAX_LIST_BYTES.
+    """Yields the packet lines up to the flush packet. Raises ProtocolError if the lines together are longer
+    than MAX_LIST_BYTES.
     """
     count = 0
     while (line := await reader.line()) is not None:

@@ -1,8 +1,8 @@
-"""Proxies Git LFS: asks the git host where large files are, and streams them.
+"""Proxies Git LFS: asks the git host for the addresses of large files, and streams the files.
 
-Source: https://github.com/git-lfs/git-lfs/tree/main/docs/api. The host answers a batch with an address for
-each file, often with a secret in it. The sandbox gets an address of this server instead, with an encrypted
-ticket that only this sandbox can use.
+Source: https://github.com/git-lfs/git-lfs/tree/main/docs/api. The host replies with an address for each file.
+The address often contains a secret. Therefore the sandbox gets an address of this server instead. That
+address contains an encrypted ticket that only this sandbox can use.
 """
 
 import time
@@ -56,7 +56,8 @@ class _Ref(BaseModel):
 
 
 class Batch(BaseModel):
-    """The request of git-lfs. Only its `basic` way of transfer is supported."""
+    """A request of git-lfs for the addresses of several files. Only the transfer type `basic` is supported.
+    """
 
     operation: Literal["download", "upload"]
     objects: Annotated[list[LargeFile], Field(max_length=MAX_FILES)]
@@ -64,8 +65,8 @@ class Batch(BaseModel):
 
 
 class Ticket(BaseModel):
-    """One file that one sandbox may transfer. `href`, `header`: the address and headers that the host has
-    stated.
+    """The permission for one sandbox to transfer one file. `href`, `header`: the address and the HTTP headers
+    that the git host has stated for the file.
     """
 
     purpose: Literal["git-lfs"] = "git-lfs"
@@ -79,11 +80,11 @@ class Ticket(BaseModel):
 
 
 async def asked(access: RepositoryAccess, cipher: Cipher, content: bytes, here: str) -> bytes:
-    """Asks the host for the addresses of files. Returns the host's answer, with addresses of this server in
-    place of the host's.
+    """Asks the git host for the addresses of files. Returns the host's reply, with addresses of this server
+    in place of the host's addresses.
 
-    `content`: the request of git-lfs. `here`: the address to which the name of a ticket is added. Raises
-    Refusal.
+    `content`: the request of git-lfs. `here`: the beginning of the addresses of this server; a ticket is
+    added to it. Raises Refusal.
     """
     try:
         batch = Batch.model_validate_json(content)
@@ -140,7 +141,9 @@ async def _batch_reply(access: RepositoryAccess, content: bytes, operation: str)
 def _with_tickets(
     access: RepositoryAccess, cipher: Cipher, found: dict[str, Any], file: LargeFile, here: str
 ) -> dict[str, Any]:
-    """Returns the host's answer about one file, with tickets in place of its addresses."""
+    """Returns the host's reply about one file, with addresses of this server that contain tickets in place of
+    the host's addresses.
+    """
     answer: dict[str, Any] = {"oid": file.oid, "size": file.size, "authenticated": True}
     if isinstance(found.get("error"), dict):
         error = found["error"]
@@ -190,7 +193,7 @@ def _check_address(access: RepositoryAccess, href: str) -> None:
 
 
 def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action) -> Ticket:
-    """Decrypts a ticket and returns it, if this sandbox may use it for one of these actions. Raises
+    """Decrypts a ticket and returns it, if this sandbox may use the ticket for one of `actions`. Raises
     Refusal.
     """
     try:
@@ -204,7 +207,9 @@ def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action
 
 
 async def download(access: RepositoryAccess, ticket: Ticket, given: Mapping[str, str]) -> Response:
-    """Streams a file to the sandbox. `given`: headers of the request; a range continues an earlier one."""
+    """Streams a file from the git host to the sandbox. `given`: headers of the sandbox's request; with the
+    header `Range`, an interrupted download continues.
+    """
     headers = _headers(access, ticket)
     if "range" in given:
         headers["range"] = given["range"]
@@ -230,7 +235,9 @@ async def download(access: RepositoryAccess, ticket: Ticket, given: Mapping[str,
 
 
 async def upload(access: RepositoryAccess, ticket: Ticket, pieces: AsyncIterator[bytes]) -> Response:
-    """Streams a file to the host. Fails if it has more or fewer bytes than were stated."""
+    """Streams a file from the sandbox to the git host. Fails if the file has more or fewer bytes than the
+    ticket states.
+    """
     headers = {"content-type": "application/octet-stream", **_headers(access, ticket)}
     headers["content-length"] = str(ticket.file.size)
     content = _exactly(pieces, ticket.file.size)
@@ -240,7 +247,7 @@ async def upload(access: RepositoryAccess, ticket: Ticket, pieces: AsyncIterator
 
 
 async def verify(access: RepositoryAccess, ticket: Ticket) -> Response:
-    """Tells the host that the file was uploaded."""
+    """Tells the git host that the file of this ticket was uploaded."""
     headers = {"accept": MEDIA_TYPE, "content-type": MEDIA_TYPE, **_headers(access, ticket)}
     content = ticket.file.model_dump_json().encode()
     return await _answer(

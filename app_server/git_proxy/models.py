@@ -1,4 +1,4 @@
-"""The database table of the pushes that agents made or tried."""
+"""The database table of the git pushes that agents have made or tried."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -22,8 +22,8 @@ class PushOutcome(StrEnum):
 
 
 class GitPush(Base):
-    """One ref of one push. The rows stay when the sandbox is deleted, so that it stays known
-    who pushed what.
+    """One ref that a git push of an agent changes. The rows stay when the sandbox is deleted, so that it
+    remains known who pushed what.
     """
 
     __tablename__ = "git_pushes"

@@ -1,4 +1,5 @@
-"""Git's packet lines: four hexadecimal digits with the length, then the line. `0000` is a flush packet.
+"""Reads git's packet lines. Such a line begins with its length as four hexadecimal digits. `0000` is a flush
+packet.
 
 Source: gitprotocol-common(5).
 """
@@ -12,7 +13,7 @@ FLUSH = b"0000"
 
 
 class ProtocolError(Exception):
-    """The data is not what git sends. The message is written for people."""
+    """The received bytes do not follow git's protocol. The message is written for people."""
 
 
 def encode(line: bytes) -> bytes:
@@ -20,8 +21,8 @@ def encode(line: bytes) -> bytes:
 
 
 def length_of(head: bytes) -> int:
-    """Returns the length of the line without its four digits. Returns 0 for a flush packet. Raises
-    ProtocolError.
+    """Returns the length of a packet line without its four digits. `head`: the four digits. Returns 0 for a
+    flush packet. Raises ProtocolError.
     """
     try:
         size = int(head, 16) if head.isalnum() else -1
@@ -33,8 +34,8 @@ def length_of(head: bytes) -> int:
 
 
 def lines_of(data: bytes) -> Iterator[bytes]:
-    """Yields all lines up to a flush packet or the end of the data. Raises ProtocolError if a line is
-    incomplete.
+    """Yields the packet lines in `data` up to a flush packet or the end of the data. Raises ProtocolError if
+    a line is incomplete.
     """
     at = 0
     while at < len(data):
@@ -49,10 +50,10 @@ def lines_of(data: bytes) -> Iterator[bytes]:
 
 
 class Reader:
-    """Reads a request body: first line by line, then the rest in pieces.
+    """A reader of an HTTP request body: first packet line by packet line, then the rest in pieces.
 
-    The time grows linearly with the number of bytes: a bytearray can drop its beginning and grow at its end
-    without a copy of the rest.
+    The processing time grows linearly with the number of bytes, because a bytearray can drop its beginning
+    and grow at its end without a copy of the rest.
     """
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
@@ -62,7 +63,7 @@ class Reader:
 
     @property
     def seen(self) -> bytes:
-        """The bytes that were read as lines so far, unchanged."""
+        """The bytes of all lines that were read so far, unchanged."""
         return bytes(self._seen)
 
     @property
@@ -70,15 +71,16 @@ class Reader:
         return len(self._seen)
 
     async def line(self) -> bytes | None:
-        """Returns the next line. Returns None for a flush packet. Raises ProtocolError, also at the end of
-        the body.
+        """Returns the next packet line. Returns None for a flush packet. Raises ProtocolError, also at the
+        end of the body.
         """
         size = length_of(await self._exactly(4))
         return await self._exactly(size) if size else None
 
     def take(self, lines: re.Pattern[bytes]) -> bytes:
-        """Returns what matches `lines` at the beginning of the bytes that have arrived, and takes it as read.
-        Returns no bytes if nothing matches. `lines`: matches whole packet lines only.
+        """Returns the bytes that match `lines` at the beginning of the unread bytes, and marks them as read.
+        Only bytes that have already arrived are searched. Returns no bytes if nothing matches. `lines`:
+        matches whole packet lines only.
         """
         match = lines.match(self._held)
         size = match.end() if match else 0
@@ -86,8 +88,8 @@ class Reader:
         return self._taken(size)
 
     async def rest(self) -> AsyncIterator[bytes]:
-        """Yields the part of the body that has not been read yet. It can be called again after an
-        interruption and then continues there.
+        """Yields the part of the body that has not been read yet. If the iteration was interrupted, a second
+        call continues there.
         """
         while True:
             piece = bytes(self._held)
@@ -97,7 +99,9 @@ class Reader:
             yield piece
 
     async def drain(self) -> None:
-        """Reads the body to its end and drops it, because a client reads no reply while it still sends."""
+        """Reads the body to its end and discards it, because a git client reads no reply while it still
+        sends.
+        """
         async for _ in self.rest():
             pass
 

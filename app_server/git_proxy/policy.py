@@ -1,7 +1,7 @@
-"""Decides what an agent may push. Pure.
+"""Decides which refs an agent may push. Pure.
 
-A push does not say whether it is forced; to find out, the history of both sides would be needed. Therefore an
-agent may not push to branches that its conversation did not create, unless the user allows it.
+A push does not say whether it is forced. To find out, the server would need the history of both sides.
+Therefore an agent may not push to branches that its conversation did not create, unless the user allows it.
 """
 
 from collections.abc import Collection, Iterable
@@ -18,12 +18,12 @@ FIX = f"Push to a new branch instead: git push origin HEAD:refs/heads/NAME. {ALL
 def refusals(
     commands: Iterable[Command], *, scope: PushScope, own: Collection[str], kept: Collection[str]
 ) -> dict[str, str]:
-    """Returns the reason of refusal for each refused ref. An empty result means that the push is allowed. A
-    single refused ref refuses the whole push.
+    """Returns the reason of refusal for each refused ref. An empty dictionary means that the push is allowed.
+    A single refused ref refuses the whole push.
 
     `scope`: which branches the user lets agents push to. `own`: refs that the conversation has created.
-    `kept`: branches that an agent may not push to even if the push would create them, for example the base
-    branch. The scope ANY allows them.
+    `kept`: protected branches, for example the base branch; an agent may not push to them even if the push
+    would create them. If `scope` is ANY, `kept` has no effect.
     """
     reasons = ((command.ref, _reason(command, scope, own, kept)) for command in commands)
     return {ref: reason for ref, reason in reasons if reason}

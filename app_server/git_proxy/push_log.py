@@ -1,4 +1,6 @@
-"""The record of pushes. It shows which branches a conversation has created."""
+"""Stores and reads the rows of GitPush: the git pushes of sandboxes. The rows show which branches a
+conversation has created.
+"""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +49,7 @@ async def record(
 ) -> list[UUID]:
     """Adds one row for each ref of a push and returns the ids of the rows.
 
-    `reasons`: why the push is refused, by ref. None means that the push goes on to the host.
+    `reasons`: why the push is refused, by ref. None means that the push is passed on to the git host.
     """
     rows = [
         GitPush(
@@ -71,7 +73,7 @@ async def record(
 
 
 async def settle(session: AsyncSession, ids: Sequence[UUID], outcomes: Mapping[str, str | None]) -> None:
-    """Stores the results of a push in its rows.
+    """Stores the outcome of a push in its rows.
 
     `outcomes`: by ref, None if the host has accepted the change, else the host's reason. A ref that is
     missing keeps the outcome `unknown`.
@@ -92,7 +94,7 @@ async def list_pushes(session: AsyncSession, sandbox_id: UUID) -> Sequence[GitPu
 
 
 async def _audit(session: AsyncSession, rows: Sequence[GitPush]) -> None:
-    """Adds one entry to the audit log for each branch or tag."""
+    """Adds one audit entry for each branch or tag in these rows."""
     for row in rows:
         trail = await trail_of_sandbox(session, row.user_id, row.sandbox_id)
         is_refused = row.outcome in {PushOutcome.REFUSED, PushOutcome.REJECTED}

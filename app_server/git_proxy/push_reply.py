@@ -1,4 +1,4 @@
-"""Streams the git host's reply to a push to the sandbox. Stores the results that the reply reports."""
+"""Streams the git host's reply to a push to the sandbox, and stores the outcomes that the reply reports."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -16,8 +16,8 @@ _WAITING_PIECES = 16
 
 
 class Push(StreamingResponse):
-    """The reply to a push. It is read to its end even if the client disconnects, because the host has carried
-    out the push anyway.
+    """The HTTP response to a push of a sandbox. The host's reply is read to its end even if the sandbox
+    disconnects, because the host has carried out the push anyway.
     """
 
     def __init__(

@@ -1,6 +1,4 @@
-"""The reports in replies to pushes: writes a report for a refused push, and reads the
-report of a git host.
-"""
+"""Writes the status report of a push that Slipway refuses, and parses the status report of a git host."""
 
 from collections.abc import Mapping
 
@@ -13,9 +11,9 @@ _OTHERS_REFUSED = "not pushed, since another ref was refused"
 
 
 def refused(pushed: CommandList, reasons: Mapping[str, str], message: str) -> bytes:
-    """Returns a reply that refuses every ref with a reason.
+    """Returns the bytes of a reply that refuses every ref of a push with a reason.
 
-    `reasons`: by ref; a ref without a reason is reported as not pushed because of another ref. `message`: a
+    `reasons`: by ref. A ref without a reason is reported as not pushed because of another ref. `message`: a
     text that git shows after `remote:`, if the client accepts messages.
     """
     lines = [b"unpack ok\n"]
@@ -32,13 +30,13 @@ def refused(pushed: CommandList, reasons: Mapping[str, str], message: str) -> by
 
 
 def fatal(message: str) -> bytes:
-    """Returns the reply to a push whose commands could not be read."""
+    """Returns the bytes of a reply with an error message, for a push whose commands could not be read."""
     return encode(_FATAL + f"{message}\n".encode()) + FLUSH
 
 
 class ReportReader:
-    """Reads a reply to a push while it is passed on. At the end, `outcomes` returns the
-    result of each ref.
+    """A parser for the git host's reply to a push, which reads the reply piece by piece while it is passed
+    on. At the end, `outcomes` returns the outcome of each ref.
     """
 
     def __init__(self, *, has_sideband: bool) -> None:
@@ -63,8 +61,8 @@ class ReportReader:
             self._report.clear()
 
     def outcomes(self) -> dict[str, str | None]:
-        """Returns the result by ref: None if the change was carried out, else the host's reason. The result
-        of a missing ref is unknown.
+        """Returns the outcome by ref: None if the host has changed the ref, else the host's reason. The
+        outcome of a missing ref is unknown.
         """
         found: dict[str, str | None] = {}
         try:

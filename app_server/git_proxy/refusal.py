@@ -15,11 +15,15 @@ SERVICES: dict[str | None, Service] = {name: name for name in get_args(Service)}
 
 
 class Refusal(Exception):
-    """A git request is refused. The message is for the agent and its user, and says what helps."""
+    """A git request that Slipway refuses. The message is for the agent and its user. It says what they can
+    do.
+    """
 
 
 def to_advertisement(service: Service, refusal: Refusal) -> Response:
-    """Returns a refusal in place of the list of refs, with which every fetch and push begins."""
+    """Returns a response that shows the reason of the refusal in place of the list of refs. Every fetch and
+    push begins with a request for this list.
+    """
     body = encode(f"# service={service}\n".encode()) + FLUSH + _error(refusal)
     return Response(body, media_type=f"application/x-{service}-advertisement")
 
@@ -29,7 +33,8 @@ def to_fetch(refusal: Refusal) -> Response:
 
 
 def to_push(report: bytes) -> Response:
-    """Returns the reply to a push. `report`: a report of `push_report.py`."""
+    """Returns the HTTP response to a push. `report`: the bytes of a report that `push_report.py` has written.
+    """
     return Response(report, media_type="application/x-git-receive-pack-result")
 
 
@@ -43,12 +48,16 @@ def dumb_protocol() -> Response:
 
 
 def to_large_files(refusal: Refusal) -> Response:
-    """Returns a refusal for git-lfs. It is in the JSON form whose message git-lfs shows."""
+    """Returns a response that refuses a request of git-lfs. The response is JSON, whose message git-lfs
+    shows.
+    """
     return JSONResponse({"message": str(refusal)}, 403, media_type="application/vnd.git-lfs+json")
 
 
 def no_locks() -> Response:
-    """Returns a refusal of file locks. After its status, git-lfs continues without locks."""
+    """Returns a response that refuses file locks. Because of its HTTP status, git-lfs continues without
+    locks.
+    """
     message = "Slipway does not support locks of large files (Git LFS)."
     return JSONResponse({"message": message}, 501, media_type="application/vnd.git-lfs+json")
 

@@ -1,5 +1,5 @@
-"""Routes from a sandbox to its user's git host. The user's credentials are added here; the sandbox never sees
-them.
+"""Routes through which git in a sandbox reaches the user's git host. The routes add the user's credentials.
+The sandbox never sees them.
 """
 
 import re
@@ -118,8 +118,8 @@ async def locks() -> Response:
 
 
 def _seen_from_the_sandbox(request: Request) -> str:
-    """Returns the beginning of the addresses that git in the sandbox calls. The relay in the sandbox sends it
-    in a header.
+    """Returns the beginning of the addresses that git in the sandbox calls. The proxy program in the sandbox
+    states it in a header.
     """
     outlet = request.headers.get(GIT_RELAY_HEADER, "")
     return outlet if _OUTLET.fullmatch(outlet) else f"{str(request.base_url).rstrip('/')}{router.prefix}"

@@ -13,7 +13,7 @@ _RETURNED = ("content-type", "content-encoding")
 
 
 def passing(reply: httpx.Response) -> Passing:
-    """Returns a response that passes the reply on unchanged."""
+    """Returns a response that passes the git host's reply on unchanged."""
     return Passing(reply, bytes_of(reply), status=reply.status_code, headers=returned_headers(reply))
 
 

@@ -1,4 +1,4 @@
-"""Calls the git host with the user's credentials. The credentials go only to the host that they belong to."""
+"""Calls the git host with the user's credentials. The credentials are sent only to their own host."""
 
 import logging
 import re
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class HostSilent(Refusal):
-    """The host did not answer, so it is unknown whether it has done what was requested."""
+    """The git host did not reply, so it is unknown whether the host has carried out the request."""
 
 
 MAX_REDIRECTS = 3
@@ -35,11 +35,11 @@ _RENEW = "The user can renew it under Settings, Git hosts."
 
 @dataclass(frozen=True)
 class UpstreamRepository:
-    """A repository and what a conversation may do with it.
+    """A repository at its git host, and what a conversation may do with it.
 
     `url`: the address without credentials. `credentials`: the user's credentials; None means that the host is
-    called without any. `scope`: which branches agents may push to. `kept`: the branches that the work began
-    from. `is_read_only`: nothing may be pushed.
+    called without credentials. `scope`: which branches agents may push to. `kept`: the branches that the
+    conversation's work began from, which agents may not change. `is_read_only`: nothing may be pushed.
     """
 
     name: str
@@ -57,10 +57,10 @@ class UpstreamRepository:
 async def advertised(
     http: httpx.AsyncClient, target: UpstreamRepository, service: Service, given: Mapping[str, str]
 ) -> tuple[httpx.Response, str]:
-    """Asks the host for the refs and follows its redirects.
+    """Requests the list of refs from the host and follows its redirects.
 
-    Returns the reply, whose body is still to be read, and the repository's address after the redirects.
-    Raises Refusal.
+    Returns the reply, whose body is not read yet, and the repository's address after the redirects. Raises
+    Refusal.
     """
     url, ending = target.url, f"/info/refs?service={service}"
     for _ in range(MAX_REDIRECTS + 1):
@@ -83,7 +83,7 @@ async def called(
     given: Mapping[str, str],
     body: AsyncIterator[bytes],
 ) -> httpx.Response:
-    """Sends a request of `service` to the host and returns the reply, whose body is still to be read. Raises
+    """Sends a request of `service` to the host and returns the reply, whose body is not read yet. Raises
     Refusal.
     """
     headers = _headers(target, given) | {
@@ -112,7 +112,9 @@ def _headers(target: UpstreamRepository, given: Mapping[str, str]) -> dict[str, 
 
 
 def basic_of(credentials: Credentials | None) -> dict[str, str]:
-    """Returns the header with the credentials, if there are any."""
+    """Returns the header for HTTP Basic authentication with the credentials. Returns an empty dictionary if
+    `credentials` is None.
+    """
     if credentials is None:
         return {}
     pair = f"{credentials.username}:{credentials.password}"
@@ -139,8 +141,8 @@ async def _send(
 
 
 def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> str:
-    """Returns the address that the host redirects to. Refuses another host, because the credentials and the
-    user's consent do not apply to it.
+    """Returns the address that the host redirects to. Raises Refusal for a redirect to another host, because
+    the credentials and the user's consent do not apply to that host.
     """
     wanted = reply.next_request.url if reply.next_request else None
     place = str(wanted)
@@ -171,8 +173,8 @@ async def _check(
 
 
 def untrusted(host: str, problem: str) -> str:
-    """Returns what a certificate that was not accepted means for the user. `problem`: the reason of the TLS
-    library.
+    """Returns a message for the user about a TLS certificate that was not accepted. `problem`: the reason
+    that the TLS library states.
     """
     return (
         f"The certificate of {host} is not trusted ({problem}). If a private authority has signed it, the "
@@ -181,7 +183,7 @@ def untrusted(host: str, problem: str) -> str:
 
 
 def explained(target: UpstreamRepository, status: int, service: Service) -> str:
-    """Returns what this HTTP status of the host means for the user."""
+    """Returns a message that tells the user what this HTTP status of the git host means."""
     host, name = target.host, target.name
     wish = "push to" if service == "git-receive-pack" else "read"
     with_token: dict[int, str] = {

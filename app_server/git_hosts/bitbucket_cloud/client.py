@@ -102,7 +102,7 @@ class BitbucketCloud:
         limit: int = 30,
     ) -> Slice[HostRepository]:
         """Returns repositories. Bitbucket lists the repositories of one workspace at a time, so
-        `Slice.next_page` contains the next page of each workspace.
+        `Slice.next_page` holds the address of the next page of each workspace.
         """
         if page:
             pages = await all_at_once(self._page(one, {}, one) for one in page.split())
@@ -286,7 +286,9 @@ class BitbucketCloud:
         return [parsing.status(one) for one in await self._all(path, _MAX_ITEMS)]
 
     async def check_log(self, repository: str, check_id: str) -> str:
-        """Returns the logs of the failed steps, else of all steps. `check_id`: the pipeline's number."""
+        """Returns the logs of the failed steps of a pipeline, or of all its steps if no step failed.
+        `check_id`: the pipeline's number.
+        """
         path = f"{_of(repository)}/pipelines/{part(check_id)}/steps"
         steps = await self._all(path, 100)
         wanted = [step for step in steps if parsing.has_failed(step)] or steps
@@ -338,7 +340,9 @@ class BitbucketCloud:
         return parsing.reviewers(members, me, wanted)
 
     async def _commit(self, repository: str, ref: str | None) -> str | None:
-        """Returns the commit of a ref, because Bitbucket's paths cannot contain branches with a slash."""
+        """Returns the hash of the commit that a branch, tag or hash names. The hash is needed for paths of
+        the API, because these cannot contain a branch name with a slash.
+        """
         name = ref or (await self.repository(repository)).default_branch
         if name is None or _COMMIT.fullmatch(name):
             return name

@@ -1,7 +1,7 @@
-"""Translates Bitbucket Cloud's JSON into our values. Pure.
+"""Converts the JSON of Bitbucket Cloud to Slipway's own types, which are the same for all git hosts. Pure.
 
 Source: https://developer.atlassian.com/cloud/bitbucket/rest/. People choose their nicknames freely, and two
-people can have the same one. Only `account_id` and `uuid` identify a person.
+people can have the same nickname. Only `account_id` and `uuid` identify a person.
 """
 
 import re
@@ -55,7 +55,7 @@ def user(found: Json, emails: Iterable[Json], scopes: str | None) -> HostUser:
 
 
 def login(account: Json | None) -> str:
-    """Returns the name of an account. A deleted account has no name."""
+    """Returns the name of an account. Returns `ghost` for a deleted account, which has no name."""
     found = account or {}
     return found.get("nickname") or found.get("username") or found.get("display_name") or "ghost"
 
@@ -67,7 +67,9 @@ def is_called(account: Json, name: str) -> bool:
 
 
 def reviewers(members: list[Json], me: Json, wanted: Iterable[str]) -> tuple[list[dict[str, str]], list[str]]:
-    """Returns the reviewers in Bitbucket's form, and a sentence about each one that is left out."""
+    """Finds the wanted reviewers among the members of a workspace. Returns the found reviewers as Bitbucket's
+    API expects them, and a sentence about each reviewer that is left out.
+    """
     found: list[dict[str, str]] = []
     left_out: list[str] = []
     for name in dict.fromkeys(wanted):
@@ -135,7 +137,9 @@ def title(text: str) -> str:
 
 
 def changed_fields(changes: PullRequestChanges, max_characters: int) -> Json:
-    """Returns the changed fields of a pull request in Bitbucket's form, without its state."""
+    """Returns the changed fields of a pull request as Bitbucket's API expects them. The state (open or
+    closed) is not included.
+    """
     fields = {
         "title": None if changes.title is None else title(changes.title),
         "description": None if changes.body is None else cut_to(changes.body, max_characters),
@@ -156,7 +160,9 @@ def comment(found: Json) -> Comment:
 
 
 def threads(found: list[Json]) -> list[ReviewThread]:
-    """Groups the comments on lines into threads. A thread has the id of its first comment."""
+    """Groups the comments on lines of a pull request into review threads. The id of a thread is the id of its
+    first comment.
+    """
     parents = {one["id"]: (one.get("parent") or {}).get("id") for one in found}
     answers: dict[int, list[Json]] = {}
     for one in sorted(found, key=lambda row: row["id"]):
@@ -210,7 +216,9 @@ def has_failed(step: Json) -> bool:
 
 
 def reason_of(said: Any) -> str:
-    """Returns Bitbucket's error message: the message, its detail and the messages of the fields."""
+    """Returns the error message in an error reply of Bitbucket: the message, its detail and the messages
+    about single fields.
+    """
     error = said.get("error") if isinstance(said, dict) else None
     if not isinstance(error, dict):
         return str(error) if isinstance(error, str) else ""
@@ -222,7 +230,9 @@ def reason_of(said: Any) -> str:
 
 
 def missing_scope(said: Any) -> str | None:
-    """Returns the scopes that a token lacks, as Bitbucket names them."""
+    """Returns the scopes that a token lacks according to an error reply, with Bitbucket's names for scopes.
+    Returns None if the reply names none.
+    """
     error = said.get("error") if isinstance(said, dict) else None
     detail = error.get("detail") if isinstance(error, dict) else None
     required = detail.get("required") if isinstance(detail, dict) else None
@@ -230,7 +240,7 @@ def missing_scope(said: Any) -> str | None:
 
 
 def rows(found: Any) -> list[Any]:
-    """Returns the items of a list, or of a page of a list."""
+    """Returns the items in a reply that is a list or one page of a list."""
     items: list[Any] = found.get("values", []) if isinstance(found, dict) else found
     return items
 

@@ -13,7 +13,7 @@ _STATES = {
 
 
 def quoted(text: str) -> str:
-    """Returns the text as a string of the language."""
+    """Returns the text as a string literal of Bitbucket's query language."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -32,7 +32,8 @@ def pull_requests(repository: str, state: PullRequestState, head: str | None) ->
 
 
 def open_one(repository: str, new: NewPullRequest) -> str:
-    """Returns the query for the open pull request from the same branch to the same base."""
+    """Returns the query for an open pull request that has the same source branch and target branch as `new`.
+    """
     source = new.head_repository or repository
     base = f"destination.branch.name={quoted(new.base)}"
     return f"{pull_requests(source, PullRequestState.OPEN, new.head)} AND {base}"

@@ -94,8 +94,8 @@ class BitbucketDataCenter:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns the repositories that the user may push to, sorted by name, which is Bitbucket's only
-        order.
+        """Returns the repositories that the user may push to, sorted by name. Bitbucket Data Center offers no
+        other order.
         """
         words: Query = {"name": query or None, "projectkey": organization, "permission": "REPO_WRITE"}
         found, next_page = await self._page(f"{API}/repos", words, page, limit)
@@ -222,7 +222,9 @@ class BitbucketDataCenter:
     async def comments(
         self, repository: str, kind: ItemKind, number: int, *, page: str | None = None
     ) -> Slice[Comment]:
-        """Returns all comments on one page, because Bitbucket's pages begin with the newest comment."""
+        """Returns all comments as a single page, oldest first. Bitbucket's own pages begin with the newest
+        comment.
+        """
         activities = await self._activities(self._item(repository, kind, number))
         return Slice(items=tuple(parsing.comments(activities, self._url(repository, number))))
 
@@ -341,8 +343,8 @@ class BitbucketDataCenter:
 
 
 async def _twice(change: Callable[[], Awaitable[Result]]) -> Result:
-    """Reads the object and changes it. If another client has changed it in between, reads and changes it once
-    more.
+    """Calls `change`, which reads an object of the host and changes it. If another client has changed the
+    object in between, calls `change` once more.
     """
     try:
         return await change()

@@ -1,4 +1,5 @@
-"""Translates Bitbucket Data Center's JSON into our values. Pure.
+"""Converts the JSON of Bitbucket Data Center to Slipway's own types, which are the same for all git hosts.
+Pure.
 
 Source: https://developer.atlassian.com/server/bitbucket/rest/. Times are in milliseconds since 1970.
 """
@@ -52,7 +53,9 @@ def user(found: Json) -> HostUser:
 def repository(
     found: Json, default_branch: str | None = None, *, can_push: bool | None = None
 ) -> HostRepository:
-    """Reads a repository. The default branch comes from another call."""
+    """Converts a repository. `default_branch`: comes from another call, because the JSON of a repository does
+    not contain it.
+    """
     project = found["project"]
     web_url = _link(found, "self").removesuffix("/browse")
     origin = found.get("origin")
@@ -127,14 +130,14 @@ def title(text: str) -> str:
 
 
 def ref(repository_name: str, branch_name: str) -> Json:
-    """Returns a branch in Bitbucket's form for pull requests."""
+    """Returns a branch as Bitbucket's API expects it in a pull request."""
     key, _, slug = repository_name.partition("/")
     return {"id": HEADS + branch_name, "repository": {"slug": slug, "project": {"key": key}}}
 
 
 def changed(known: Json, changes: PullRequestChanges, max_characters: int) -> Json:
-    """Returns the whole pull request with the changes, in Bitbucket's form. Bitbucket deletes fields that are
-    missing in a request.
+    """Returns the whole pull request with `changes` applied, as Bitbucket's API expects it. All fields must
+    be sent, because Bitbucket deletes a field that is missing in a request.
     """
     to_ref = known["toRef"]
     return {
@@ -160,7 +163,9 @@ def comment(found: Json, item_url: str) -> Comment:
 
 
 def added_comments(activities: list[Json]) -> list[Json]:
-    """Returns the activities that added a comment, oldest first. Bitbucket's list begins with the newest."""
+    """Returns those activities of a pull request that added a comment, the oldest first. `activities`:
+    Bitbucket's list, which begins with the newest.
+    """
     return [
         one
         for one in reversed(activities)
@@ -171,7 +176,9 @@ def added_comments(activities: list[Json]) -> list[Json]:
 
 
 def comments(activities: list[Json], item_url: str) -> list[Comment]:
-    """Returns the comments that are not on lines, and the answers to them."""
+    """Returns the comments of a pull request that are not on lines of a file, with the replies to these
+    comments.
+    """
     return [
         comment(one, item_url)
         for activity in added_comments(activities)
@@ -226,7 +233,7 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns Bitbucket's error message: the messages of all its errors."""
+    """Returns the messages of all errors in an error reply of Bitbucket."""
     found = said.get("errors") if isinstance(said, dict) else None
     if not isinstance(found, list):
         return ""

@@ -1,4 +1,4 @@
-"""Translates the JSON of Forgejo and Gitea into our values. Pure.
+"""Converts the JSON of Forgejo and Gitea to Slipway's own types, which are the same for all git hosts. Pure.
 
 Source: the swagger documents of Forgejo 16 and Gitea 1.28.
 """
@@ -120,7 +120,7 @@ def is_draft_title(title: str) -> bool:
 
 
 def titled(title: str, *, is_draft: bool) -> str:
-    """Returns the title with or without the prefix that makes a pull request a draft."""
+    """Returns the title of a pull request, with the prefix that makes it a draft, or without this prefix."""
     if is_draft:
         return title if is_draft_title(title) else DRAFT_PREFIX + title
     prefix = next((one for one in _DRAFT_PREFIXES if title.lower().startswith(one)), "")
@@ -151,7 +151,9 @@ def issue(found: Json) -> Issue:
 
 
 def reviews(found: Iterable[Json]) -> list[Review]:
-    """Returns the latest review of each reviewer. A comment does not replace a verdict."""
+    """Returns the latest review of each reviewer. A review that only comments does not replace an earlier
+    approval or request for changes.
+    """
     return latest_reviews(
         (_login(one), None if one.get("dismissed") else _VERDICTS.get(one["state"]), one.get("body"))
         for one in found
@@ -160,8 +162,8 @@ def reviews(found: Iterable[Json]) -> list[Review]:
 
 
 def threads(found: Iterable[Json]) -> list[ReviewThread]:
-    """Groups review comments by place: the host shows comments on one line as one conversation. The id of a
-    thread is its place, `LINE PATH`.
+    """Groups review comments into threads. All comments on one line of a file form one thread, as the host
+    shows them. The id of a thread is `LINE PATH`.
     """
     by_place: dict[str, list[Json]] = {}
     for one in found:
@@ -192,7 +194,7 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns the host's error message, which may be a list."""
+    """Returns the error message in an error reply of the host. The reply may contain a list of messages."""
     if not isinstance(said, dict):
         return ""
     words = said.get("message") or said.get("errors") or ""

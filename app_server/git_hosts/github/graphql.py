@@ -48,7 +48,9 @@ _FAILED = frozenset(("FAILURE", "ERROR"))
 
 
 def error_of(host: str, said: list[dict[str, Any]]) -> AppError:
-    """Returns the error for a reply that has the status 200 but contains errors."""
+    """Returns the error to raise for a GraphQL reply that has the status 200 but contains errors. `said`: the
+    `errors` of the reply.
+    """
     kinds = [str(one.get("type")) for one in said]
     if "RATE_LIMITED" in kinds:
         return errors.rate_limited(host, _WAIT_SECONDS)

@@ -16,14 +16,16 @@ _VIEWER = "query { viewer { login databaseId avatarUrl } }"
 
 
 def github_of_token(access: HostAccess) -> GitHub:
-    """Returns the client that fits this token: of a user or of an installation."""
+    """Returns the client for this token. A token of a GitHub App's installation needs another client than a
+    token of a user.
+    """
     client = github(access)
     return InstallationGitHub(client.connection) if access.token.startswith(_INSTALLATION_TOKEN) else client
 
 
 class InstallationGitHub(GitHub):
-    """Acts as the GitHub App. It sees the repositories of the installation; there are no organisations and no
-    suggested tasks.
+    """A GitHub client that acts as a GitHub App and not as a user. It can reach the repositories of one
+    installation. It returns no organisations and no suggested tasks.
     """
 
     async def me(self) -> HostUser:

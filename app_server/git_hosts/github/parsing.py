@@ -1,4 +1,6 @@
-"""Translates GitHub's JSON into our values. Pure. Source: https://docs.github.com/en/rest."""
+"""Converts the JSON of GitHub to Slipway's own types, which are the same for all git hosts. Pure. Source:
+https://docs.github.com/en/rest.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -53,8 +55,8 @@ def user(found: Json, scopes: tuple[str, ...] | None, expires_at: datetime | Non
 
 
 def addresses(user: Json, emails: Iterable[Json]) -> frozenset[str]:
-    """Returns the verified addresses of a user in lower case, with those that GitHub makes for people who
-    hide theirs.
+    """Returns the verified e-mail addresses of a user in lower case, including the `noreply` addresses that
+    GitHub gives to users who hide their own.
     """
     hidden = "users.noreply.github.com"
     login, number = user["login"], user["id"]
@@ -161,7 +163,9 @@ def issue(found: Json) -> Issue:
 
 
 def reviews(found: list[Json]) -> list[Review]:
-    """Returns the latest review of each reviewer. A comment does not replace a verdict."""
+    """Returns the latest review of each reviewer. A review that only comments does not replace an earlier
+    approval or request for changes.
+    """
     return latest_reviews(
         (_login(one), None if one["state"] == "DISMISSED" else _VERDICTS.get(one["state"]), one.get("body"))
         for one in found
@@ -198,7 +202,7 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns GitHub's error message, with the messages of the fields."""
+    """Returns the error message in an error reply of GitHub, with the messages about single fields."""
     if not isinstance(said, dict):
         return ""
     inner = [

@@ -329,7 +329,9 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Reads merge requests. Asks GitLab for the names of the forks that they come from."""
+        """Converts merge requests from GitLab's JSON. Also asks GitLab for the names of the forks that
+        contain their source branches.
+        """
         rows = list(found)
         forks = {
             one["source_project_id"]

@@ -1,4 +1,6 @@
-"""Translates GitLab's JSON into our values. Pure. Source: https://docs.gitlab.com/api/rest/."""
+"""Converts the JSON of GitLab to Slipway's own types, which are the same for all git hosts. Pure. Source:
+https://docs.gitlab.com/api/rest/.
+"""
 
 import re
 from collections.abc import Iterable
@@ -60,13 +62,15 @@ _VERDICTS = {
 
 
 def missing_scope(_reply: object, said: Any) -> str | None:
-    """Returns the scope that the token lacks. Returns None for other errors. `said`: JSON of the reply."""
+    """Returns the scope that the token lacks according to an error reply. Returns None for errors of another
+    kind. `said`: the JSON of the reply.
+    """
     is_scope = isinstance(said, dict) and said.get("error") == "insufficient_scope"
     return str(said.get("scope") or "api") if is_scope else None
 
 
 def user(found: Json, token: Json | None) -> HostUser:
-    """Reads a user. `token`: GitLab's description of the token; None if there is none."""
+    """Converts a user. `token`: GitLab's description of the token; None if GitLab gives none."""
     ends = (token or {}).get("expires_at")
     return HostUser(
         id=str(found["id"]),
@@ -81,8 +85,8 @@ def user(found: Json, token: Json | None) -> HostUser:
 
 
 def addresses(user: Json, emails: Iterable[Json]) -> frozenset[str]:
-    """Returns the confirmed addresses of a user in lower case. GitLab lists the first one and the one for
-    commits only with the user.
+    """Returns the confirmed e-mail addresses of a user in lower case. `emails`: the additional addresses; the
+    primary address and the one for commits are only in `user`.
     """
     own = (user.get("email"), user.get("commit_email")) if user.get("confirmed_at") else ()
     listed = (one["email"] for one in emails if one.get("confirmed_at"))
@@ -156,7 +160,9 @@ def mergeability(found: Json) -> Mergeability:
 
 
 def titled(title: str, *, is_draft: bool) -> str:
-    """Returns the title in GitLab's form: the title of a draft has a prefix."""
+    """Returns the title of a merge request, cut to MAX_TITLE_CHARACTERS. The title of a draft has the prefix
+    `Draft:`.
+    """
     bare = without_draft(title)
     whole = f"Draft: {bare}" if is_draft else bare
     return whole if len(whole) <= MAX_TITLE_CHARACTERS else whole[: MAX_TITLE_CHARACTERS - 1] + "…"
@@ -179,7 +185,9 @@ def comment(found: Json, item_url: str) -> Comment:
 
 
 def thread(found: Json, item_url: str) -> ReviewThread | None:
-    """Reads a discussion. Returns None if it is not a review thread."""
+    """Converts a discussion to a review thread. Returns None if the discussion has no comment that can be
+    resolved.
+    """
     notes = [note for note in found["notes"] if not note.get("system")]
     resolvable = [note for note in notes if note.get("resolvable")]
     if not resolvable:
@@ -196,7 +204,9 @@ def thread(found: Json, item_url: str) -> ReviewThread | None:
 
 
 def reviews(reviewers: list[Json], approvals: Json) -> list[Review]:
-    """Reads the reviews. Approvals may also come from people who were not asked to review."""
+    """Converts the states of reviewers and the approvals to reviews. Approvals may also come from people who
+    were not asked to review.
+    """
     found = {
         one["user"]["username"]: _VERDICTS[one["state"]]
         for one in reviewers
@@ -221,7 +231,9 @@ def issue(found: Json) -> Issue:
 
 
 def job(found: Json, project_id: int) -> Check:
-    """Reads a job. The pipeline of a fork belongs to the fork, so the id also names the project."""
+    """Converts a CI job to a Check. The pipeline of a fork belongs to the project of the fork, so the id of
+    the check contains the project's id.
+    """
     return Check(
         id=f"{project_id}:{found['id']}",
         name=found["name"],
@@ -248,13 +260,15 @@ def _check_state(found: Json) -> CheckState:
 
 
 def repository_of(found: Json) -> str:
-    """Returns the full name of the repository of an issue or a merge request."""
+    """Returns the full name of the repository that an issue or a merge request belongs to."""
     full = (found.get("references") or {}).get("full") or ""
     return str(re.split("[!#]", full)[0])
 
 
 def reason_of(said: Any) -> str:
-    """Returns GitLab's error message. `message` is a text, a list, or lists of texts by field."""
+    """Returns the error message in an error reply of GitLab. The field `message` is a text, a list, or an
+    object with lists of texts by field.
+    """
     if not isinstance(said, dict):
         return ""
     return _words(said.get("message") or said.get("error_description") or said.get("error"))

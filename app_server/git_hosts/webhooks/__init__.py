@@ -1,1 +1,1 @@
-"""Verifies and reads the webhooks of git hosts. Pure."""
+"""Verifies the signatures of git hosts' webhooks, and parses their contents. Pure."""

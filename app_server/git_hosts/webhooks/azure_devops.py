@@ -1,7 +1,7 @@
-"""The service hooks of Azure DevOps. Pure.
+"""Parses the service hooks of Azure DevOps, which are its webhooks. Pure.
 
-They are not signed. Before you act on one, read the object again through the API. Source:
-https://learn.microsoft.com/en-us/azure/devops/service-hooks/events.
+Service hooks are not signed. Before you act on one, read the work item or pull request again through the API.
+Source: https://learn.microsoft.com/en-us/azure/devops/service-hooks/events.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ _OF_USERS = ("text", None)
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery. `event`: `eventType` of the body."""
+    """Returns the events in a delivery of a webhook. `event`: the field `eventType` of the body."""
     resource = body["resource"]
     found: list[HostEvent] = []
     match event:

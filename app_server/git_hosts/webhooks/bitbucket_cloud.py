@@ -1,4 +1,4 @@
-"""The webhooks of Bitbucket Cloud. Pure.
+"""Parses the webhooks of Bitbucket Cloud. Pure.
 
 Source: https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/.
 """
@@ -19,7 +19,7 @@ _STATUSES = frozenset(("repo:commit_status_created", "repo:commit_status_updated
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery. `event`: the value of `X-Event-Key`."""
+    """Returns the events in a delivery of a webhook. `event`: the value of the header `X-Event-Key`."""
     if "repository" not in body:
         return []
     actor = body.get("actor") or {}

@@ -1,4 +1,4 @@
-"""The webhooks of Bitbucket Data Center. Pure. The host sends no webhooks for builds.
+"""Parses the webhooks of Bitbucket Data Center. Pure. The host sends no webhooks for builds.
 
 Source: https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html.
 """
@@ -20,7 +20,7 @@ _VERDICTS = {
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery. `event`: the value of `X-Event-Key`."""
+    """Returns the events in a delivery of a webhook. `event`: the value of the header `X-Event-Key`."""
     actor = body.get("actor") or {}
     who = {"actor": actor.get("name") or "ghost", "actor_id": text_or_none(actor.get("id"))}
     if event == "repo:refs_changed":

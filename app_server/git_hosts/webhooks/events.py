@@ -1,4 +1,4 @@
-"""The events of git hosts, in a form that is the same for all hosts."""
+"""Defines HostEvent: an event that a webhook reports, in the same form for all git hosts."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -26,17 +26,18 @@ class EventKind(StrEnum):
 
 
 class HostEvent(Value):
-    """One event at a git host. All texts in it come from users of the host and must not be trusted.
+    """One event at a git host that a webhook reports, such as a push or a comment. All its texts come from
+    users of the host and must not be trusted.
 
     `repository`: its full name; at Azure DevOps `organization/project` for work items and builds. `number`:
-    of the issue or pull request; None if the host does not name one. `is_pull_request`: what `number` is;
-    labels and assignments come for both. `actor`: the login of the user who did it; `actor_id`: the host's id
-    of that user. `text`: of the comment or review. `label`, `assignee`: the added label or person.
-    `thread_id`: the host's id of the thread that a comment belongs to. `association`: the relation of the
-    actor to the repository, if the host states it, as `MEMBER`. `branch`, `commit`, `paths`: of pushes and
-    checks; `paths` as far as the host lists them. `leaves_out_comments`: of a review, that its comments on
-    lines are not in the delivery and come in no other one. `delivery_id`: the same if the host repeats a
-    delivery.
+    the number of the issue or pull request; None if the host does not name one. `is_pull_request`: whether
+    `number` is that of a pull request; events about labels and assignments exist for both. `actor`: the login
+    of the user who caused the event. `actor_id`: the host's id of that user. `text`: the text of the comment
+    or review. `label`, `assignee`: the added label or person. `thread_id`: the host's id of the thread that a
+    comment belongs to. `association`: the relation of the actor to the repository, such as `MEMBER`, if the
+    host states it. `branch`, `commit`, `paths`: set for pushes and checks; `paths` has only the paths that
+    the host lists. `leaves_out_comments`: whether the comments on lines of a review are in no delivery.
+    `delivery_id`: the host's id of the delivery; it stays the same if the host repeats the delivery.
     """
 
     kind: EventKind
@@ -61,16 +62,18 @@ class HostEvent(Value):
 
 
 def branch_of(ref: str) -> str | None:
-    """Returns the branch of a ref, None for tags and other refs."""
+    """Returns the name of the branch in a full ref such as `refs/heads/main`. Returns None for tags and other
+    refs.
+    """
     return ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None
 
 
 def paths_of(commits: list[Json]) -> tuple[str, ...]:
-    """Returns the changed paths of commits that state what they added, modified and removed."""
+    """Returns the paths of all files that the commits of a push have added, modified or removed."""
     kinds = ("added", "modified", "removed")
     return tuple(dict.fromkeys(path for one in commits for kind in kinds for path in one.get(kind) or ()))
 
 
 def text_or_none(value: Any) -> str | None:
-    """Returns an id as text, None for no id."""
+    """Returns an id as text. Returns None if the id is missing."""
     return None if value is None else str(value)

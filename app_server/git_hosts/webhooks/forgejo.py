@@ -1,4 +1,4 @@
-"""The webhooks of Forgejo and Gitea. Source: https://forgejo.org/docs/latest/user/webhooks/. Pure."""
+"""Parses the webhooks of Forgejo and Gitea. Source: https://forgejo.org/docs/latest/user/webhooks/. Pure."""
 
 from app_server.git_hosts.schemas import ReviewVerdict
 from app_server.git_hosts.webhooks.events import (
@@ -14,12 +14,14 @@ _FAILED = frozenset(("failure", "error"))
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery. `event`: the value of `X-Forgejo-Event` or `X-Gitea-Event`.
+    """Returns the events in a delivery of a webhook. `event`: the value of the header `X-Forgejo-Event` or
+    `X-Gitea-Event`.
 
-    A review comes without its comments on lines, a failed status without its branch.
+    The delivery of a review does not contain its comments on lines. The delivery of a failed status does not
+    contain its branch.
 
-    Forgejo says that labels or assignees changed, but not which: each label and each assignee that the item
-    has now counts as added. Gitea names the new labels.
+    Forgejo says that labels or assignees changed, but not which. Therefore each label and each assignee that
+    the issue or pull request has now counts as added. Gitea names the new labels.
     """
     if "repository" not in body:
         return []

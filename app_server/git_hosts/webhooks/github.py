@@ -1,4 +1,6 @@
-"""The webhooks of GitHub. Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads. Pure."""
+"""Parses the webhooks of GitHub. Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads.
+Pure.
+"""
 
 from typing import Any
 
@@ -23,10 +25,10 @@ _VERDICTS = {
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery. `event`: the value of `X-GitHub-Event`.
+    """Returns the events in a delivery of a webhook. `event`: the value of the header `X-GitHub-Event`.
 
-    Failed checks are read from `check_suite` and `status`: GitHub sends `check_run` and `workflow_run` for
-    the same failures.
+    Failed checks are read only from `check_suite` and `status`. `check_run` and `workflow_run` are ignored,
+    because GitHub sends them for the same failures.
     """
     if "repository" not in body:
         return []

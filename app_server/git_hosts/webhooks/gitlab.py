@@ -1,4 +1,6 @@
-"""The webhooks of GitLab. Source: https://docs.gitlab.com/user/project/integrations/webhook_events/. Pure."""
+"""Parses the webhooks of GitLab. Source: https://docs.gitlab.com/user/project/integrations/webhook_events/.
+Pure.
+"""
 
 from app_server.git_hosts.webhooks.events import (
     EventKind,
@@ -17,7 +19,9 @@ _ACTIONS = {
 
 
 def events(_event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery. The body states the kind of the event."""
+    """Returns the events in a delivery of a webhook. `_event` is not used, because the body states the kind
+    of the event.
+    """
     if "project" not in body:
         return []
     user = body.get("user") or {}

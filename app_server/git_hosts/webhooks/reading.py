@@ -1,4 +1,4 @@
-"""Reads a delivery of any git host. Pure. Verify it first."""
+"""Parses a webhook delivery of any git host. Pure. Verify the delivery with `signatures.py` first."""
 
 from collections.abc import Callable
 
@@ -39,8 +39,8 @@ _READERS: dict[GitProvider, tuple[_Reader, tuple[str, ...], tuple[str, ...]]] = 
 
 
 def read(provider: GitProvider, headers: Headers, body: bytes) -> list[HostEvent]:
-    """Returns the events in a delivery: none if Slipway does not use this kind of event, and several if the
-    delivery reports several.
+    """Returns the events in a webhook delivery. Returns an empty list if Slipway does not use this kind of
+    event. Returns several events if the delivery reports several.
 
     Raises BadRequest `webhook_not_json`, `webhook_too_large` for too many values, `webhook_unreadable`.
     """

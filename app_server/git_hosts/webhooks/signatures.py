@@ -26,10 +26,10 @@ _SIGNING = "whsec_"
 def verify(provider: GitProvider, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> bool:
     """Returns whether the delivery was signed with one of the secrets.
 
-    `body`: as it arrived, before any parsing. `secrets`: the current one, and the previous one while it is
-    being replaced; an empty secret matches nothing. `now`: epoch seconds; a signed time more than five
-    minutes away is refused. The ping of Bitbucket Data Center (`diagnostics:ping`) is not signed, so it is
-    not genuine.
+    `body`: the bytes as they arrived, before any parsing. `secrets`: the current secret of the webhook, and
+    the previous one while it is being replaced; an empty secret matches nothing. `now`: epoch seconds; a
+    delivery whose signed time differs by more than five minutes is refused. Returns False for the ping of
+    Bitbucket Data Center (`diagnostics:ping`), because it is not signed.
     """
     given = [secret for secret in secrets if secret]
     if provider is GitProvider.GITLAB and any(secret.startswith(_SIGNING) for secret in given):
