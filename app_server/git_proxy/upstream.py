@@ -141,8 +141,9 @@ async def _send(
 
 
 def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> str:
-    """Returns the address that the host redirects to. Raises Refusal for a redirect to another host, because
-    the credentials and the user's consent do not apply to that host.
+    """Returns the address that the host redirects the repository to. Raises Refusal for a redirect to another
+    host, because the credentials and the user's consent do not apply to that host, and for a redirect to a
+    page that is not a git repository.
     """
     wanted = reply.next_request.url if reply.next_request else None
     place = str(wanted)

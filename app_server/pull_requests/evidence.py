@@ -1,4 +1,4 @@
-"""Drafts the title and the text of a pull request from what happened in the conversation. Pure."""
+"""Drafts the text of a pull request from the events of a conversation. Pure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,13 @@ _READS = frozenset(("view", "view_image"))
 
 
 def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str, template: str = "") -> str:
-    """Returns the text of a pull request: the repository's template, what the agent said at the end, which
-    files changed, which commands ran after the last edit and how they ended, and a link to the conversation.
+    """Returns the text of a pull request. It contains the repository's template, the agent's last message,
+    the changed files, the commands that ran after the agent's last edit of a file with their results, and a
+    link to the conversation.
 
-    events: the end of the log, the oldest first. statistics: `git diff --stat`. template: empty if there is
-    none. If the agent's words have
-    all of its headings, they stand in its place.
+    events: the newest events of the conversation, the oldest first. statistics: `git diff --stat`. template:
+    empty if there is none. If the agent's last message has all headings of the template, the message is used
+    in place of the template.
     """
     summary = summary_of(events)
     sections = [template] if template and not _follows(summary, template) else []
@@ -31,14 +32,18 @@ def body_of(events: Sequence[dict[str, Any]], statistics: str, link: str, templa
 
 
 def _follows(summary: str, template: str) -> bool:
-    """Whether the text has all headings of the template, so that it is the template filled in."""
+    """Returns whether `summary` contains all headings of the template, which means that the agent has filled
+    in the template.
+    """
     headings = [line.strip() for line in template.splitlines() if line.startswith("#")]
     lines = {line.strip() for line in summary.splitlines()}
     return bool(headings) and lines.issuperset(headings)
 
 
 def summary_of(events: Sequence[dict[str, Any]]) -> str:
-    """Returns the agent's last message, at most MAX_SUMMARY_CHARACTERS. Empty if there is none."""
+    """Returns the agent's last message, cut to MAX_SUMMARY_CHARACTERS. Returns an empty text if there is no
+    message of the agent.
+    """
     for event in reversed(events):
         action = event.get("action") or {}
         if event.get("kind") == "ActionEvent" and action.get("kind") == "FinishAction":
@@ -62,7 +67,9 @@ def _commands_after_last_edit(events: Sequence[dict[str, Any]]) -> list[tuple[st
 
 
 def after_last_edit(events: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    """Returns the events after the agent's last change of a file; all events if it has changed none."""
+    """Returns the events after the agent's last edit of a file. Returns all events if the agent has edited no
+    file.
+    """
     last = max((at for at, event in enumerate(events) if _is_edit(event)), default=-1)
     return events[last + 1 :]
 

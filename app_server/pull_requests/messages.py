@@ -1,6 +1,6 @@
-"""The messages that ask the agent to address a review or to correct failing checks. Pure.
+"""Builds the messages that ask the agent to address a review or to correct failing checks. Pure.
 
-The texts of reviewers and logs are between marks, because the user did not write them.
+Texts of reviewers and of logs are put between marks, because the user did not write them.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,9 @@ _MAX_COMMENT_CHARACTERS = 4000
 def about_review(
     row: ConversationPullRequest, threads: Sequence[ReviewThread], reviews: Sequence[Review]
 ) -> str:
-    """Returns the message about the unresolved threads and the reviews that ask for changes."""
+    """Returns the message that asks the agent to address the unresolved review threads and the reviews that
+    request changes.
+    """
     said = [_thread(number, thread) for number, thread in enumerate(threads[:MAX_THREADS], 1)]
     said += [f"{review.author}, about the whole:\n{_cut(review.body)}" for review in reviews if review.body]
     return (
@@ -31,8 +33,8 @@ def about_review(
 
 
 def about_checks(row: ConversationPullRequest, failing: Sequence[tuple[Check, str]]) -> str:
-    """Returns the message about failing checks. `failing`: each check with the end of its log; the log may be
-    empty.
+    """Returns the message that asks the agent to correct failing checks. `failing`: each check with the end
+    of its log; the log may be empty.
     """
     said = "\n\n".join(_check(check, log) for check, log in failing)
     return (

@@ -13,10 +13,10 @@ from app_server.git_hosts.schemas import Mergeability, PullRequestState
 
 
 class ConversationPullRequest(Base):
-    """A pull request of a conversation, as its git host last described it.
+    """A pull request of a conversation, with the state that its git host reported last.
 
-    `origin`: the host, `https://github.com`. `checks`, `reviews`: lists of Check and Review as JSON.
-    `problem`: why the host could not be asked the last time.
+    `origin`: the host, such as `https://github.com`. `checks`, `reviews`: lists of Check and Review as JSON.
+    `problem`: why the last request to the host failed.
     """
 
     __tablename__ = "conversation_pull_requests"

@@ -1,4 +1,6 @@
-"""Opens a pull request in the name of the conversation's owner, for people and for agents."""
+"""Opens a pull request with the token of the conversation's owner. Both routes for users and tools for agents
+use this.
+"""
 
 from app_server.access.audit_trail import AuditTrail
 from app_server.audit.actions import AuditAction, AuditTarget
@@ -18,9 +20,9 @@ async def open_pull_request(
     trail: AuditTrail,
 ) -> tuple[ConversationPullRequest, OpenedPullRequest]:
     """Opens the pull request at the host, stores it with the conversation and records it in the audit log.
-    The branch must be at the host.
+    The branch must have been pushed to the host before.
 
-    Returns the stored row and the host's answer. Raises the errors of git hosts.
+    Returns the stored row and the reply of the host. Raises the errors of git hosts.
     """
     opened = await repository.host.client.create_pull_request(repository.name, new)
     async with database.session() as session:

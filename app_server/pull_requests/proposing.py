@@ -1,4 +1,4 @@
-"""Makes a draft of a pull request from the work in a conversation."""
+"""Builds a draft of a pull request from the work in a conversation."""
 
 from app_server.conversations.models import Conversation
 from app_server.core.database import Database
@@ -10,7 +10,7 @@ from app_server.pull_requests.working_tree import WorkingTree
 
 
 def link_to(base_url: str, conversation: Conversation) -> str:
-    """Returns the address of a conversation in the browser. `base_url`: the address of this server."""
+    """Returns the address of the conversation's page for browsers. `base_url`: the address of this server."""
     return f"{base_url}/conversations/{conversation.id.hex}"
 
 

@@ -1,5 +1,5 @@
-"""Asks the git hosts for the current state of pull requests, and answers review threads that the agent has
-addressed.
+"""Requests the current state of pull requests from the git hosts, and replies to review threads that the
+agent has addressed.
 """
 
 import asyncio
@@ -20,7 +20,9 @@ FRESH = timedelta(seconds=20)
 
 
 def is_stale(row: ConversationPullRequest) -> bool:
-    """Returns whether the host should be asked again. A closed pull request is not asked about."""
+    """Returns whether the stored state of the pull request is so old that the host must be asked again.
+    Returns False for a closed pull request.
+    """
     return row.state is PullRequestState.OPEN and now() - row.refreshed_at > FRESH
 
 
@@ -32,11 +34,11 @@ async def refresh(
     answers: bool = True,
     said: str | None = None,
 ) -> None:
-    """Asks the host for the state of the pull request and stores it.
+    """Requests the state of the pull request from the host and stores it.
 
-    With `answers`, also answers the review threads that the agent was asked to address, after the branch has
-    a new commit. `said`: the last words of an agent that has ended its work; with them, the threads are
-    answered in any case. If the host fails, the failure is stored in `problem` and not raised.
+    `answers`: whether to reply to the review threads that the agent was asked to address, once the branch has
+    a new commit. `said`: the last message of an agent that has ended its work; if given, the replies do not
+    wait for a new commit. If the host fails, the failure is stored in `problem` and not raised.
     """
     async with database.read() as session:
         row = await session.get(ConversationPullRequest, pull_request_id)

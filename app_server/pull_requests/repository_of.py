@@ -19,9 +19,10 @@ from app_server.git_hosts.repository_names import name_in
 
 @dataclass(frozen=True)
 class HostedRepository:
-    """A repository and its host. `name`: its full name at the host. `branch`: the branch where the work
-    began; None for the default branch. `directory`: None for the first repository of the conversation; for a
-    further one, the name of its directory. `base_commit`: only for a further repository.
+    """A repository of a conversation and its git host. `name`: the full name of the repository at the host.
+    `branch`: the branch where the conversation's work began; None for the default branch. `directory`: None
+    for the first repository of the conversation; for a further repository, the name of its directory.
+    `base_commit`: the commit where the work began, only for a further repository.
     """
 
     host: ConnectedHost
@@ -31,7 +32,7 @@ class HostedRepository:
     base_commit: str | None = None
 
     def place(self, place: Workplace) -> Workplace:
-        """Returns the directory of the repository in the sandbox. `place`: the directory of the
+        """Returns the directory of this repository in the sandbox. `place`: the directory of the
         conversation.
         """
         if self.directory is None:
@@ -47,11 +48,11 @@ async def repository_of(
     wanted: str | None = None,
     at: GitProvider | None = None,
 ) -> HostedRepository:
-    """Returns a repository of the conversation at its host.
+    """Returns a repository of the conversation and its git host.
 
-    wanted: its directory, name or URL; None for the first one. at: if `wanted` is None, the first repository
-    at this kind of git host is preferred. Raises Conflict `repository_has_no_host`, Forbidden
-    `no_git_credential`, BadRequest `repository_not_in_conversation`.
+    wanted: the directory, name or URL of the repository; None for the first one. at: if `wanted` is None, the
+    first repository at this kind of git host is preferred. Raises Conflict `repository_has_no_host`,
+    Forbidden `no_git_credential`, BadRequest `repository_not_in_conversation`.
     """
     if conversation.selected_repository is None:
         raise _no_host("The conversation has no repository.")
@@ -76,7 +77,9 @@ async def repository_of(
 async def _first_at(
     session: AsyncSession, conversation: Conversation, host: GitProvider, addresses: Sequence[Address]
 ) -> str | None:
-    """Returns the identity of the first repository at this kind of git host. None if there is none."""
+    """Returns the identity of the conversation's first repository at this kind of git host. Returns None if
+    there is none.
+    """
     for address in addresses:
         if await provider_with_token(session, conversation.user_id, address.public_url, None) is host:
             return address.identity

@@ -1,7 +1,9 @@
-"""Screenshots that the agent took after its last edit, for the description of a pull request.
+"""Selects screenshots that the agent took after its last edit of a file, for the description of a pull
+request.
 
-Git hosts cannot read the images of a conversation. If the API of a host takes images, the chosen ones are
-uploaded. For the other hosts, the description links to their events in the conversation.
+Git hosts cannot read the images of a conversation. If the API of a host accepts images, the screenshots that
+the user has chosen are uploaded. For the other hosts, the description links to the events of the conversation
+that contain the screenshots.
 """
 
 import base64
@@ -28,9 +30,9 @@ _NOT_IN_MARKDOWN = re.compile(r"[\[\]()<>`\\!*_|\s]+")
 
 @dataclass(frozen=True)
 class Screenshot:
-    """A screenshot from the log of a conversation.
+    """A screenshot in an event of a conversation.
 
-    `title`: of the page, or its address. `data_url`: the image itself.
+    `title`: the title of the web page, or its address. `data_url`: the image itself as a `data:` URL.
     """
 
     event_id: str
@@ -38,7 +40,7 @@ class Screenshot:
     data_url: str = field(repr=False)
 
     def image(self, number: int) -> HostImage:
-        """Returns the image as a file. `number`: for its name."""
+        """Returns the image as a file to upload. `number`: the number in the name of the file."""
         head, _, content = self.data_url.partition(",")
         kind = head.removeprefix("data:image/").removesuffix(";base64")
         name = f"screenshot-{number}.{kind.replace('jpeg', 'jpg')}"
@@ -46,15 +48,17 @@ class Screenshot:
 
 
 def screenshots_of(events: Sequence[dict[str, Any]]) -> list[Screenshot]:
-    """Returns the screenshots after the last edit, the newest MAX_SCREENSHOTS, the oldest first. events: the
-    end of the log as it was reported.
+    """Returns the newest MAX_SCREENSHOTS screenshots that were taken after the agent's last edit of a file,
+    the oldest first. events: the newest events of the conversation, as the sandbox reported them.
     """
     found = [shot for event in after_last_edit(events) if (shot := _screenshot(event))]
     return found[-MAX_SCREENSHOTS:]
 
 
 def chosen_of(events: Sequence[dict[str, Any]], event_ids: Sequence[str]) -> list[Screenshot]:
-    """Returns the screenshots of these events, in this order. Raises BadRequest `screenshot_not_found`."""
+    """Returns the screenshots in the events with these ids, in the order of the ids. Raises BadRequest
+    `screenshot_not_found`.
+    """
     known = {shot.event_id: shot for event in events if (shot := _screenshot(event))}
     if missing := [one for one in event_ids if one not in known]:
         raise BadRequest(
@@ -66,8 +70,8 @@ def chosen_of(events: Sequence[dict[str, Any]], event_ids: Sequence[str]) -> lis
 
 
 async def address_of(session: AsyncSession, conversation_id: UUID, shot: Screenshot) -> str:
-    """Returns the address at which a browser finds the image: the one that the log has in its place, or the
-    image itself if it stands in the log.
+    """Returns an address from which a browser can load the screenshot. If the stored event contains only a
+    link to the image, returns this link; otherwise returns the image as a `data:` URL.
     """
     sha256 = hashlib.sha256(shot.data_url.encode()).hexdigest()
     kept = await blobs.find(session, conversation_id, sha256)
@@ -76,14 +80,16 @@ async def address_of(session: AsyncSession, conversation_id: UUID, shot: Screens
 
 @dataclass(frozen=True)
 class ChosenScreenshots:
-    """The screenshots that a user has chosen for a pull request. `link`: the address of the conversation."""
+    """The screenshots that a user has chosen for a pull request. `link`: the address of the conversation's
+    page.
+    """
 
     shots: Sequence[Screenshot]
     link: str
 
     def in_new(self, client: GitHostClient, body: str) -> str:
-        """Returns the text for a pull request that is not open yet. If the host takes no images, it has a
-        link to each screenshot.
+        """Returns the text for a pull request that is not open yet. If the host does not accept images, a
+        link to each screenshot is added to `body`.
         """
         if image_host(client):
             return body
@@ -92,8 +98,9 @@ class ChosenScreenshots:
     async def in_opened(
         self, client: GitHostClient, repository: str, opened: OpenedPullRequest, body: str
     ) -> list[str]:
-        """Uploads the screenshots, if the host takes images, and adds them to the description of the opened
-        pull request. `body`: its description. A screenshot that the host does not accept becomes a link.
+        """Uploads the screenshots, if the host accepts images, and adds them to the description of the opened
+        pull request. `body`: the present description. A screenshot that the host does not accept becomes a
+        link.
 
         Returns sentences about what was not done. Raises no errors of the host, because the pull request is
         open already.
@@ -137,7 +144,9 @@ def _screenshot(event: dict[str, Any]) -> Screenshot | None:
 
 
 def _title(text: str) -> str:
-    """Returns the title of the page, else its address, as the first lines of an observation state them."""
+    """Returns the title of the web page, or its address if there is no title. `text`: the observation of the
+    browser tool, whose first lines state both.
+    """
     stated = dict(line.split(": ", 1) for line in text.splitlines()[:2] if ": " in line)
     title = stated.get("Title", "").strip() or stated.get("URL", "").strip() or "Screenshot"
     return _NOT_IN_MARKDOWN.sub(" ", title).strip()[:_MAX_TITLE_CHARACTERS] or "Screenshot"

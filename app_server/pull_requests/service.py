@@ -1,4 +1,4 @@
-"""Opens pull requests for conversations, and stores their state at the host."""
+"""Stores the pull requests of conversations and their state at the git host, and checks new pull requests."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -42,7 +42,7 @@ async def require(
 
 
 async def latest_events(session: AsyncSession, conversation_id: UUID) -> list[dict[str, object]]:
-    """Returns the end of the conversation's log, the oldest event first."""
+    """Returns the newest stored events of the conversation, the oldest of these first."""
     last = await log.last_seq(session, conversation_id)
     first = max(1, last - _EVENTS_OF_EVIDENCE + 1)
     bodies = await log.read_bodies(session, conversation_id, from_seq=first, limit=_EVENTS_OF_EVIDENCE)
@@ -79,7 +79,7 @@ async def check_new(
 async def keep(
     session: AsyncSession, conversation: Conversation, repository: HostedRepository, found: PullRequest
 ) -> ConversationPullRequest:
-    """Stores a pull request with its conversation, or updates the stored one. Returns its row."""
+    """Stores a pull request as one of the conversation, or updates its stored row. Returns the row."""
     query = select(ConversationPullRequest).where(
         ConversationPullRequest.conversation_id == conversation.id,
         ConversationPullRequest.origin == repository.host.origin,
@@ -109,7 +109,7 @@ async def keep(
 
 
 def describe(row: ConversationPullRequest, found: PullRequest) -> None:
-    """Stores the host's description of the pull request in the row."""
+    """Copies the state of the pull request that the host has reported into the row."""
     row.url, row.title, row.state = found.url, found.title, found.state
     row.is_draft, row.head, row.base = found.is_draft, found.head, found.base
     row.head_commit, row.mergeability = found.head_commit, found.mergeability

@@ -1,9 +1,9 @@
-"""Finds the repository's template for the text of pull requests.
+"""Finds the template that a repository has for the text of pull requests.
 
 Names and places, each in any case: GitHub "Creating a pull request template for your repository", GitLab
-"Description templates" (the one that is named Default), Azure DevOps "Improve pull request descriptions
-using templates", Forgejo "Issue and pull request templates". Bitbucket keeps its default text in the
-settings of the repository and puts it only into its own form.
+"Description templates" (the one that is named Default), Azure DevOps "Improve pull request descriptions using
+templates", Forgejo "Issue and pull request templates". Bitbucket keeps its default text in the settings of
+the repository and puts it only into its own form.
 """
 
 import shlex
@@ -24,8 +24,9 @@ _FILES: Final[Mapping[GitProvider, str]] = {
 
 
 async def template_of(place: Workplace, provider: GitProvider) -> str:
-    """Returns the template as it was when the conversation's work began, at most MAX_CHARACTERS. Returns an
-    empty text if there is none. If there are several, the first one in the order of their paths is used.
+    """Returns the repository's template for pull requests as it was when the conversation's work began, cut
+    to MAX_CHARACTERS. Returns an empty text if there is none. If there are several templates, uses the first
+    one in the order of their paths.
     """
     pattern = _FILES.get(provider)
     if pattern is None or place.base_commit is None:

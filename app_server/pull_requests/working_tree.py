@@ -1,4 +1,5 @@
-"""Reads the state of the work in the sandbox, commits it and pushes it through the git proxy.
+"""Reads the git state of the conversation's directory in the sandbox, commits the changes and pushes them
+through the git proxy.
 
 All git commands run in the sandbox, as the agent would run them. The app server reads their output but does
 not trust it.
@@ -19,8 +20,8 @@ _COMMIT = frozenset("0123456789abcdef")
 
 @dataclass(frozen=True)
 class WorkingTree:
-    """Git's description of the conversation's directory. `branch`: empty if no branch is checked out. `head`:
-    the last commit; empty in a repository without commits. `subjects`: the subjects of the commits since the
+    """The git state of the conversation's directory. `branch`: empty if no branch is checked out. `head`: the
+    last commit; empty in a repository without commits. `subjects`: the subjects of the commits since the
     conversation began, newest first. `statistics`: `git diff --stat` since then.
     """
 
@@ -32,7 +33,7 @@ class WorkingTree:
 
 
 async def look_at(place: Workplace) -> WorkingTree:
-    """Returns the state of the conversation's directory. Raises Conflict `git_failed`."""
+    """Returns the git state of the conversation's directory. Raises Conflict `git_failed`."""
     since = shlex.quote(place.base_commit or "HEAD")
     script = (
         "git branch --show-current && (git rev-parse -q --verify HEAD || echo -) "
@@ -57,11 +58,11 @@ async def look_at(place: Workplace) -> WorkingTree:
 
 
 async def push(place: Workplace, branch: str, message: str) -> None:
-    """Commits all uncommitted changes and pushes them to `branch` of the host.
+    """Commits all uncommitted changes and pushes the commits to `branch` at the git host.
 
-    `message`: the message of the commit. If the branch is not checked out, it is created; no branch with this
-    name may exist, because the work is not on it. Raises Conflict `git_failed` with git's message if the git
-    proxy or the host refuses the push.
+    `message`: the message of the commit. `branch`: is created if it is not checked out; then no branch with
+    this name may exist, because it would not contain the changes. Raises Conflict `git_failed` with git's
+    message if the git proxy or the host refuses the push.
     """
     name = shlex.quote(branch)
     script = (

@@ -1,1 +1,1 @@
-"""Triggers: events at git hosts start conversations here and continue them."""
+"""Triggers: events at git hosts start conversations in Slipway or are sent to conversations as messages."""

@@ -1,4 +1,6 @@
-"""Carries out a decision: starts conversations, sends them messages, stops them."""
+"""Carries out what `decision.py` has decided about an event: starts a conversation, sends a message to it or
+pauses it.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -48,7 +50,9 @@ _MAX_COMMENT_PAGES = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a delivery. `commit`: the commit whose failing checks were sent to the agent."""
+    """What was done about a webhook delivery. `commit`: the commit whose failing checks were sent to the
+    agent.
+    """
 
     state: DeliveryResult
     action: Action | None = None
@@ -83,8 +87,8 @@ class Acting:
         found: Found,
         event_id: UUID,
     ) -> Outcome:
-        """Carries out the decision and returns the result. `event_id`: if the same event is handled again, it
-        has the same id, and nothing is done twice. Raises AppError.
+        """Carries out the action for an event and returns the outcome. `event_id`: stays the same if the same
+        event is handled again, so that nothing is done twice. Raises AppError.
         """
         match action:
             case Action.START:
@@ -254,9 +258,9 @@ class Acting:
 async def _threads_of(
     client: GitHostClient, event: HostEvent, found: Found
 ) -> tuple[list[ReviewThread], str | None]:
-    """Returns the open review threads in which the actor has written, and the head of the branch. Returns no
-    threads if they cannot be read: the reviewer's text is still sent to the agent, but the threads cannot be
-    answered.
+    """Returns the open review threads in which the actor of the event has written, and the head commit of the
+    branch. Returns no threads if the host does not return them; then the reviewer's text is still sent to the
+    agent, but Slipway cannot reply to the threads.
     """
     row = found.pull_request
     if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):
@@ -289,8 +293,8 @@ def _says_something(event: HostEvent) -> bool:
 
 
 def _conversation_of(found: Found) -> UUID:
-    """Returns the conversation that has opened the pull request, or else the one that the trigger has
-    started.
+    """Returns the id of the conversation that has opened the pull request. If there is none, returns the id
+    of the conversation that the trigger has started.
     """
     if found.pull_request is not None:
         return found.pull_request.conversation_id
@@ -299,7 +303,9 @@ def _conversation_of(found: Found) -> UUID:
 
 
 async def _comments(client: GitHostClient, repository: str, kind: ItemKind, number: int) -> list[Comment]:
-    """Returns the comments, the oldest first, of at most _MAX_COMMENT_PAGES pages."""
+    """Returns the comments on an issue or pull request, the oldest first. Reads at most _MAX_COMMENT_PAGES
+    pages.
+    """
     found: list[Comment] = []
     page: str | None = None
     for _ in range(_MAX_COMMENT_PAGES):

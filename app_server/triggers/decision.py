@@ -1,4 +1,4 @@
-"""Decides what is done about an event at a git host. Pure."""
+"""Decides what Slipway does about an event at a git host. Pure."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -30,14 +30,14 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """The facts about the event that the decision needs.
+    """The facts about an event and its trigger that the decision depends on.
 
-    `label`, `mention`, `events`, `branch`, `paths`: as in Trigger; `branch`: the default branch if it names
-    none. `login`: the login of the token's user at the host. `own_comments`: ids of the comments that we
-    wrote. `is_our_pull_request`: a conversation of the trigger's owner has opened the pull request.
-    `is_own_push`: an agent has pushed the commit. `has_conversation`: the trigger has already started a
-    conversation about this issue or pull request, or one about a push is still at work. `corrected`: commits
-    whose failing checks were sent to the agent.
+    `label`, `mention`, `events`, `branch`, `paths`: as in Trigger; if the trigger names no branch, `branch`
+    is the default branch. `login`: the login of the token's user at the host. `own_comments`: ids of the
+    comments that Slipway wrote. `is_our_pull_request`: a conversation of the trigger's owner has opened the
+    pull request. `is_own_push`: an agent has pushed the commit. `has_conversation`: the trigger has already
+    started a conversation about this issue or pull request; for a push, such a conversation has not ended its
+    work. `corrected`: commits whose failing checks were sent to the agent.
     """
 
     label: str
@@ -55,8 +55,8 @@ class Known:
 
 @dataclass(frozen=True)
 class TriggerDecision:
-    """A decision. `needs_write_access`: the git host must confirm that the actor may write to the repository
-    before anything is done.
+    """What Slipway does about an event, and on what condition. `needs_write_access`: nothing is done unless
+    the git host confirms that the actor of the event may write to the repository.
     """
 
     action: Action
@@ -64,7 +64,7 @@ class TriggerDecision:
 
 
 def decide(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Returns the decision about an event. Returns None if the event starts nothing."""
+    """Returns what Slipway does about an event. Returns None if it does nothing."""
     return None if is_own(event, known) else _of_others(event, known)
 
 
@@ -88,15 +88,17 @@ def _of_others(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def is_own(event: HostEvent, known: Known) -> bool:
-    """Returns whether Slipway wrote the comment itself. Such comments never trigger anything.
+    """Returns whether Slipway wrote the comment that the event reports. Such a comment never triggers
+    anything.
 
-    The token's user may also write comments personally, so the login alone does not decide.
+    The token's user may also write comments personally, so the login of the author is not enough to decide
+    this.
     """
     return MARKER in event.text or (event.comment_id is not None and event.comment_id in known.own_comments)
 
 
 def mentions(text: str, word: str = "slipway") -> bool:
-    """Returns whether the text mentions `@word`, outside of code and quotations."""
+    """Returns whether the text contains `@word` outside of code and quotations."""
     for pattern in (_FENCED, _QUOTED_LINE, _INLINE_CODE):
         text = pattern.sub(" ", text)
     mention = rf"(?<![\w@/.`-])@{re.escape(word)}(?![\w-])"
@@ -118,8 +120,8 @@ def _said(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def _pushed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Decides about a push. Pushes of agents never trigger anything. If the host names no paths, all paths
-    count as changed.
+    """Decides what to do about a push. Pushes of agents never trigger anything. If the host names no changed
+    paths, all paths count as changed.
     """
     matches = not known.paths or not event.paths or any(_fits(path, known.paths) for path in event.paths)
     if known.is_own_push or event.branch != known.branch or not matches:
@@ -132,8 +134,8 @@ def _fits(path: str, patterns: Sequence[str]) -> bool:
 
 
 def _failed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Decides about a failing check. Its text does not come from a person, so it is only sent to a
-    conversation that has opened the pull request.
+    """Decides what to do about a failing check. No person has written the text of a check, so it is sent only
+    to a conversation that has opened the pull request.
     """
     is_new = event.commit is not None and event.commit not in known.corrected
     if not (known.is_our_pull_request and is_new):

@@ -1,5 +1,5 @@
-"""Handles deliveries: an event of a git host starts a conversation, is sent to a conversation, or has no
-effect.
+"""Handles the webhook deliveries of git hosts: an event starts a conversation, is sent to a conversation, or
+has no effect.
 """
 
 from dataclasses import dataclass
@@ -45,17 +45,17 @@ class _NoRoomError(Exception):
 
 
 class Handling:
-    """The handler of the jobs `triggers.handle`."""
+    """The handler of background jobs of the kind `triggers.handle`. Each job handles one webhook delivery."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._acting = Acting(setting)
 
     async def handle(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Handles one delivery and stores the result in its row. Skips a delivery that was deleted or already
-        handled.
+        """Handles one webhook delivery and stores the outcome in its row. Does nothing if the delivery was
+        deleted or handled before.
 
-        Raises TryAgain while the host cannot be asked.
+        Raises TryAgain if the git host cannot be reached now.
         """
         work = await self._load(UUID(attempt.payload["delivery_id"]))
         if work is None or work.delivery.state is not DeliveryResult.WAITING:
@@ -90,7 +90,9 @@ class Handling:
             return _Work(delivery, trigger, await session.get_one(User, trigger.user_id))
 
     async def _outcome(self, work: _Work, attempt: JobAttempt) -> Outcome:
-        """Returns the result of the first event that has an effect."""
+        """Handles the events of a webhook delivery until an event has an effect, and returns the outcome. If
+        no event has an effect, returns the outcome of the first event.
+        """
         user = work.user
         if user.disabled_at is not None or Permission.WORK not in permissions_of(
             user.role, user.organisation_id
@@ -134,8 +136,8 @@ class Handling:
         return await self._acting.act(decision.action, trigger, work.user, host, event, found, event_id)
 
     async def _check_room(self, trigger: Trigger) -> None:
-        """Checks that one more conversation may work. Raises _NoRoomError; Conflict `too_many_waiting` if too
-        many deliveries wait.
+        """Checks that the trigger may start one more conversation. Raises _NoRoomError if too many
+        conversations work. Raises Conflict `too_many_waiting` if too many deliveries wait already.
         """
         async with self._setting.database.read() as session:
             count = await room.at_work(session, trigger)
@@ -176,7 +178,9 @@ async def _is_closed(client: GitHostClient, repository: str, event: HostEvent) -
 
 
 def _wanted_pause(error: AppError) -> timedelta | None:
-    """Returns the pause that the host asks for, at most an hour."""
+    """Returns the time after which the git host accepts calls again, at most an hour. Returns None if the
+    error states no such time.
+    """
     text = error.headers.get("Retry-After", "")
     return timedelta(seconds=min(int(text), 3600)) if text.isdecimal() and len(text) < 9 else None
 

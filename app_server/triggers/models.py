@@ -24,14 +24,16 @@ class TriggerEvent(StrEnum):
 
 
 class Trigger(Base):
-    """A webhook of one repository that a git host calls for a user.
+    """A webhook of one repository at a git host. Its deliveries start conversations of the user to whom it
+    belongs.
 
-    `origin`: the host, `https://github.com`. `repository`: its full name there. `events`: TriggerEvent
-    values. `label`: puts the agent to work on an issue or pull request. `mention`: the word after the @.
-    `branch`: where conversations begin, and the branch whose pushes count; None: the default branch. `paths`:
-    patterns of the files whose pushes count; empty: all. `max_running`: the most conversations of the
-    repository's triggers at work; at this number the trigger starts no other. `previous_secret_encrypted`:
-    also accepted until `previous_secret_until`.
+    `origin`: the host, such as `https://github.com`. `repository`: the full name of the repository at the
+    host. `events`: TriggerEvent values. `label`: the label that puts the agent to work on an issue or pull
+    request. `mention`: the word after the @. `branch`: the branch where conversations begin, and whose pushes
+    count; None means the default branch. `paths`: patterns of the files whose pushes count; empty means all
+    files. `max_running`: how many conversations of the repository's triggers may work at the same time.
+    `previous_secret_encrypted`: the secret before the present one; it is accepted until
+    `previous_secret_until`.
     """
 
     __tablename__ = "triggers"
@@ -70,9 +72,10 @@ class DeliveryResult(StrEnum):
 
 
 class TriggerDelivery(Base):
-    """A delivery that was accepted. `delivery_id`: the host's id, or a hash of the body if it names none.
-    `event`, `actor`, `number`: those of the first event in it. `action`: what was done about it. `commit`:
-    the commit whose failing checks were sent to the agent.
+    """A webhook delivery that was accepted. `delivery_id`: the host's id of the delivery, or a hash of the
+    body if the host states no id. `event`, `actor`, `number`: those of the first event in the delivery.
+    `action`: what was done about the delivery. `commit`: the commit whose failing checks were sent to the
+    agent.
     """
 
     __tablename__ = "trigger_deliveries"
@@ -99,12 +102,13 @@ class TriggerDelivery(Base):
 
 
 class TriggeredConversation(Base):
-    """A conversation that a trigger has started, and the comment at the git host that shows its state.
+    """A conversation that a trigger has started, and the comment at the git host that shows the state of the
+    agent's work.
 
-    `number`: of the issue or pull request; None for a push, which has no comment. `comment_begun`: the host
-    was asked to add the comment; its id may have been lost. `comment`: the text that the host has.
-    `is_stopped`: the issue or pull request was closed. `is_at_rest`: the conversation has stopped working
-    since then. If it works again, its user has continued it.
+    `number`: the number of the issue or pull request; None for a push, which has no comment. `comment_begun`:
+    Slipway has asked the host to add the comment, but may not have received the id of the comment. `comment`:
+    the text of the comment at the host. `is_stopped`: the issue or pull request was closed. `is_at_rest`: the
+    agent has stopped working after that. If the agent works again, the user has continued the conversation.
     """
 
     __tablename__ = "triggered_conversations"

@@ -1,4 +1,4 @@
-"""Finds where comments on a conversation belong at its git hosts."""
+"""Finds the issues and pull requests at git hosts where comments on a conversation belong."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -13,7 +13,8 @@ from app_server.triggers.models import Trigger, TriggeredConversation
 
 async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[CommentPlace]:
     """Returns the open pull requests of the conversation. If there are none, returns the issue or pull
-    request that started it. A conversation that a push started has none.
+    request that started the conversation. Returns nothing for a conversation that a push started and that has
+    no open pull request.
     """
     opened = [
         CommentPlace(row.origin, row.repository, ItemKind.PULL_REQUEST, row.number)

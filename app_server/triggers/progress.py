@@ -1,4 +1,6 @@
-"""Follows the conversations that triggers have started: opens their pull requests, edits their comments."""
+"""Follows the conversations that triggers have started: opens their pull requests, and edits the comments
+that show the state of their work.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,17 +58,20 @@ class _Case:
 
 
 class TriggerProgress:
-    """The handler of the jobs `triggers.progress`."""
+    """The handler of background jobs of the kind `triggers.progress`. Each job acts on the current state of
+    one conversation.
+    """
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
 
     async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Acts on the current state of the conversation. If the agent has stopped working, lets another
-        conversation start. If its issue was closed, stops it. If it has finished, opens its pull request.
-        Then writes its state into the comment.
+        """Acts on the current state of a conversation that a trigger has started. If its agent has stopped
+        working, waiting deliveries of the same repository may start their conversations. If its issue was
+        closed, the conversation is paused. If the agent has finished, its pull request is opened. Then the
+        state is written into the comment on the issue or pull request.
 
-        Raises TryAgain while the host or the sandbox cannot be asked.
+        Raises TryAgain if the git host or the sandbox cannot be reached now.
         """
         async with self._setting.database.session() as session:
             await room.make_room(session, UUID(attempt.payload["conversation_id"]))
@@ -97,7 +102,9 @@ class TriggerProgress:
         return _Case(link, trigger, user, conversation, task, host)
 
     async def _state(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
-        """Returns the state of the work as a sentence, and the agent's last words if it has finished."""
+        """Returns a sentence about the state of the agent's work, and the agent's last message if the agent
+        has finished. Pauses the conversation or opens its pull request where this is necessary.
+        """
         conversation, status = case.conversation, case.conversation.execution_status
         if await self._is_stopped(case):
             links = await self._pull_requests(case)
@@ -113,8 +120,8 @@ class TriggerProgress:
         return _STATES.get(status or "", "Slipway is starting to work on this."), ""
 
     async def _is_stopped(self, case: _Case) -> bool:
-        """Pauses the conversation if its issue was closed. Returns whether it stays stopped: a user may
-        continue it after it has stopped.
+        """Pauses the conversation if its issue or pull request was closed. Returns whether the conversation
+        counts as stopped. It no longer does so when a user has continued it afterwards.
         """
         link, conversation = case.link, case.conversation
         if not link.is_stopped:
@@ -160,8 +167,8 @@ class TriggerProgress:
         return ", ".join(f"[{row.title}]({row.url})" for row in reversed(rows))
 
     async def _deliver(self, case: _Case) -> None:
-        """Pushes all work that the host does not have, and opens a pull request unless there is one. Raises
-        AppError.
+        """Pushes the commits and changes that the host does not have, and opens a pull request unless there
+        is one. Raises AppError.
         """
         setting, conversation = self._setting, case.conversation
         async with setting.database.read() as session:
@@ -211,7 +218,7 @@ class TriggerProgress:
         return "the conversation shows why."
 
     async def _comment(self, case: _Case, number: int, sentence: str, summary: str) -> None:
-        """Adds the comment, or edits it if its text has changed."""
+        """Adds the comment that shows the state of the work, or edits it if its text has changed."""
         link, client, repository = case.link, case.host.client, case.trigger.repository
         kind = ItemKind.PULL_REQUEST if link.is_pull_request else ItemKind.ISSUE
         page = self._setting.page_of(link.conversation_id)

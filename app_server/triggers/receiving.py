@@ -1,7 +1,8 @@
-"""Accepts deliveries of git hosts: each is verified, remembered, and handed to one job.
+"""Accepts webhook deliveries of git hosts. Each delivery is verified, stored, and handled later by one
+background job.
 
-A push to a busy repository sends many deliveries at once. Those that arrive while others are being stored are
-stored together, in one transaction. Each is answered after its transaction has committed.
+A push to a busy repository sends many deliveries at once. Deliveries that arrive while others are being
+stored are stored together, in one transaction. Each delivery is answered after its transaction has committed.
 """
 
 import hashlib
@@ -54,8 +55,8 @@ _REMEMBER: Final = {
 
 @dataclass(frozen=True)
 class _Genuine:
-    """The data to store for a verified delivery. `row`, `job`: None if Slipway does not use any event in
-    it.
+    """The data to store for a webhook delivery whose signature was verified. `row`, `job`: None if Slipway
+    does not use any event in the delivery.
     """
 
     trigger_id: UUID
@@ -64,7 +65,7 @@ class _Genuine:
 
 
 class Receiving:
-    """Accepts deliveries. One for each server."""
+    """Accepts webhook deliveries. Each app server has one object of this class."""
 
     def __init__(self, database: Database, cipher: Cipher) -> None:
         self._database = database
@@ -73,10 +74,10 @@ class Receiving:
         self._storing: Batches[_Genuine, None] = Batches(self._store_each, at_most=_AT_ONCE)
 
     async def receive(self, hook_id: UUID, headers: Headers, body: bytes) -> int:
-        """Accepts a delivery and returns the status to answer: 202, also for one that was accepted before;
-        200 for the unsigned ping of Bitbucket Data Center.
+        """Verifies and stores a webhook delivery, and returns the HTTP status of the reply: 202, also for a
+        delivery that was accepted before; 200 for the unsigned ping of Bitbucket Data Center.
 
-        `hook_id`: of the trigger. `body`: as it arrived. Raises NotFound, NotAuthenticated
+        `hook_id`: the id of the trigger. `body`: the bytes as they arrived. Raises NotFound, NotAuthenticated
         `webhook_signature_wrong`, and the errors of reading.read.
         """
         trigger = await self._finding.do(hook_id)
@@ -108,8 +109,8 @@ class Receiving:
         return found
 
     async def _store_each(self, genuine: Sequence[_Genuine]) -> list[Exception | None]:
-        """Stores the deliveries together. If that fails, stores them one by one, so that a bad delivery does
-        not block the others.
+        """Stores several deliveries in one transaction. If that fails, stores them one by one, so that a bad
+        delivery does not block the others.
         """
         try:
             await self._store(genuine)
@@ -136,8 +137,8 @@ ServerReceiving = Annotated[Receiving, from_server("receiving_deliveries")]
 
 
 async def _remember(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> set[UUID]:
-    """Stores deliveries and returns the ids of those that are new. The others were known, or another request
-    has stored them at the same time.
+    """Stores the rows of deliveries and returns the ids of the new ones. Deliveries that are stored already,
+    also by another request at the same time, are not stored again.
     """
     if not rows:
         return set()

@@ -1,4 +1,4 @@
-"""Says at the git host why a trigger starts no conversation."""
+"""Explains in a comment at the git host why a trigger starts no conversation."""
 
 import logging
 from typing import Final
@@ -19,8 +19,9 @@ PASSING: Final = (BadGateway, TooManyRequests, Unavailable)
 
 
 async def tell_of_refusal(client: GitHostClient, trigger: Trigger, event: HostEvent, error: AppError) -> None:
-    """Writes the reason into a comment on the issue or pull request. Further refusals there edit this
-    comment. Does nothing for a push, which has no place for a comment, and if another attempt follows.
+    """Writes the reason why no conversation starts into a comment on the issue or pull request. Later
+    refusals for the same issue or pull request edit this comment. Does nothing for a push, which has no place
+    for a comment, and if another attempt follows.
     """
     if isinstance(error, PASSING) or event.kind is EventKind.PUSHED or event.number is None:
         return

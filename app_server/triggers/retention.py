@@ -1,4 +1,4 @@
-"""Forgets old deliveries."""
+"""Deletes old webhook deliveries."""
 
 from datetime import timedelta
 from typing import Final
@@ -15,7 +15,7 @@ KEPT: Final = timedelta(days=30)
 
 
 def forgetter(database: Database) -> Handler:
-    """Returns the handler that deletes deliveries that are more than KEPT old."""
+    """Returns the job handler that deletes deliveries that are older than KEPT."""
 
     async def forget_old(_attempt: JobAttempt) -> None:
         async with database.session() as session:

@@ -1,4 +1,6 @@
-"""Limits how many conversations of a repository's triggers work at the same time. Further deliveries wait."""
+"""Limits how many conversations of a repository's triggers work at the same time. At the limit, further
+deliveries wait.
+"""
 
 from datetime import timedelta
 from typing import Any, Final
@@ -23,8 +25,8 @@ _RELEASED_AT_ONCE = 3
 
 
 async def at_work(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many conversations of the user's triggers for the same repository start, work, or wait for
-    the user.
+    """Returns how many conversations of the user's triggers for the same repository are not at rest: they
+    start, work, or wait for the user.
     """
     query = (
         select(func.count())
@@ -45,7 +47,7 @@ async def at_work(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def waiting(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many deliveries of the trigger wait."""
+    """Returns how many deliveries of the trigger wait until another conversation may start."""
     query = (
         select(func.count())
         .select_from(Job)
@@ -55,7 +57,9 @@ async def waiting(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, reason: str) -> None:
-    """Makes the delivery of this attempt wait until another conversation may work, at most ten minutes."""
+    """Makes the delivery of this attempt wait until another conversation may start. After ten minutes, it is
+    tried again in any case. `reason`: why it waits, as the user sees it.
+    """
     job_id = uuid5(attempt.job_id, HELD_KIND)
     if await session.get(Job, job_id) is not None:
         return  # the server ended before it had noted that the attempt has ended
@@ -73,8 +77,8 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
 
 
 async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
-    """If the agent of this conversation has stopped working, lets the oldest waiting deliveries of the
-    repository continue.
+    """Lets the oldest waiting deliveries of a repository continue, if the agent of this conversation has
+    stopped working. The repository is the one whose trigger has started the conversation.
     """
     row = (
         await session.execute(
@@ -108,7 +112,9 @@ async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def releaser(database: Database) -> Handler:
-    """Returns the handler that adds a job for a waiting delivery of a trigger."""
+    """Returns the job handler that hands a delivery which has waited to a new job of the kind
+    `triggers.handle`.
+    """
 
     async def release(attempt: JobAttempt) -> None:
         job_id = uuid5(attempt.job_id, HANDLE_KIND)

@@ -1,4 +1,4 @@
-"""The API's models of triggers."""
+"""Schemas of the requests and replies of the routes for triggers."""
 
 from typing import Annotated
 

@@ -50,7 +50,7 @@ async def trigger_of(session: AsyncSession, user_id: UUID, trigger_id: UUID) -> 
 async def host_of(
     session: AsyncSession, hosts: GitHosts, repository: str
 ) -> tuple[Address, ConnectedHost, str]:
-    """Returns the address of the repository, its host and its full name there.
+    """Returns the address of a repository, its git host, and the full name of the repository at the host.
 
     Raises InvalidRepository (422), BadRequest `repository_has_no_host`, Forbidden `no_git_credential`.
     """
@@ -111,7 +111,7 @@ async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> 
 
 
 async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger) -> list[str]:
-    """Changes the trigger and returns the names of the fields that are different now. Raises the errors of
+    """Changes the trigger and returns the names of the fields whose values have changed. Raises the errors of
     `check`.
     """
     same = {name: getattr(trigger, name) for name in TriggerFields.model_fields}
@@ -125,7 +125,9 @@ async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger
 
 
 def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:
-    """Gives the trigger a new secret and returns it."""
+    """Gives the trigger a new secret and returns the secret. `keep_previous`: how long the previous secret is
+    accepted.
+    """
     secret = _new_secret(trigger.provider)
     trigger.previous_secret_encrypted = trigger.secret_encrypted if keep_previous else None
     trigger.previous_secret_until = now() + keep_previous if keep_previous else None
@@ -136,7 +138,9 @@ def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:
 async def deliveries(
     session: AsyncSession, trigger_id: UUID, *, before: tuple[datetime, UUID] | None, limit: int
 ) -> list[TriggerDeliveryInfo]:
-    """Returns deliveries, the newest first. before: the time and id of the last one of the page before."""
+    """Returns deliveries of a trigger, the newest first. before: the time and id of the last delivery of the
+    previous page; None for the first page.
+    """
     query = select(TriggerDelivery).where(TriggerDelivery.trigger_id == trigger_id)
     if before is not None:
         moment, last_id = before

@@ -1,4 +1,4 @@
-"""The objects that the jobs of triggers use."""
+"""The objects that the background jobs of triggers share, such as the database and HTTP clients."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -24,10 +24,10 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Setting:
-    """The shared objects for the jobs of triggers.
+    """The objects that the background jobs of triggers share.
 
-    `http`: for administrators, calls any address. `guarded_http`: for other users, refuses private
-    addresses.
+    `http`: the client for calls in the name of administrators; it may call any address. `guarded_http`: the
+    client for other users; it refuses private addresses.
     """
 
     config: Config
@@ -45,7 +45,7 @@ class Setting:
         return Viewer(self.sandboxes)
 
     def hosts_of(self, user: User) -> GitHosts:
-        """Returns the git hosts that are called in this user's name."""
+        """Returns the git hosts of this user, which are called with the user's tokens."""
         http = self.http if user.administers_installation else self.guarded_http
         return GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
 
