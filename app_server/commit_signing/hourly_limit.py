@@ -1,4 +1,6 @@
-"""Limits the signatures of a sandbox. The counts are in the database, so all app servers share them."""
+"""Limits how many commits and tags are signed for a sandbox within an hour. The counts are in the database,
+so all app servers share them.
+"""
 
 import math
 from datetime import timedelta
@@ -18,7 +20,8 @@ _HOUR = timedelta(hours=1)
 
 
 async def count_signature(session: AsyncSession, sandbox_id: UUID) -> None:
-    """Counts one signature. An hour begins with the first signature after the hour before.
+    """Adds one to the number of signatures of this sandbox in the current hour. An hour begins with the first
+    signature after the end of the previous hour.
 
     Signatures that are made at the same time are counted one after the other, because the row stays locked
     until the transaction ends. Raises TooManyRequests `too_many_signatures` with `Retry-After`.

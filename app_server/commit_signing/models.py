@@ -1,4 +1,6 @@
-"""Keys with which the app server signs the commits of a user's agents, and counts of signatures."""
+"""Database tables of the keys with which the app server signs the commits of a user's agents, and of the
+numbers of signatures.
+"""
 
 from datetime import datetime
 from uuid import UUID
@@ -10,10 +12,10 @@ from app_server.core.database import Base, now
 
 
 class CommitSigningKey(Base):
-    """A user's key. It exists from the moment when the user first turns signing on.
+    """A user's key for signing commits. It is created when the user turns signing on for the first time.
 
-    public_key: the line for the git host, as in a `.pub` file of OpenSSH. private_key_encrypted: PEM. It is
-    never shown and never leaves this server.
+    public_key: the text to paste at the git host, as in a `.pub` file of OpenSSH. private_key_encrypted: PEM,
+    encrypted. The private key is never shown and never leaves this server.
     """
 
     __tablename__ = "commit_signing_keys"

@@ -1,4 +1,4 @@
-"""Reads what git asks to have signed: the object of a commit or of a tag, without its signature. Pure.
+"""Parses the bytes that git asks to have signed: a commit or tag object without its signature. Pure.
 
 The format is that of git's object database (`git cat-file commit`, `git cat-file tag`).
 """
@@ -19,7 +19,7 @@ _CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
 
 
 class UnsignablePayloadError(Exception):
-    """The bytes are neither a commit nor a tag, or they have a signature already."""
+    """The bytes to sign are neither a commit nor a tag of git, or they contain a signature already."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +30,23 @@ class GitPerson:
     email: str
 
     def is_like(self, name: str | None, email: str) -> bool:
-        """Whether this is the person with this name and address. `name`: None for any name."""
+        """Returns whether this person has the given name and e-mail address. `name`: None accepts any name.
+        """
         return self.email == _plain(email) and (name is None or self.name == _plain(name))
 
 
 @dataclass(frozen=True)
 class Signable:
-    """A commit or a tag. people: the author and the committer, or the tagger."""
+    """A commit or a tag that git asks to have signed. people: the author and the committer of a commit, or
+    the tagger of a tag.
+    """
 
     kind: Literal["commit", "tag"]
     people: tuple[GitPerson, ...]
 
 
 def read(payload: bytes) -> Signable:
-    """Returns what the payload says. Raises UnsignablePayloadError."""
+    """Parses the bytes of a commit or tag object. Raises UnsignablePayloadError."""
     head, _, _ = payload.partition(b"\n\n")
     if b"\ngpgsig" in head:
         raise UnsignablePayloadError("It is signed already.")

@@ -1,4 +1,4 @@
-"""The route where git in sandboxes gets signatures."""
+"""The route from which git in sandboxes requests signatures for commits and tags."""
 
 import hashlib
 

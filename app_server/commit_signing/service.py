@@ -1,4 +1,4 @@
-"""Signs commits and tags for the agents of users who have turned this on."""
+"""Signs commits and tags of the agents of those users who have turned signing on."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -17,7 +17,8 @@ from app_server.settings.models import UserSettings
 
 @dataclass(frozen=True)
 class Signed:
-    """A signature. kind: `commit` or `tag`. fingerprint: of the key."""
+    """The signature of a commit or a tag. kind: `commit` or `tag`. fingerprint: the fingerprint of the key.
+    """
 
     text: str
     kind: str
@@ -27,8 +28,9 @@ class Signed:
 async def turn(
     session: AsyncSession, cipher: Cipher, user_id: UUID, *, is_on: bool
 ) -> CommitSigningKey | None:
-    """Turns signing on or off, and returns the user's key; None if there is none. The first time it is turned
-    on, a key is made. Raises Conflict `commit_identity_missing`.
+    """Turns the signing of commits on or off for a user, and returns the user's key. Creates a key when
+    signing is turned on for the first time. Returns None if the user has no key. Raises Conflict
+    `commit_identity_missing`.
     """
     if is_on:
         await require_address(session, user_id)
@@ -40,7 +42,9 @@ async def turn(
 
 
 async def replace_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> CommitSigningKey:
-    """Deletes the user's key permanently and makes another one. Raises Conflict `commit_signing_off`."""
+    """Deletes the user's signing key permanently, creates a new one and returns it. Raises Conflict
+    `commit_signing_off`.
+    """
     key = await session.get(CommitSigningKey, user_id, with_for_update=True)
     if key is None:
         raise Conflict("There is no signing key.", code="commit_signing_off", fix="Turn signing on first.")
@@ -51,7 +55,9 @@ async def replace_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> C
 
 
 async def key_for_git(session: AsyncSession, user_id: UUID) -> str | None:
-    """Returns the public key that git in the user's sandboxes signs with. None if nothing is signed."""
+    """Returns the public key that git in the user's sandboxes signs with. Returns None if the user has turned
+    signing off.
+    """
     key = await session.get(CommitSigningKey, user_id)
     own = await session.get(UserSettings, user_id)
     return key.public_key if key and key.is_on and own and own.git_user_email else None
@@ -60,11 +66,12 @@ async def key_for_git(session: AsyncSession, user_id: UUID) -> str | None:
 async def sign(
     session: AsyncSession, cipher: Cipher, user_id: UUID, sandbox_id: UUID, payload: bytes
 ) -> Signed:
-    """Signs a commit or a tag of the user's agent.
+    """Signs a commit or a tag of the user's agent and returns the signature. `payload`: the bytes that git
+    asks to have signed.
 
-    The author and the committer, or the tagger, must have the name and address of the user's commits. Raises
-    Forbidden `commit_signing_off` and `not_the_committer`, Conflict `commit_identity_missing`, BadRequest
-    `not_signable`, TooManyRequests `too_many_signatures`.
+    The author and the committer, or the tagger, must have the name and the e-mail address in the user's
+    settings. Raises Forbidden `commit_signing_off` and `not_the_committer`, Conflict
+    `commit_identity_missing`, BadRequest `not_signable`, TooManyRequests `too_many_signatures`.
     """
     key = await session.get(CommitSigningKey, user_id)
     if key is None or not key.is_on:
@@ -93,8 +100,8 @@ async def sign(
 
 
 async def require_address(session: AsyncSession, user_id: UUID) -> UserSettings:
-    """Returns the settings of a user with an address for commits. Raises Conflict
-    `commit_identity_missing`.
+    """Returns the settings of a user. Raises Conflict `commit_identity_missing` if they contain no e-mail
+    address for commits.
     """
     own = await session.get(UserSettings, user_id)
     if own is None or not own.git_user_email:

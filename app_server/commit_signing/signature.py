@@ -1,6 +1,7 @@
-"""Ed25519 keys and the signatures of OpenSSH that git and git hosts verify. Pure.
+"""Creates Ed25519 keys and OpenSSH signatures that git and git hosts can verify. Pure.
 
-The format is SSHSIG, as in PROTOCOL.sshsig of OpenSSH. `cryptography` makes the keys and the signatures.
+The format is SSHSIG, as in PROTOCOL.sshsig of OpenSSH. The library `cryptography` creates the keys and the
+signatures.
 """
 
 import base64
@@ -25,24 +26,27 @@ _LINE = 70
 
 
 def new_private_key() -> str:
-    """Returns a new key as PEM, not encrypted."""
+    """Returns a new private key as PEM, not encrypted."""
     pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return pem.decode()
 
 
 def public_line(private_key: str) -> str:
-    """Returns the public key as OpenSSH writes it: `ssh-ed25519 BASE64`. private_key: PEM."""
+    """Returns the public key in the form of an OpenSSH `.pub` file: `ssh-ed25519 BASE64`. private_key: PEM.
+    """
     return _loaded(private_key).public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 def fingerprint(public_key: str) -> str:
-    """Returns `SHA256:…` of a public key, as `ssh-keygen -l` and git hosts show it."""
+    """Returns the fingerprint of a public key, `SHA256:…`, as `ssh-keygen -l` and git hosts show it."""
     digest = hashlib.sha256(base64.b64decode(public_key.split()[1])).digest()
     return f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"
 
 
 def sign(private_key: str, message: bytes) -> str:
-    """Returns the armoured signature of the message in the namespace of git. private_key: PEM."""
+    """Returns the signature of the message as text between BEGIN and END lines, with the SSHSIG namespace
+    `git`. private_key: PEM.
+    """
     key = _loaded(private_key)
     digest = hashlib.new(_HASH, message).digest()
     named = _string(NAMESPACE.encode()) + _string(b"") + _string(_HASH.encode())

@@ -1,4 +1,6 @@
-"""Fetches the files of a marketplace. Nothing is checked out, so neither links nor hooks have an effect."""
+"""Fetches the files of a marketplace with git. The files are not checked out, so links and git hooks in the
+repository have no effect.
+"""
 
 import asyncio
 import shutil
@@ -26,17 +28,19 @@ _CAUSE_CHARACTERS = 300
 
 
 async def read_offers(marketplace: Marketplace, guard: Guard | None) -> Offers:
-    """Returns the plugins and skills that a marketplace offers now.
+    """Fetches a marketplace and returns the plugins and skills that it offers now.
 
-    guard: keeps the user from reaching hosts in the server's private network; None allows every host.
-    Raises UnreadableMarketplace.
+    guard: keeps the user from reaching hosts in the server's private network; None allows every host. Raises
+    UnreadableMarketplace.
     """
     files = await read_files(marketplace, guard)
     return await asyncio.to_thread(_offers, marketplace, files)
 
 
 def _offers(marketplace: Marketplace, files: Files) -> Offers:
-    """Returns what the list offers. A repository without a list offers all its skills."""
+    """Returns the plugins and skills in the list of the marketplace. If the repository has no such list,
+    returns all skills in the repository.
+    """
     if not any(name in files.paths or name in files.left_out for name in MANIFESTS):
         found = skill_folders(files)
         if found.skills:
@@ -50,7 +54,7 @@ def _offers(marketplace: Marketplace, files: Files) -> Offers:
 
 
 async def read_files(marketplace: Marketplace, guard: Guard | None) -> Files:
-    """Returns the Markdown files and lists of a repository at this moment.
+    """Fetches a marketplace and returns its Markdown files and its lists of plugins.
 
     guard: as for `read_offers`. Raises UnreadableMarketplace.
     """
@@ -98,7 +102,9 @@ def _cause(output: str) -> str:
 
 
 def _read(archive: Path, commit: str) -> Files:
-    """Reads the lists and the skills out of the archive. Raises UnreadableMarketplace. Blocking."""
+    """Reads the Markdown files and lists of plugins from a tar archive of the repository. Raises
+    UnreadableMarketplace. Blocks while it reads.
+    """
     found = _Found()
     try:
         with tarfile.open(archive) as tar:
@@ -112,7 +118,7 @@ def _read(archive: Path, commit: str) -> Files:
 
 
 class _Found:
-    """Collects the files of an archive, and the reasons why others are left out."""
+    """A collector of the files in a tar archive. It also collects the reasons why it leaves files out."""
 
     def __init__(self) -> None:
         self._paths: set[str] = set()

@@ -1,6 +1,7 @@
-"""Reads the list of a marketplace from the files of its repository. Pure.
+"""Parses the list of plugins of a marketplace. Pure.
 
-The list is `.plugin/marketplace.json` or `.claude-plugin/marketplace.json`. Several agents share this format.
+The list is `.plugin/marketplace.json` or `.claude-plugin/marketplace.json`. Several agent programs share this
+format.
 """
 
 import re
@@ -23,7 +24,7 @@ _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 class UnreadableMarketplace(Exception):
-    """The marketplace cannot be used. The text says why."""
+    """The marketplace cannot be used. The message of the error says why."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Files:
 
 @dataclass(frozen=True)
 class OfferedPlugin:
-    """A plugin and its location. `ref`: a commit, branch or tag. `repo_path`: the plugin's directory in the
-    repository.
+    """A plugin that a marketplace lists, and the repository that contains it. `ref`: a commit, branch or tag.
+    `repo_path`: the plugin's directory in the repository.
     """
 
     name: str
@@ -53,8 +54,8 @@ class OfferedPlugin:
 
 @dataclass(frozen=True)
 class Offers:
-    """The plugins and skills of a marketplace. `problems`: a sentence about each entry that cannot be
-    used.
+    """The plugins and skills that a marketplace offers. `problems`: a sentence about each entry that cannot
+    be used.
     """
 
     plugins: tuple[OfferedPlugin, ...]
@@ -67,8 +68,8 @@ class _Lenient(BaseModel):
 
 
 class _Place(_Lenient):
-    """The location of a plugin. `source`: `github`, which needs `repo`; `url` or `git-subdir`, which need
-    `url`.
+    """The source of a plugin, as the list of a marketplace states it. `source`: `github`, which needs `repo`;
+    `url` or `git-subdir`, which need `url`.
     """
 
     source: str
@@ -96,11 +97,13 @@ class _Manifest(_Lenient):
 
 
 class _Unusable(Exception):
-    """An entry cannot be used. The text says why."""
+    """An entry in the list of a marketplace cannot be used. The message of the error says why."""
 
 
 def offers_of(marketplace: Marketplace, files: Files) -> Offers:
-    """Returns the plugins and skills in the files. Raises UnreadableMarketplace."""
+    """Returns the plugins and skills that the list of the marketplace names. `files`: the files of its
+    repository. Raises UnreadableMarketplace.
+    """
     manifest = _manifest(files)
     root = (manifest.metadata.plugin_root if manifest.metadata else None) or ""
     plugins: list[OfferedPlugin] = []
@@ -179,7 +182,7 @@ def _skill(marketplace: Marketplace, entry: _Entry, files: Files) -> SkillFile:
 
 
 def _inside(path: str) -> str:
-    """Returns the path without `./`. Raises _Unusable if it leads out of the repository."""
+    """Returns the path without a leading `./`. Raises _Unusable if the path leads out of the repository."""
     parts = PurePosixPath(path).parts
     if path.startswith(("/", "~")) or ".." in parts:
         raise _Unusable("lies outside of the repository")

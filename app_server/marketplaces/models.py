@@ -1,4 +1,4 @@
-"""The database table of the marketplaces for everyone. The marketplaces of one user are in the user's
+"""The database table of the marketplaces that all users share. The marketplaces of one user are in the user's
 settings.
 """
 
@@ -9,7 +9,7 @@ from app_server.core.database import Base
 
 
 class SharedMarketplace(Base):
-    """A marketplace for everyone here, as administrators have registered it."""
+    """A marketplace that an administrator has registered for all users of this installation."""
 
     __tablename__ = "shared_marketplaces"
 

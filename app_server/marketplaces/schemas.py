@@ -1,4 +1,4 @@
-"""The API's models of marketplaces."""
+"""Schemas of the requests and replies of the routes for marketplaces."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -32,10 +32,10 @@ InnerPath = Annotated[str, StringConstraints(min_length=1, max_length=1000), Aft
 
 
 class Marketplace(BaseModel):
-    """A marketplace that is registered.
+    """A registered marketplace.
 
     source: `github:OWNER/REPO`, or the http or https URL of a repository that anyone may read. ref: a branch,
-    tag or commit; without it the default branch. repo_path: the directory of the marketplace in the
+    tag or commit; None means the default branch. repo_path: the directory of the marketplace in the
     repository. auto_load: whether new conversations get all its plugins and skills.
     """
 
@@ -49,7 +49,7 @@ class Marketplace(BaseModel):
 
     @property
     def url(self) -> str:
-        """The address that git fetches."""
+        """The URL of the repository from which git fetches the marketplace."""
         if self.source.startswith("github:"):
             return f"https://github.com/{self.source.removeprefix('github:').removesuffix('.git')}.git"
         return self.source

@@ -53,7 +53,7 @@ async def share(session: AsyncSession, wanted: Iterable[MarketplaceRegistration]
 
 
 def own(settings: UserSettings | None) -> list[MarketplaceRegistration]:
-    """Returns the marketplaces of one user."""
+    """Returns the marketplaces in the settings of one user. `settings`: None for a user without settings."""
     stored = settings.registered_marketplaces if settings else []
     return [
         MarketplaceRegistration(**each, scope=MarketplaceScope.PERSONAL)
@@ -62,14 +62,14 @@ def own(settings: UserSettings | None) -> list[MarketplaceRegistration]:
 
 
 def stored(wanted: Iterable[MarketplaceRegistration]) -> list[dict[str, object]]:
-    """Returns the marketplaces in the user's settings."""
+    """Converts marketplaces to the form in which they are stored in a user's settings."""
     return [each.without_scope().model_dump() for each in wanted]
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The plugins and skills that a new conversation gets. `problems`: a sentence about each one that it does
-    not get.
+    """The plugins and skills that a new conversation gets from marketplaces. `problems`: a sentence about
+    each plugin, skill or marketplace that cannot be used.
     """
 
     plugins: tuple[OfferedPlugin, ...] = ()
@@ -78,8 +78,8 @@ class Loaded:
 
 
 async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Marketplace]:
-    """Returns the marketplaces that new conversations of this user load. A marketplace of the user takes the
-    place of a shared one with the same name.
+    """Returns the marketplaces whose plugins and skills new conversations of this user get. If a marketplace
+    of the user has the same name as a shared one, it replaces the shared one.
     """
     by_name = {each.name: each for each in await shared(session)}
     by_name |= {each.name: each for each in own(await session.get(UserSettings, user_id))}
@@ -87,7 +87,9 @@ async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Market
 
 
 async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Loaded:
-    """Reads the marketplaces. A marketplace that cannot be read is named in `problems`."""
+    """Fetches the marketplaces and returns their plugins and skills. A marketplace that cannot be read is
+    named in `problems` of the returned object.
+    """
     plugins: list[OfferedPlugin] = []
     skills: list[SkillFile] = []
     problems: list[str] = []

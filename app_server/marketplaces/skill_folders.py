@@ -1,6 +1,6 @@
-"""Finds the skills in the files of a repository, and says why others are refused. Pure.
+"""Finds the skills in the files of a repository, and explains why others cannot be used. Pure.
 
-A skill is a directory with a SKILL.md, wherever it lies, in the format of https://agentskills.io/specification.
+A skill is any directory that contains a SKILL.md in the format of https://agentskills.io/specification.
 """
 
 import re
@@ -29,8 +29,8 @@ _HIDDEN = re.compile(
 
 @dataclass(frozen=True)
 class FoundSkill:
-    """A skill of a repository. path: of its SKILL.md. other_files: the number of further files in its
-    directory; they are not delivered.
+    """A skill in a repository. path: the path of its SKILL.md. other_files: the number of further files in
+    its directory; agents do not get these files.
     """
 
     name: str
@@ -42,18 +42,18 @@ class FoundSkill:
 
 @dataclass(frozen=True)
 class SkillFolders:
-    """The skills of a repository by name, and a sentence about each that is refused."""
+    """The skills of a repository by name, and a sentence about each skill that cannot be used."""
 
     skills: tuple[FoundSkill, ...]
     problems: tuple[str, ...]
 
 
 class _Refused(Exception):
-    """A skill cannot be used. The text says why."""
+    """A skill cannot be used. The message of the error says why."""
 
 
 def skill_folders(files: Files) -> SkillFolders:
-    """Returns the skills in these files. If two have one name, both are refused."""
+    """Returns the skills in these files. If two skills have the same name, neither can be used."""
     found: dict[str, FoundSkill] = {}
     doubled: dict[str, list[str]] = {}
     problems = list(_left_out(files))
@@ -81,7 +81,7 @@ def skill_folders(files: Files) -> SkillFolders:
 
 
 def _left_out(files: Files) -> Iterator[str]:
-    """Yields a sentence about each file that may have been a skill and was not read."""
+    """Yields a sentence about each file that looks like a skill but was not read."""
     for path, why in sorted(files.left_out.items()):
         last = PurePosixPath(path).name
         if last == SKILL_FILE or "." not in last:

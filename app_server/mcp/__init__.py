@@ -1,1 +1,3 @@
-"""The MCP server of this installation: for programs of users at `/mcp`, and for agents in sandboxes."""
+"""The MCP server of this installation. It offers tools to users' own programs at `/mcp`, and to agents in
+sandboxes.
+"""

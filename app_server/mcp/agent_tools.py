@@ -1,8 +1,8 @@
-"""The tools of Slipway's MCP server for agents in sandboxes. To add a tool, append an AgentTool to
+"""The tools that Slipway's MCP server offers to agents in sandboxes. To add a tool, append an AgentTool to
 AGENT_TOOLS, or call `add`.
 
-Such a tool acts for one conversation, which `current_agent()` returns. It is offered to every agent for which
-`is_offered` is true, without any set-up.
+A call of such a tool acts for one conversation, which `current_agent()` returns. An agent gets every tool
+whose `is_offered` returns true. Users need not configure anything.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -23,8 +23,9 @@ INSTRUCTIONS = "Tools of Slipway, the place where this agent works. They act for
 
 @dataclass(frozen=True)
 class AgentTool:
-    """`is_offered(config, providers)`: whether an agent gets the tool. `providers`: the kinds of git hosts of
-    its repositories, as far as its user has a token for them.
+    """A tool that agents in sandboxes can call. `is_offered(config, providers)`: returns whether an agent
+    gets the tool. `providers`: the kinds of git hosts of the conversation's repositories; only hosts for
+    which the user has a token.
     """
 
     tool: McpTool
@@ -48,26 +49,26 @@ _AGENT = "slipway.agent"
 
 
 def add(tool: McpTool, is_offered: Callable[[Config, Collection[GitProvider]], bool]) -> None:
-    """Offers a further tool to agents. Call it while modules are loaded."""
+    """Adds a tool to those that are offered to agents. Must be called while modules are loaded."""
     AGENT_TOOLS.append(AgentTool(tool, is_offered))
 
 
 def tools_for(config: Config, providers: Collection[GitProvider]) -> Sequence[McpTool]:
-    """Returns the tools of an agent. `providers`: see AgentTool."""
+    """Returns the tools that an agent gets. `providers`: see AgentTool."""
     return [one.tool for one in AGENT_TOOLS if one.is_offered(config, providers)]
 
 
 def has_tools(config: Config, providers: Collection[GitProvider]) -> bool:
-    """Whether an agent gets any tool. `providers`: see AgentTool."""
+    """Returns whether an agent gets any tool. `providers`: see AgentTool."""
     return bool(tools_for(config, providers))
 
 
 def tell_agent(request: Request, agent: CallingAgent) -> None:
-    """Stores which agent sends the current request."""
+    """Stores in the request which agent sends it. `current_agent` returns this agent."""
     request.scope[_AGENT] = agent
 
 
 def current_agent() -> CallingAgent:
-    """Returns the agent that calls the tool that runs now."""
+    """Returns the agent whose tool call is running now."""
     agent: CallingAgent = caller.current_request().scope[_AGENT]
     return agent

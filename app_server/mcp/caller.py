@@ -1,7 +1,7 @@
-"""Calls the routes of the REST API in the name of the program that calls a tool.
+"""Calls the routes of the REST API in the name of the program that calls an MCP tool.
 
-A tool has no other way to the data of users. Its calls pass the same checks as those of the caller: the key,
-its scopes, access to conversations, validation. Their audit entries name the same key.
+A tool has no other access to users' data. Its calls pass the same checks as calls of the program itself: API
+key, scopes, access to conversations, validation. Their audit entries name the same API key.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,9 @@ _TIMEOUT_SECONDS = 120.0
 
 
 class CallRefused(AppError):
-    """A route has refused a call of a tool. `status` and `code` are the route's."""
+    """A route has refused a call that an MCP tool has made. `status` and `code` are those of the route's
+    reply.
+    """
 
     def __init__(self, problem: Mapping[str, Any], status: int) -> None:
         detail = str(problem.get("detail") or f"The server answered with HTTP {status}.")
@@ -32,7 +34,7 @@ class CallRefused(AppError):
 
 @contextmanager
 def called_by(request: Request) -> Iterator[None]:
-    """Sets the request in whose name the tools call routes."""
+    """Sets the request in whose name MCP tools call routes while the block runs."""
     token = _request.set(request)
     try:
         yield

@@ -38,7 +38,9 @@ _EVENTS_LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class _Problem:
-    """The reason why a conversation does not continue. `is_limit`: a limit of cost is reached."""
+    """The reason why the agent of a conversation does not go on working. `is_limit`: whether a cost limit was
+    reached.
+    """
 
     code: str
     text: str
@@ -127,7 +129,9 @@ async def get_conversation_status(conversation_id: ConversationId) -> Conversati
 
 
 def _cost(shown: dict[str, Any]) -> float | None:
-    """Returns the dollars that the agent and programs in its sandbox cost; None before the first call."""
+    """Returns the cost in dollars of the model calls of the agent and of programs in its sandbox. Returns
+    None before the first call.
+    """
     parts = [(shown["metrics"] or {}).get("accumulated_cost"), (shown["program_usage"] or {}).get("cost")]
     known = [part for part in parts if part is not None]
     return sum(known) if known else None
@@ -248,7 +252,7 @@ async def _failed_start(conversation_id: UUID) -> _Problem:
 
 
 async def _latest_events(conversation_id: UUID) -> list[dict[str, Any]]:
-    """Returns the latest events, the newest first."""
+    """Returns the latest events of a conversation, the newest first."""
     page = await caller.get(
         f"/api/v1/conversation/{conversation_id}/events/search",
         sort_order="TIMESTAMP_DESC",
@@ -288,7 +292,9 @@ def _need(shown: Mapping[str, Any], problem: _Problem | None) -> Need:
 
 
 def _waiting_actions(events: Sequence[Mapping[str, Any]]) -> list[WaitingAction]:
-    """Returns the actions without an answer, in their order. events: the newest first."""
+    """Returns the actions that have no result yet, the oldest first. events: the events of the conversation,
+    the newest first.
+    """
     answered = {event.get("action_id") for event in events}
     return [
         WaitingAction(
@@ -304,7 +310,9 @@ def _waiting_actions(events: Sequence[Mapping[str, Any]]) -> list[WaitingAction]
 
 
 def _last_problem(events: Sequence[Mapping[str, Any]]) -> _Problem | None:
-    """Returns the error that the last run ended with. events: the newest first."""
+    """Returns the error with which the agent's last run ended. Returns None if the agent or user did
+    something after the error. events: the newest first.
+    """
     for event in events:
         if event.get("kind") == "ConversationErrorEvent":
             kind = (event.get("classification") or {}).get("kind")

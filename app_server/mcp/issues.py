@@ -1,4 +1,6 @@
-"""Tools for agents that read issues and write on them, with the token of their user."""
+"""Tools with which agents read issues and write comments on issues. They use the user's token for the git
+host.
+"""
 
 from collections.abc import Collection
 from typing import Annotated
@@ -68,5 +70,5 @@ TOOLS = (
 
 
 def are_offered(_config: Config, providers: Collection[GitProvider]) -> bool:
-    """Whether an agent gets these tools. `providers`: see AgentTool."""
+    """Returns whether an agent gets the tools for issues. `providers`: see AgentTool."""
     return not _WITH_ISSUES.isdisjoint(providers)

@@ -1,4 +1,4 @@
-"""Tools for the notes that later conversations get."""
+"""MCP tools for the user's notes about repositories, which later conversations get."""
 
 from typing import Annotated
 from uuid import UUID

@@ -1,4 +1,6 @@
-"""Tools for pull requests: for programs of users by the REST API, for agents with the token of their user."""
+"""MCP tools for pull requests. Those for users' programs call the REST API. Those for agents call the git
+host with the user's token.
+"""
 
 from collections.abc import Awaitable, Callable, Collection
 from typing import Annotated, Any
@@ -145,10 +147,11 @@ async def _open(
 async def hosted_repository(
     agent: CallingAgent, wanted: str | None, at: GitProvider | None = None
 ) -> HostedRepository:
-    """Returns a repository of the agent's conversation with the client for its host.
+    """Returns a repository of the agent's conversation with the client for its git host.
 
-    `wanted`: its directory, name or URL; None for the first one. `at`: only repositories at this kind of host
-    count. Raises BadRequest, Forbidden `no_git_credential`.
+    `wanted`: the directory, name or URL of the repository; None for the first one. `at`: if `wanted` is None,
+    the first repository at this kind of git host is preferred. Raises BadRequest, Forbidden
+    `no_git_credential`.
     """
     request = caller.current_request()
     state = request.state

@@ -1,4 +1,4 @@
-"""The results of the tools of the MCP server."""
+"""The types that the tools of the MCP server return."""
 
 from typing import Annotated, Any, Literal
 

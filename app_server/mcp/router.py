@@ -104,7 +104,7 @@ def _tools_for(config: Config, principal: Principal) -> Sequence[McpTool]:
 
 
 def _require_own_origin(request: Request, config: Config) -> None:
-    """Refuses requests of web pages that are not ours, also with a key.
+    """Refuses a request that a web page of another website sends, even if the request has an API key.
 
     Raises Forbidden `origin_not_allowed`.
     """

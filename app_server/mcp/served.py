@@ -1,4 +1,4 @@
-"""Serves tools over streamable HTTP with fastmcp, which is loaded at the first request."""
+"""Offers tools over streamable HTTP with the library fastmcp, which is loaded at the first request."""
 
 import asyncio
 import inspect
@@ -23,8 +23,8 @@ START_SECONDS = 60.0
 
 
 class ServedTools:
-    """Serves sets of tools. It keeps no sessions: each request is complete by itself, so that any of several
-    app servers can answer it.
+    """A server that offers sets of MCP tools. It keeps no sessions: each request is complete by itself, so
+    that any of several app servers can reply to it.
 
     `instructions`: a text for the model that uses the tools.
     """
@@ -35,7 +35,8 @@ class ServedTools:
         self._started: dict[tuple[str, ...], asyncio.Future[ASGIApp]] = {}
 
     async def reply_to(self, request: Request, tools: Sequence[McpTool]) -> Response:
-        """Returns the reply to a request, whose sender is offered these tools and no others.
+        """Returns the reply to an MCP request. `tools`: the only tools that the sender of the request can
+        call.
 
         Raises Unavailable `mcp_server_not_started`.
         """
@@ -51,7 +52,7 @@ class ServedTools:
         return _Answered(app, request, body)
 
     async def _serve(self, names: tuple[str, ...], tools: Sequence[McpTool]) -> None:
-        """Runs the server of these tools until the task is cancelled."""
+        """Runs the MCP server that offers these tools until the task is cancelled."""
         started = self._started[names]
         try:
             app = await asyncio.to_thread(_application, self._instructions, tools)
@@ -67,8 +68,8 @@ class ServedTools:
 
 
 class _Answered(Response):
-    """Lets an ASGI app answer a request whose body has been read. Tools can get the request during that
-    time.
+    """A response that an ASGI app writes. The body of the request was read before and is given to the app
+    again. While the app runs, tools can read the request.
     """
 
     def __init__(self, app: ASGIApp, request: Request, body: bytes) -> None:
@@ -143,6 +144,6 @@ def _telling_errors(
 
 
 def told(error: AppError) -> str:
-    """Returns an error as a text for the model: the cause, the fix and the stable code."""
+    """Returns an error as a text for the model: the cause, what to do, and the stable code of the error."""
     fix = f" {error.fix}" if error.fix else ""
     return f"{error.detail}{fix} (code: {error.code})"

@@ -1,4 +1,4 @@
-"""The description of an MCP tool. Independent of the library that serves it."""
+"""Describes an MCP tool. The description does not depend on the library that serves the tool."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class McpTool:
 
     @property
     def annotations(self) -> dict[str, Any]:
-        """The hints of the protocol about the effects of a call."""
+        """The hints about the effects of a call, with the field names of the MCP protocol."""
         return {
             "title": self.title,
             "readOnlyHint": not self.changes,

@@ -70,8 +70,8 @@ def chosen_of(events: Sequence[dict[str, Any]], event_ids: Sequence[str]) -> lis
 
 
 async def address_of(session: AsyncSession, conversation_id: UUID, shot: Screenshot) -> str:
-    """Returns an address from which a browser can load the screenshot. If the stored event contains only a
-    link to the image, returns this link; otherwise returns the image as a `data:` URL.
+    """Returns an address from which a browser can load the screenshot. If the image is stored separately from
+    its event, returns the image's path on this server. Otherwise returns the image as a `data:` URL.
     """
     sha256 = hashlib.sha256(shot.data_url.encode()).hexdigest()
     kept = await blobs.find(session, conversation_id, sha256)

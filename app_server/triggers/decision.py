@@ -17,9 +17,10 @@ _INLINE_CODE = re.compile(r"`[^`\n]+`")
 
 
 class Action(StrEnum):
-    """START: begin a conversation about the issue, pull request or push. TELL: send the text to the
-    conversation about it, or to the one that opened the pull request. FIX_CHECKS: ask that conversation to
-    correct the checks. PAUSE: pause the conversation about the issue or pull request.
+    """What Slipway does about an event. START: start a conversation about the issue, pull request or push.
+    TELL: send the text of the event to the conversation about the issue or pull request, or to the
+    conversation that opened the pull request. FIX_CHECKS: ask the conversation that opened the pull request
+    to correct the failing checks. PAUSE: pause the conversation about the issue or pull request.
     """
 
     START = "start"
