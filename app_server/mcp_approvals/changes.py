@@ -1,4 +1,6 @@
-"""Decides which changes of an MCP server's tools a user has approved. Pure."""
+"""Decides which tool definitions of an MCP server count as approved after the server has changed its tools.
+Pure.
+"""
 
 from collections.abc import Collection, Mapping
 
@@ -11,10 +13,10 @@ Definitions = Mapping[str, ToolDefinition]
 def with_answers(
     known: Definitions, told: Definitions, approved: Collection[str]
 ) -> dict[str, ToolDefinition]:
-    """Returns the known tools with the approved changes applied.
+    """Returns the approved tool definitions, with those changes applied that the user has approved.
 
-    `known`: the tools that were approved before. `told`: the tools that the sandbox reports now. `approved`:
-    the fingerprints of the changes that the user has approved.
+    `known`: the tool definitions that were approved before. `told`: the tool definitions that the sandbox
+    reports now. `approved`: the fingerprints of the changes that the user has approved.
     """
 
     def may(old: ToolDefinition | None, new: ToolDefinition | None) -> bool:

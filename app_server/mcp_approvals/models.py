@@ -1,4 +1,4 @@
-"""Database tables of the MCP server tools that users have approved."""
+"""Database tables of the tools of MCP servers that users have approved."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -13,7 +13,8 @@ MAX_SERVER_CHARACTERS = 200
 
 
 class McpAnswer(Base):
-    """A user's approval of one change of a tool, which this server has passed on to the user's sandbox.
+    """A user's approval of one change to a tool of an MCP server. The app server has passed the approval on
+    to the sandbox.
 
     `fingerprint`: the fingerprint of the change (see agent_runtime.wire.mcp_definitions).
     """
@@ -28,9 +29,10 @@ class McpAnswer(Base):
 
 
 class McpApproval(Base):
-    """The approved tools of one server, for one user and repository.
+    """The tools of one MCP server that a user has approved for conversations about one repository.
 
-    `repository` is an Address.identity, or empty. `tools` is JSON: the tool definitions by name.
+    `repository` is an Address.identity, or empty for conversations without a repository. `tools` is JSON: the
+    tool definitions by name.
     """
 
     __tablename__ = "mcp_approvals"

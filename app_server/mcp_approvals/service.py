@@ -1,9 +1,9 @@
-"""Stores tool approvals, so that an approval in one conversation also counts in the user's next conversations
-about the same repository.
+"""Stores which tools of MCP servers a user has approved. An approval in one conversation also counts in the
+user's next conversations about the same repository.
 
-A sandbox reports what was approved. Its report is accepted in two cases: for the tools of a server that is
-seen for the first time, if the user has added or allowed that server; and for changes that the user has
-approved through this server.
+A sandbox reports which tools were approved. The app server accepts the report in two cases: for the tools of
+an MCP server that is seen for the first time, if the user has added or allowed that server; and for changes
+that the user has approved through the app server.
 """
 
 from collections import defaultdict
@@ -40,8 +40,8 @@ _DEFINITIONS = TypeAdapter(dict[str, ToolDefinition])
 
 
 def approved_by(event: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns the approved tools by server and name. Returns None if the event reports no approvals. The
-    content is not checked here.
+    """Returns the approved tools that an event reports, by server and tool name. Returns None if the event
+    reports no approvals. Does not check the tool definitions.
     """
     match event:
         case {
@@ -65,7 +65,7 @@ async def approvals_of(session: AsyncSession, user_id: UUID, repository: str) ->
 async def keep_answer(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, answer: McpChangeAnswer
 ) -> None:
-    """Stores the user's answer about a change, before the answer is passed on to the sandbox. A refusal
+    """Stores that the user has approved or refused a change to a tool, before the sandbox is told. A refusal
     deletes an earlier approval of the same change.
     """
     key = {
@@ -89,10 +89,11 @@ async def take_over(
     servers: Collection[str],
     approved: Mapping[str, Any],
 ) -> None:
-    """Stores the approvals that a sandbox reports, as far as they can be accepted.
+    """Stores the approved tools that a sandbox reports, as far as the report can be accepted (see the
+    module).
 
-    `servers`: the MCP servers that the user has added, or has allowed the repository to bring. `approved`:
-    the reported tools by server and name.
+    `servers`: the MCP servers that the user has added, or that the user has allowed the repository to bring.
+    `approved`: the reported tools by server and tool name.
     """
     if len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
@@ -114,7 +115,7 @@ async def take_over(
 
 
 async def _answers(session: AsyncSession, conversation_id: UUID) -> defaultdict[str, set[str]]:
-    """Returns the fingerprints of the changes that the user has approved, by server."""
+    """Returns the fingerprints of the changes that the user has approved in this conversation, by server."""
     rows = await session.execute(
         select(McpAnswer.server, McpAnswer.fingerprint).where(McpAnswer.conversation_id == conversation_id)
     )
@@ -125,8 +126,8 @@ async def _answers(session: AsyncSession, conversation_id: UUID) -> defaultdict[
 
 
 def _definitions(tools: Any) -> dict[str, ToolDefinition] | None:
-    """Returns the tool definitions. Returns None if they are not valid, or if a tool is listed under another
-    name than its own.
+    """Parses tool definitions. Returns None if they are not valid, or if a tool is listed under a name that
+    is not its own.
     """
     try:
         found = _DEFINITIONS.validate_python(tools)

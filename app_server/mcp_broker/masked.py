@@ -1,5 +1,5 @@
-"""Removes values from bytes that are passed on, because an MCP server may repeat the
-credentials it was sent.
+"""Removes secret values from the replies of MCP servers, because a server may repeat the credentials that
+were sent to it.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Collection
@@ -14,8 +14,8 @@ in replies.
 
 
 async def masked(pieces: AsyncIterable[bytes], values: Collection[str]) -> AsyncIterator[bytes]:
-    """Yields the bytes without the values, even if a value is split across pieces. Holds back only bytes that
-    may be the beginning of a value.
+    """Yields the bytes without the secret `values`, even if a value is split across pieces. Delays only bytes
+    that may be the beginning of a value.
     """
     # Also the part after the scheme, as in `Bearer TOKEN`.
     parts = {part for value in values for part in (value, value.rpartition(" ")[2])}

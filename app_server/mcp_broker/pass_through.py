@@ -1,7 +1,7 @@
-"""Passes one exchange of streamable HTTP on to an MCP server.
+"""Passes one request (streamable HTTP) of a sandbox on to an MCP server, and the reply back.
 
-The request goes out with the user's credentials in place of the sandbox's. The reply is streamed back without
-those credentials.
+The request is sent with the user's credentials in place of the sandbox's. The reply is streamed back, with
+those credentials removed.
 """
 
 import logging
@@ -41,11 +41,12 @@ _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 @dataclass(frozen=True)
 class UpstreamServer:
-    """An MCP server and the credentials for it.
+    """An MCP server and the credentials with which it is called.
 
-    `headers`: all headers that the server needs. `timeout_seconds`: how long the server may stay silent.
+    `headers`: all headers that the server needs. `timeout_seconds`: how long the server may send nothing.
     `renewed`: returns new headers after the server has refused the current ones; None if they cannot be
-    renewed. `want`: notes that the server has asked for a scope; None if the server has no sign-in.
+    renewed. `want`: stores that the server has asked for a further OAuth scope; None if the server has no
+    sign-in.
     """
 
     name: str
@@ -57,17 +58,17 @@ class UpstreamServer:
 
 
 class Exchanges:
-    """Counts the open exchanges of each sandbox."""
+    """The number of open requests to MCP servers for each sandbox."""
 
     def __init__(self) -> None:
         self.open: Counter[UUID] = Counter()
 
     @contextmanager
     def of(self, sandbox_id: UUID) -> Iterator["ReplySlot"]:
-        """Yields a slot for one exchange. The slot is released at the end of the block, unless a reply has
-        taken it over.
+        """Counts one more open request of the sandbox and yields a slot for it. The slot is released at the
+        end of the block, unless a reply that is still being streamed has taken it over.
 
-        Raises TooManyRequests if the sandbox has MAX_EXCHANGES open exchanges.
+        Raises TooManyRequests if the sandbox has MAX_EXCHANGES open requests.
         """
         if self.open[sandbox_id] >= MAX_EXCHANGES:
             raise TooManyRequests(
@@ -89,8 +90,8 @@ class Exchanges:
 
 
 class ReplySlot:
-    """One exchange of a sandbox's limit. `is_taken`: a reply that is still being sent releases the slot
-    later.
+    """A place for one open request among the MAX_EXCHANGES of a sandbox. `is_taken`: whether a reply that is
+    still being streamed will release the slot.
     """
 
     def __init__(self, give_back: Callable[[], None]) -> None:
@@ -101,9 +102,9 @@ class ReplySlot:
 async def pass_through(
     http: httpx.AsyncClient, target: UpstreamServer, request: Request, place: ReplySlot
 ) -> Response:
-    """Sends the request to the MCP server and returns a streamed reply.
+    """Sends the request of the sandbox to the MCP server and returns a streamed reply.
 
-    If the server answers 401, tries once more with renewed headers. Raises BadGateway
+    If the server replies 401, tries once more with renewed headers. Raises BadGateway
     `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused` and `mcp_scope_needed`, and
     the errors of `renewed`.
     """

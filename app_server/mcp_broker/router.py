@@ -1,5 +1,5 @@
-"""Routes from a sandbox to its user's MCP servers. The user's credentials are added here; the sandbox never
-sees them.
+"""Routes through which a sandbox calls its user's MCP servers. The routes add the user's credentials. The
+sandbox never sees them.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,8 @@
-"""Variables of MCP servers that are commands, whose values stay in the app server.
+"""Protects the environment variables of MCP servers that are commands: their values stay in the app server.
 
-The command gets a stand-in instead of the value. The egress proxy replaces the stand-in in the headers of
-https requests to the hosts that the user has named for the variable.
+The command runs in the sandbox and gets a placeholder instead of the value. The egress proxy replaces the
+placeholder in the headers of https requests, if the request goes to a host that the user has named for the
+variable.
 """
 
 import hmac
@@ -29,9 +30,11 @@ _KIND = (
 
 @dataclass(frozen=True)
 class BrokeredVariable:
-    """A variable with the hosts that its value is for.
+    """An environment variable whose value stays in the app server, and the hosts to which the value may be
+    sent.
 
-    `stand_ins`: the texts that the value replaces, without the letters that tell the kind of a token.
+    `stand_ins`: the placeholders that the value replaces, without a prefix such as `ghp_` that tells the kind
+    of a token.
     """
 
     hosts: Sequence[HostRule]
@@ -42,7 +45,7 @@ class BrokeredVariable:
         return any(rule.permits(host, port) for rule in self.hosts)
 
     def put_into(self, text: str) -> str:
-        """Returns the text with the value in place of each stand-in."""
+        """Returns the text with each placeholder replaced by the value."""
         for core in self.stand_ins:
             if core in text:
                 text = re.sub(_KIND + "?" + core, lambda _: self.value, text)
@@ -50,7 +53,9 @@ class BrokeredVariable:
 
 
 async def brokered_variables(session: AsyncSession, cipher: Cipher, user_id: UUID) -> list[BrokeredVariable]:
-    """Returns the variables that stay here, of all MCP servers of the user that are switched on."""
+    """Returns the variables whose values stay in the app server, for all MCP servers that the user has
+    switched on.
+    """
     return [
         BrokeredVariable(hosts, _cores(cipher, server_id, name), definition.env[name])
         for server_id, definition in (await _enabled(session, cipher, user_id)).values()
@@ -61,8 +66,8 @@ async def brokered_variables(session: AsyncSession, cipher: Cipher, user_id: UUI
 async def definitions_for_sandboxes(
     session: AsyncSession, cipher: Cipher, user_id: UUID
 ) -> dict[str, Definition]:
-    """Returns the definitions of the MCP servers that are switched on, by name, with stand-ins in place of
-    the values that stay here.
+    """Returns the definitions of the MCP servers that are switched on, by name. The values that stay in the
+    app server are replaced by placeholders.
     """
     found = await _enabled(session, cipher, user_id)
     return {
@@ -82,7 +87,7 @@ def _with_stand_ins(cipher: Cipher, server_id: UUID, definition: Definition) -> 
 async def _enabled(
     session: AsyncSession, cipher: Cipher, user_id: UUID
 ) -> dict[str, tuple[UUID, Definition]]:
-    """Returns id and definition of the servers that are switched on, by name."""
+    """Returns the id and the definition of each MCP server that is switched on, by name."""
     servers = await servers_for(session, user_id)
     return {
         server.name: (server.id, definition_of(cipher, server)) for server in servers if server.is_enabled
@@ -90,14 +95,14 @@ async def _enabled(
 
 
 def _hosts(definition: Definition) -> Iterable[tuple[str, list[HostRule]]]:
-    """Returns the hosts of each variable that has some."""
+    """Returns the names of those variables that have hosts, each with its hosts."""
     return [(name, [*map(parse_rule, hosts)]) for name, hosts in definition.env_hosts.items() if hosts]
 
 
 def _cores(cipher: Cipher, server_id: UUID, name: str) -> list[str]:
-    """Returns the stand-ins of a variable, the newest first: one for each encryption key.
+    """Returns the placeholders of a variable, one for each encryption key, the newest first.
 
-    They do not depend on the value, so that a new value is used at once in conversations that run.
+    A placeholder does not depend on the value, so running conversations use a new value at once.
     """
     text = f"{server_id.hex}:{name}".encode()
     keys = cipher.signing_keys(_PURPOSE)

@@ -1,8 +1,8 @@
-"""Stores the tokens that authorization servers grant for MCP servers. They are encrypted, and renewed when
-they expire.
+"""Stores the tokens that authorization servers grant for MCP servers. The tokens are encrypted, and renewed
+when they expire.
 
-An authorization server may accept a refresh token only once. Therefore an app server claims a grant in the
-database before it renews the grant; other app servers wait for the result.
+An authorization server may accept a refresh token only once. Therefore an app server reserves the stored
+tokens in the database before it renews them. Other app servers wait for the new tokens.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _EXPIRES_EARLY_SECONDS = 30.0
 
 
 class OAuthGrant(BaseModel):
-    """Tokens and the data to renew them.
+    """The tokens that an authorization server has granted, and the data to renew them.
 
     expires_at: seconds since 1970; None if the authorization server did not say. scope: what the tokens are
     for; None if it is not known. wanted_scope: the scope that the next sign-in must ask for, because the
@@ -65,7 +65,7 @@ class OAuthGrant(BaseModel):
 
 @dataclass(frozen=True)
 class SignedInTo:
-    """The result of a sign-in: the granted tokens, and for which MCP server at which address."""
+    """The result of a sign-in: the granted tokens, and the MCP server and address that they are for."""
 
     server_id: UUID
     url: str
@@ -85,7 +85,7 @@ class SignInNeeded(BadGateway):
 
 
 async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, grant: OAuthGrant) -> None:
-    """Stores the grant in place of an earlier grant of this server."""
+    """Stores the tokens of a sign-in. They replace earlier tokens for this MCP server."""
     await session.merge(
         McpGrant(
             server_id=server_id,
@@ -107,11 +107,12 @@ class Grants:
     async def access_token(
         self, http: httpx.AsyncClient, server_id: UUID, name: str, url: str, *, refused: str | None = None
     ) -> str:
-        """Returns a valid access token, and renews it first if necessary.
+        """Returns a valid access token for an MCP server. Renews the token first if necessary.
 
         `http`: the HTTP client for this user's calls. `name`: the server's name for error messages. `url`:
-        the server's address. The address for tokens, which the server has named, may be private at the same
-        origin only.
+        the server's address. The token endpoint, which the server has named, may have a private address only
+        if it has the same origin as `url`.
+
         `refused`: a token that the server has refused; it is not returned again, even if it has not expired.
         Raises SignInNeeded, BadGateway `mcp_sign_in_unreachable` and Forbidden `private_address`.
         """
@@ -131,8 +132,8 @@ class Grants:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def want(self, server_id: UUID, scope: str) -> None:
-        """Notes that the server has refused a call without this scope. The tokens stay in use for other
-        calls.
+        """Stores that the server has refused a call because the tokens lack this scope. The tokens stay in
+        use for other calls.
         """
         while (row := await self._row(server_id)) is not None:
             grant = OAuthGrant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
@@ -159,8 +160,8 @@ class Grants:
         await self._change(row, is_refused=True, claimed_until=None)
 
     async def _change(self, row: McpGrant, *conditions: Any, **values: Any) -> bool:
-        """Changes the row, unless its grant has been replaced meanwhile or a condition does not hold. Returns
-        whether it was changed.
+        """Updates the row, unless its tokens have been replaced meanwhile or one of `conditions` does not
+        hold. Returns whether the row was updated.
         """
         statement = update(McpGrant).where(
             McpGrant.server_id == row.server_id,
@@ -216,7 +217,7 @@ class Grants:
 
 
 def _is_free() -> ColumnElement[bool]:
-    """The condition that no app server is renewing the grant at this moment."""
+    """Returns the SQL condition that no app server is renewing the tokens at this moment."""
     return or_(McpGrant.claimed_until.is_(None), McpGrant.claimed_until < now())
 
 
@@ -230,7 +231,7 @@ def expiry(expires_in: float | None) -> float | None:
 
 
 def _form(grant: OAuthGrant) -> dict[str, str]:
-    """Returns the form of a refresh request (RFC 6749, section 6, and RFC 8707)."""
+    """Returns the form fields of a request that renews the tokens (RFC 6749, section 6, and RFC 8707)."""
     form = {
         "grant_type": "refresh_token",
         "refresh_token": grant.refresh_token,
@@ -242,7 +243,9 @@ def _form(grant: OAuthGrant) -> dict[str, str]:
 
 
 def _client_auth(grant: OAuthGrant) -> httpx.Auth:
-    """Returns how the client authenticates (RFC 6749, section 2.3.1): with HTTP Basic, or not in a header."""
+    """Returns how the client authenticates at the token endpoint (RFC 6749, section 2.3.1): with HTTP Basic,
+    or without a header.
+    """
     if not _says_who_in_header(grant):
         return httpx.Auth()
     return httpx.BasicAuth(quote(grant.client_id, safe=""), quote(grant.client_secret or "", safe=""))

@@ -1,5 +1,5 @@
-"""The HTTP client that the MCP library uses. It refuses private addresses, for administrators all but the
-server's origin.
+"""Creates the HTTP client that the MCP library uses. The client refuses private addresses. For
+administrators, it allows a private address only at the origin of the MCP server.
 
 The client checks every address, because the MCP server also names other addresses: for the sign-in, for the
 registration of clients and for tokens. The library uses httpx2, which shares no types with httpx.
@@ -23,7 +23,8 @@ def mcp_client(
 ) -> "httpx2.AsyncClient":
     """Returns an HTTP client for the MCP library. `headers` and `auth` are used for every call.
 
-    `guard`: calls to private addresses raise Forbidden `private_address`. None allows every address.
+    `guard`: decides which addresses may be called; a call to a private address raises Forbidden
+    `private_address`. None allows every address.
     """
     import httpx2
     from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT
@@ -40,8 +41,8 @@ def mcp_client(
 
 
 def _bounding() -> "Callable[[httpx2.Response], Awaitable[None]]":
-    """Returns an event hook that limits the size of each reply. The library and its sign-ins read whole
-    replies into memory.
+    """Returns an event hook that limits the size of each reply. The limit is needed because the MCP library
+    reads whole replies into memory.
     """
     import httpx2
 

@@ -1,5 +1,5 @@
-"""Which MCP servers apply to a person: the person's own servers, and those of the teams and the
-organisation.
+"""Finds the MCP servers that a person's agents can use: the person's own servers, and those of the person's
+teams and organisation.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ from app_server.mcp_servers.service import (
 
 @dataclass(frozen=True)
 class ServerInEffect:
-    """An MCP server that a person's agents can use: the person's own, or one of a team or the organisation.
+    """An MCP server that a person's agents can use: one of the person, of a team or of the organisation.
 
-    is_given: the organisation or a team has it, so an administrator has set its address.
+    is_given: the server belongs to the organisation or a team, so an administrator has set its address.
     """
 
     id: UUID
@@ -41,7 +41,9 @@ class ServerInEffect:
 
 
 async def servers_for(session: AsyncSession, user_id: UUID) -> Sequence[ServerInEffect]:
-    """Returns the MCP servers of the person, sorted by name. Some may be switched off."""
+    """Returns the MCP servers of the person, the person's teams and the organisation, sorted by name. Some
+    may be switched off.
+    """
     own = {
         row.name: ServerInEffect(
             row.id, row.name, row.is_enabled, is_given=False, definition_encrypted=row.definition_encrypted
@@ -52,7 +54,7 @@ async def servers_for(session: AsyncSession, user_id: UUID) -> Sequence[ServerIn
 
 
 async def server_for(session: AsyncSession, user_id: UUID, name: str) -> ServerInEffect:
-    """Returns the MCP server of this name that applies to the person. Raises NotFound
+    """Returns the MCP server with this name that the person's agents can use. Raises NotFound
     `mcp_server_not_found`.
     """
     for server in await servers_for(session, user_id):
@@ -69,7 +71,8 @@ async def save_for_level(
     body: SaveMcpServerOfLevel,
     set_by: UUID,
 ) -> tuple[LevelItem, bool]:
-    """Adds or replaces an MCP server of the organisation or a team. Returns it and whether it is new.
+    """Adds or replaces an MCP server of the organisation or a team. Returns the stored server, and whether it
+    is new.
 
     Raises BadRequest `mcp_sign_in_is_personal`, `mcp_headers_needed`, `mcp_variables_needed`, Conflict
     `mcp_headers_needed`, `mcp_variables_needed`, `too_many_items`.
@@ -101,12 +104,14 @@ async def save_for_level(
 
 
 def given_definition(cipher: Cipher, item: LevelItem) -> Definition:
-    """Returns the definition of a server of the organisation or a team."""
+    """Returns the definition of an MCP server of the organisation or a team."""
     return definition_of(cipher, _given(item))
 
 
 def given_info(cipher: Cipher, item: LevelItem) -> McpServerInfo:
-    """Returns the server as administrators see it, without the values of headers and variables."""
+    """Returns an MCP server of the organisation or a team as administrators see it, without the values of
+    headers and variables.
+    """
     return masked_info(given_definition(cipher, item), is_enabled=item.level_value.value["is_enabled"])
 
 

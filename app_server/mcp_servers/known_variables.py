@@ -1,4 +1,6 @@
-"""Variables that well-known MCP servers read their tokens from, and the hosts that the tokens are for."""
+"""Lists the environment variables from which well-known MCP servers read their tokens, and the hosts that the
+tokens are for.
+"""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -9,9 +11,11 @@ from app_server.mcp_servers.schemas import Definition, can_be_brokered
 
 
 def with_known_hosts(definition: Definition) -> Definition:
-    """Returns the definition with hosts for the well-known variables that the user has named none for.
+    """Returns the definition with hosts added for those well-known variables for which the user has given no
+    list of hosts.
 
-    An empty list of hosts is a choice of the user: the sandbox gets the value.
+    An empty list of hosts is a choice of the user: then no host is added, and the sandbox gets the value of
+    the variable.
     """
     values = definition.env
     known = {

@@ -12,8 +12,8 @@ MAX_NAME_CHARACTERS = 64
 
 
 class McpServer(Base):
-    """One MCP server. `definition_encrypted` holds a Definition as JSON. All of it is encrypted, because an
-    address may contain a key too.
+    """An MCP server that a user has added. `definition_encrypted` holds a Definition as JSON. All of it is
+    encrypted, because an address may contain a key too.
     """
 
     __tablename__ = "mcp_servers"
@@ -29,11 +29,10 @@ class McpServer(Base):
 
 
 class McpGrant(Base):
-    """The result of a user's sign-in to a server. `grant_encrypted` holds an OAuthGrant as JSON.
+    """The tokens from a user's sign-in to an MCP server. `grant_encrypted` holds an OAuthGrant as JSON.
 
-    is_refused: the grant cannot be renewed any more.
-    claimed_until: until this time one app server renews the grant, and no other may. None if no app server
-    renews it.
+    is_refused: the tokens cannot be renewed any more. claimed_until: until this time one app server renews
+    the tokens, and no other may. None if no app server renews them.
     """
 
     __tablename__ = "mcp_grants"

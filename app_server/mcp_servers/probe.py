@@ -1,4 +1,4 @@
-"""Tests an MCP server from the app server: whether it answers, and which tools it offers."""
+"""Tests an MCP server from the app server: whether the server replies, and which tools it offers."""
 
 import asyncio
 import importlib

@@ -1,5 +1,5 @@
-"""Wire schemas for MCP servers, in the protocol's form. Values of headers and variables are received and
-never sent.
+"""Schemas of the requests and replies for MCP servers, with the field names of OpenHands' MCP settings.
+Values of headers and variables are received and never sent.
 """
 
 import re
@@ -71,8 +71,8 @@ def _one_host(text: str) -> str:
 
 
 def _transport(given: Any) -> Any:
-    """Returns the protocol's name for a transport, because clients use several names for the
-    same transport.
+    """Returns the name of a transport as OpenHands' MCP settings write it, because clients use several names
+    for the same transport.
     """
     if given == "sse":
         raise ValueError("the older SSE transport is not supported; servers that offer it offer `http`, too")
@@ -150,8 +150,8 @@ class Definition(BaseModel):
 
 
 def can_be_brokered(value: str) -> bool:
-    """Returns whether the value of a variable can stay in the app server: a header must be able to carry it,
-    and replies that repeat it must be recognised.
+    """Returns whether the value of a variable can stay in the app server. An HTTP header must be able to
+    contain the value. The value must also be long and rare enough to be found again in replies.
     """
     is_plain = value.isascii() and value.isprintable() and value == value.strip()
     return is_plain and len(value) >= MIN_CHARACTERS

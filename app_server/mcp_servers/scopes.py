@@ -1,4 +1,5 @@
-"""Reads which further scope an MCP server asks for, and makes the next sign-in ask for it too."""
+"""Reads which further OAuth scope an MCP server asks for, and makes the next sign-in ask for this scope too.
+"""
 
 import re
 from collections.abc import AsyncGenerator
@@ -30,14 +31,16 @@ def asked_for(challenge: str) -> str | None:
 
 
 def union(*scopes: str | None) -> str:
-    """Returns all words of the scopes, each once and in order. A sign-in asks for all of them, so that a new
-    permission does not remove an old one.
+    """Returns all words of the scopes, each once and in the given order. A sign-in asks for all of them, so
+    that a new permission does not remove an old one.
     """
     return " ".join(dict.fromkeys(word for scope in scopes for word in (scope or "").split()))
 
 
 def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
-    """Returns a sign-in that asks for this scope, also if the server names another one."""
+    """Returns a sign-in of the MCP library that asks for this scope, also if the server names another scope.
+    `auth`: the sign-in to change.
+    """
     import httpx2
 
     class Asking(httpx2.Auth):

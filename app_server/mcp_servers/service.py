@@ -104,7 +104,7 @@ async def delete_server(session: AsyncSession, user_id: UUID, name: str) -> None
 async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_in: SignedInTo) -> str:
     """Stores the tokens of a sign-in and returns the MCP server's name.
 
-    Raises NotFound if the server has been deleted, has another address, or has no sign-in any more.
+    Raises NotFound if the server has been deleted, has another address now, or needs no sign-in any more.
     """
     server = await session.get(McpServer, signed_in.server_id)
     definition = definition_of(cipher, server) if server and server.user_id == user_id else None
@@ -127,7 +127,9 @@ def definition_of(cipher: Cipher, server: Defined) -> Definition:
 async def infos_of(
     session: AsyncSession, cipher: Cipher, servers: Sequence[McpServer]
 ) -> dict[str, McpServerInfo]:
-    """Returns the servers as they are sent to clients, by name."""
+    """Returns the MCP servers in the form of replies to clients, by name. Values of headers and variables are
+    hidden.
+    """
     ids = [server.id for server in servers]
     grants = await session.scalars(select(McpGrant).where(McpGrant.server_id.in_(ids)))
     known = {grant.server_id: grant for grant in grants}
@@ -139,8 +141,8 @@ async def info_of(session: AsyncSession, cipher: Cipher, server: McpServer) -> M
 
 
 async def wanted_scope(session: AsyncSession, cipher: Cipher, server: McpServer) -> str | None:
-    """Returns the scope that the next sign-in must ask for. Returns None if it asks for the scope that the
-    server names.
+    """Returns the OAuth scope that the next sign-in to the server must ask for. Returns None if the sign-in
+    is to ask for the scope that the server names.
     """
     row = await session.get(McpGrant, server.id)
     return _wanted(cipher, row) or None
@@ -167,7 +169,9 @@ def _info(cipher: Cipher, server: McpServer, row: McpGrant | None) -> McpServerI
 
 
 def masked_info(definition: Definition, *, is_enabled: bool) -> McpServerInfo:
-    """Returns the server as it is sent to clients, as if it had no sign-in."""
+    """Returns an MCP server in the form of replies to clients, with values hidden and without the state of
+    its sign-in.
+    """
     shown = definition.model_dump(exclude={"transport", "headers", "env", "env_hosts"})
     return McpServerInfo(
         **shown,
@@ -211,8 +215,9 @@ def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, kept: Defin
 
 
 def whole_definition(definition: Definition, *, kept: Definition) -> Definition:
-    """Returns the definition with the values of `kept` in place of asterisks, and the hosts of well-known
-    variables. Raises BadRequest `mcp_headers_needed`, `mcp_variables_needed`, RequestValidationError.
+    """Returns the definition with each value that is MASK (asterisks) replaced by the value in `kept`, and
+    with the hosts of well-known variables added. Raises BadRequest `mcp_headers_needed`,
+    `mcp_variables_needed`, RequestValidationError.
     """
     headers = {name: _header(name, value, kept.headers) for name, value in definition.headers.items()}
     env = {name: _variable(name, value, kept.env) for name, value in definition.env.items()}
@@ -224,8 +229,8 @@ def whole_definition(definition: Definition, *, kept: Definition) -> Definition:
 
 
 def require_kept_values(given: SaveMcpServer, before: Definition) -> None:
-    """Checks that no stored value goes to a place that it was not given for. Raises Conflict
-    `mcp_headers_needed`, `mcp_variables_needed`.
+    """Checks that a changed server does not get stored values for which the user gave another address or
+    other hosts. Raises Conflict `mcp_headers_needed`, `mcp_variables_needed`.
 
     A value that sandboxes get anyway may go to any host.
     """

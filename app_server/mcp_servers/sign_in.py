@@ -1,8 +1,8 @@
-"""Sign-ins to MCP servers by OAuth 2.1 in the user's browser.
+"""Signs users in to MCP servers by OAuth 2.1 in the user's browser.
 
-The MCP library implements the protocol: discovery, registration, PKCE and the exchange of the code. It waits
-in a task for the data that the browser brings back. Therefore a sign-in must be finished at the app server
-where it was started.
+The MCP library implements the protocol: discovery, registration, PKCE and the exchange of the code. A task of
+the library waits for the data that the browser brings back. Therefore a sign-in must be finished at the app
+server where it was started.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _MAX_ERROR_CHARACTERS = 500
 
 @dataclass(frozen=True)
 class AuthorizationResponse:
-    """The parameters with which the browser was sent back."""
+    """The URL parameters with which the authorization server has sent the user's browser back."""
 
     state: str
     code: str | None = None
@@ -55,8 +55,8 @@ class _SignIn:
 
 
 class SignIns:
-    """The sign-ins in progress, by their `state` parameter. Each can be finished once, by the user who
-    started it, within ten minutes.
+    """The unfinished sign-ins to MCP servers, by their `state` parameter. Each can be finished once, by the
+    user who started it, within ten minutes.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class SignIns:
         return address
 
     async def finish(self, user_id: UUID, answer: AuthorizationResponse) -> SignedInTo:
-        """Finishes a sign-in and returns the granted tokens with their MCP server.
+        """Finishes a sign-in and returns the granted tokens with the MCP server that they are for.
 
         Raises NotFound `mcp_sign_in_not_found`, BadRequest `mcp_sign_in_refused` and BadGateway
         `mcp_sign_in_failed`.
@@ -150,12 +150,12 @@ class SignIns:
 
 
 class NotWanted(Exception):
-    """The server answers without a sign-in."""
+    """The MCP server can be used without a sign-in, so a sign-in was not possible."""
 
 
 class _Storage:
-    """The storage that the MCP library needs. It lasts for one sign-in, so each sign-in registers a new
-    client.
+    """The storage in memory that the MCP library needs for tokens and client data. Each sign-in has a new
+    storage, so each sign-in registers a new client.
     """
 
     def __init__(self) -> None:
@@ -176,7 +176,9 @@ class _Storage:
 
 
 async def _obtain(sign_in: _SignIn) -> OAuthGrant:
-    """Requests the server's tools, which makes the library sign in, and returns the granted tokens."""
+    """Requests the list of the server's tools. This makes the MCP library carry out the sign-in. Returns the
+    granted tokens.
+    """
     provider = _provider(sign_in)
     async with asyncio.timeout(SIGN_IN_SECONDS):
         auth = asking(provider, sign_in.scope) if sign_in.scope else provider

@@ -1,1 +1,1 @@
-"""Offers skills of the product and of registered repositories, and installs them."""
+"""The catalogue of skills that users can install: skills of the product and of registered repositories."""

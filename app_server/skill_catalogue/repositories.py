@@ -1,4 +1,4 @@
-"""Reads the skills of registered repositories, and stores what was found."""
+"""Reads the skills of registered repositories, and stores the skills that were found."""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Read:
-    """The skills that a repository has at one commit."""
+    """The skills of a repository at one commit."""
 
     commit: str
     folders: SkillFolders
@@ -31,7 +31,9 @@ class Read:
 
 @dataclass(frozen=True)
 class KnownRepository:
-    """A registered repository, and what was found when it was read last."""
+    """A registered repository, and the skills that were found when it was read last. `found`: None if it was
+    not read since it was registered or changed.
+    """
 
     registration: MarketplaceRegistration
     found: SkillRepository | None
@@ -54,18 +56,18 @@ class KnownRepository:
 
 
 async def read_repository(place: Marketplace, guard: Guard | None) -> Read:
-    """Returns the skills of a repository at this moment.
+    """Fetches a repository and returns its skills.
 
-    guard: keeps the user from reaching hosts in the server's private network; None allows every host.
-    Raises UnreadableMarketplace.
+    guard: keeps the user from reaching hosts in the server's private network; None allows every host. Raises
+    UnreadableMarketplace.
     """
     files = await read_files(place, guard)
     return Read(files.commit, await asyncio.to_thread(skill_folders, files))
 
 
 async def known_repositories(session: AsyncSession, user_id: UUID) -> list[KnownRepository]:
-    """Returns the repositories that are shared with everyone, and the user's own. If a name is equal, the
-    user's repository replaces the shared one.
+    """Returns the repositories that are shared with everyone, and the user's own. If two have the same name,
+    the user's repository replaces the shared one.
     """
     by_name = {each.name: each for each in await marketplaces.shared(session)}
     by_name |= {each.name: each for each in marketplaces.own(await session.get(UserSettings, user_id))}
@@ -79,8 +81,8 @@ async def known_repositories(session: AsyncSession, user_id: UUID) -> list[Known
 
 
 async def read_all(database: Database, user_id: UUID, guard: Guard | None) -> None:
-    """Reads all of the user's repositories, and stores what they have. One that cannot be read is stored with
-    the reason.
+    """Reads all repositories that are registered for the user, and stores their skills. If a repository
+    cannot be read, the reason is stored.
     """
     async with database.read() as session:
         wanted = [each.registration for each in await known_repositories(session, user_id)]
@@ -127,5 +129,6 @@ def _place(registration: Marketplace) -> dict[str, str | None]:
 
 
 def _current(row: SkillRepository | None, registration: Marketplace) -> SkillRepository | None:
-    """Returns None if the registration has changed since it was read."""
+    """Returns the stored skills of a repository, or None if its registration has changed since it was read.
+    """
     return row if row is not None and row.place == _place(registration) else None

@@ -1,4 +1,4 @@
-"""What clients send and get about the catalogue of skills and installed skills."""
+"""Schemas of the requests and replies about the catalogue of skills and installed skills."""
 
 from typing import Annotated
 
@@ -146,7 +146,7 @@ def installed_info(row: InstalledSkill) -> InstalledSkillInfo:
 
 
 def fields_of(row: InstalledSkill) -> dict[str, object]:
-    """Returns the fields of an InstalledSkillInfo."""
+    """Returns the fields of an InstalledSkillInfo for an installed skill."""
     return {
         "id": row.id,
         "name": row.name,

@@ -28,7 +28,7 @@ MAX_INSTALLED = 100
 
 
 class RefusedSkill(AppError):
-    """The skill or its repository cannot be used. The detail says why."""
+    """The skill or its repository cannot be used. The detail of the error says why."""
 
     status = 422
     code = "skill_refused"
@@ -47,7 +47,7 @@ class Content:
 
 @dataclass(frozen=True)
 class SkillOrigin:
-    """Where a skill comes from. repository: None for a public skill of the product."""
+    """The source from which a skill is installed. repository: None for a public skill of the product."""
 
     marketplace: str | None = None
     repository: Marketplace | None = None
@@ -59,7 +59,9 @@ def catalogue(
     installed: Iterable[InstalledSkill],
     query: str,
 ) -> list[CatalogueSkill]:
-    """Returns the skills whose name or description has all words of the query, the product's first."""
+    """Returns the skills whose name or description contains all words of the query. The skills of the product
+    come first.
+    """
     rows = {(row.marketplace, row.source is None, row.name, row.user_id is None): row for row in installed}
 
     def state(marketplace: str | None, name: str) -> dict[str, bool]:
@@ -100,7 +102,8 @@ def catalogue(
 
 
 async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -> SkillOrigin:
-    """Returns where the wanted skill comes from. Raises NotFound `marketplace_not_found`."""
+    """Returns the source from which the wanted skill is installed. Raises NotFound `marketplace_not_found`.
+    """
     if wanted.source is not None:
         place = Marketplace(name="given", source=wanted.source, ref=wanted.ref, repo_path=wanted.repo_path)
         return SkillOrigin(None, place)
@@ -117,16 +120,16 @@ async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -
 
 
 async def read_content(place: SkillOrigin, name: str, guard: Guard | None) -> Content:
-    """Reads a skill at its source.
+    """Reads a skill from its source and returns its content.
 
-    guard: keeps the user from reaching hosts in the server's private network; None allows every host.
-    Raises the errors of `version_at` and `content_in`.
+    guard: keeps the user from reaching hosts in the server's private network; None allows every host. Raises
+    the errors of `version_at` and `content_in`.
     """
     return content_in(await version_at(place, guard), name)
 
 
 async def version_at(place: SkillOrigin, guard: Guard | None) -> Sequence[ShippedSkill] | Read:
-    """Returns the present skills of a source. guard: see read_content.
+    """Reads a source and returns the skills that it has now. guard: see read_content.
 
     Raises RefusedSkill `skill_repository_unreadable`.
     """
@@ -143,7 +146,9 @@ async def version_at(place: SkillOrigin, guard: Guard | None) -> Sequence[Shippe
 
 
 def content_in(version: Sequence[ShippedSkill] | Read, name: str) -> Content:
-    """Returns one skill of a source. Raises NotFound `skill_not_found`, RefusedSkill `skill_refused`."""
+    """Returns the content of the skill with this name. `version`: the skills of a source. Raises NotFound
+    `skill_not_found`, RefusedSkill `skill_refused`.
+    """
     if not isinstance(version, Read):
         for one in version:
             if one.name == name:
@@ -163,7 +168,7 @@ def content_in(version: Sequence[ShippedSkill] | Read, name: str) -> Content:
 async def install(
     session: AsyncSession, user_id: UUID | None, name: str, place: SkillOrigin, content: Content
 ) -> InstalledSkill:
-    """Stores a skill for a user, or for everyone if `user_id` is None.
+    """Stores a skill as installed for a user, or for everyone if `user_id` is None.
 
     Raises Conflict `skill_name_taken` and `too_many_skills`.
     """
@@ -197,7 +202,9 @@ async def install(
 
 
 async def installed_skill(session: AsyncSession, user_id: UUID, skill_id: UUID) -> InstalledSkill:
-    """Returns a skill that is installed for the user or for everyone. Raises NotFound."""
+    """Returns a skill that is installed for the user or for everyone. Raises NotFound if there is no such
+    skill.
+    """
     row = await session.get(InstalledSkill, skill_id)
     if row is None or row.user_id not in {None, user_id}:
         raise NotFound("No such skill is installed.", code="skill_not_found")
@@ -214,7 +221,9 @@ def source_of(row: InstalledSkill) -> SkillOrigin:
 
 
 async def replace(session: AsyncSession, row: InstalledSkill, content: Content) -> bool:
-    """Stores a newer version. Returns whether the text differs from the one before."""
+    """Replaces the content of an installed skill with a newer version. Returns whether the text differs from
+    the text before.
+    """
     is_changed = row.text != content.text
     _set(row, content)
     row.updated_at = now()

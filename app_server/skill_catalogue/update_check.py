@@ -1,7 +1,7 @@
-"""Compares installed skills with their sources, so that the catalogue shows which can be updated.
+"""Compares installed skills with their sources, so that the catalogue shows which skills can be updated.
 
-It never installs anything. What it does is noted with each skill: a run that is cut off continues with the
-others.
+The comparison never installs anything. Its result is stored for each skill at once. If a run is interrupted,
+the next run continues with the other skills.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ Due = tuple[InstalledSkill, bool]
 
 
 def checker(database: Database, config: Config) -> Handler:
-    """Returns the handler of the job."""
+    """Returns the handler of the background job that compares installed skills with their sources."""
 
     async def check(_attempt: JobAttempt) -> dict[str, Any]:
         due = await _due(database)
@@ -45,8 +45,8 @@ def checker(database: Database, config: Config) -> Handler:
 
 
 async def _due(database: Database) -> Sequence[Due]:
-    """Returns the skills whose last comparison is the oldest, each with whether its user administers the
-    installation.
+    """Returns the installed skills that were compared with their sources longest ago. For each skill, also
+    returns whether its user is an administrator of the installation.
     """
     query = (
         select(InstalledSkill, User)
@@ -66,7 +66,7 @@ async def _due(database: Database) -> Sequence[Due]:
 
 
 def _by_source(due: Sequence[Due]) -> list[list[Due]]:
-    """Groups the skills, so that each repository is read once for those who may reach the same hosts."""
+    """Groups the skills so that each repository is read once for all users who may reach the same hosts."""
     groups: dict[tuple[object, ...], list[Due]] = {}
     for row, administers in due:
         groups.setdefault((row.source, row.ref, row.repo_path, administers), []).append((row, administers))
@@ -89,7 +89,9 @@ async def _compare(database: Database, rows: Sequence[InstalledSkill], guard: Gu
 
 
 async def _note(database: Database, skill_id: UUID, found: Content | str) -> None:
-    """found: the content at the source, or why there is none."""
+    """Stores the result of the comparison of an installed skill with its source. found: the content at the
+    source, or a sentence that says why there is none.
+    """
     async with database.session() as session:
         row = await session.get(InstalledSkill, skill_id, with_for_update=True)
         if row is None:

@@ -1,4 +1,6 @@
-"""Lists the names and kinds of the skills on this server. Only an agent server reads their whole content."""
+"""Lists the names and kinds of the skills on this server. Only the fields at the top of a skill file are read
+here. Only an agent server reads its whole content.
+"""
 
 import re
 from collections.abc import Iterable
@@ -26,9 +28,7 @@ class ListedSkill(BaseModel):
 
 
 def listed(files: Iterable[SkillFile]) -> list[ListedSkill]:
-    """Returns the skills in these files, by name. A file that is not a valid skill is left out; the report of
-    a conversation says why.
-    """
+    """Returns the skills in these files, sorted by name. A file that is not a valid skill is left out."""
     found = [skill for file in files if file.text is not None and (skill := _skill(file.path, file.text))]
     return sorted(found, key=lambda skill: (skill.name, skill.source))
 
@@ -56,16 +56,16 @@ def _skill(shown_path: str, text: str) -> ListedSkill | None:
 
 
 def front_matter_size(text: str) -> int:
-    """Returns the number of characters of the fields at the top of the file. Reading them takes much longer
-    than this.
+    """Returns the number of characters of the YAML front matter at the top of the file. Parsing the front
+    matter takes much longer than this.
     """
     match = _FRONT_MATTER.match(text.strip())
     return len(match[1]) if match else 0
 
 
 def plain_text(value: object) -> str | None:
-    """Returns a field that is a text or a number, as text. Returns None for all others, and for a text that
-    UTF-8 cannot encode, as YAML escapes can make it.
+    """Returns a field of the front matter as text, if it is a text or a number. Returns None for other
+    values, and for a text that UTF-8 cannot encode, which YAML escapes can produce.
     """
     # The text of a list could be endless: one in YAML may contain another one many times.
     if not isinstance(value, str | int | float):
@@ -75,8 +75,8 @@ def plain_text(value: object) -> str | None:
 
 
 def front_matter(text: str) -> dict[str, Any] | None:
-    """Returns the fields at the top of the file, empty if there are none. Returns None if they cannot be
-    read.
+    """Returns the fields of the YAML front matter at the top of the file. Returns an empty dictionary if
+    there is no front matter, and None if it cannot be parsed.
     """
     match = _FRONT_MATTER.match(text.strip())
     if match is None:

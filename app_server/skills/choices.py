@@ -13,7 +13,7 @@ MAX_CHOICES = 1000
 
 
 async def choices_of(session: AsyncSession, user_id: UUID) -> Sequence[SkillChoice]:
-    """Returns the user's choices, by name and repository."""
+    """Returns the user's choices which skills are loaded, sorted by name and repository."""
     query = select(SkillChoice).where(SkillChoice.user_id == user_id)
     rows = await session.scalars(query.order_by(SkillChoice.name, SkillChoice.repository))
     return rows.all()
@@ -22,7 +22,9 @@ async def choices_of(session: AsyncSession, user_id: UUID) -> Sequence[SkillChoi
 async def choose(
     session: AsyncSession, user_id: UUID, name: str, repository: str, *, is_enabled: bool | None
 ) -> None:
-    """Stores a choice. is_enabled: None removes it. Raises Conflict `too_many_skill_choices`."""
+    """Stores whether conversations load a skill in a repository. is_enabled: None deletes the choice. Raises
+    Conflict `too_many_skill_choices`.
+    """
     row = await session.get(SkillChoice, (user_id, name, repository))
     if is_enabled is None:
         if row is not None:
@@ -42,7 +44,9 @@ async def choose(
 
 
 def disabled_in(choices: Iterable[SkillChoice], repository: str) -> dict[str, str]:
-    """Returns the names that are not loaded in a repository, each with the repository of the choice."""
+    """Returns the names of the skills that are switched off in a repository. For each name, also returns the
+    repository that the choice was made for.
+    """
     counting: dict[str, SkillChoice] = {}
     for choice in choices:
         if choice.repository in {EVERYWHERE, repository}:
@@ -53,12 +57,14 @@ def disabled_in(choices: Iterable[SkillChoice], repository: str) -> dict[str, st
 
 
 async def disabled_everywhere(session: AsyncSession, user_id: UUID) -> list[str]:
-    """Returns the names that are switched off where no repository has a choice, sorted."""
+    """Returns the sorted names of the skills that are switched off in every repository for which the user has
+    made no other choice.
+    """
     return sorted(disabled_in(await choices_of(session, user_id), EVERYWHERE))
 
 
 async def disable_everywhere(session: AsyncSession, user_id: UUID, names: Iterable[str]) -> None:
-    """Replaces the names that are switched off everywhere. Choices about repositories remain.
+    """Replaces the list of skills that are switched off everywhere. Choices about single repositories remain.
 
     Raises Conflict `too_many_skill_choices`.
     """

@@ -1,4 +1,4 @@
-"""Reads the skill files on this server and hands them to an agent server, which reads their content.
+"""Reads the skill files on this server. They are sent to an agent server, which parses them.
 
 A user's own skills lie in `home`/skills/USER_ID. The organisation's skills and public skills lie in
 SLIPWAY_SKILLS_PATH.
@@ -38,11 +38,13 @@ class SkillFile(BaseModel):
 
 
 class _Unreadable(Exception):
-    """Says why a file cannot be sent."""
+    """A skill file cannot be sent to an agent server. The message of the error says why."""
 
 
 def read_skill_files(config: Config, user_id: UUID) -> list[SkillFile]:
-    """Returns all skill files that this user's agents may get, up to a limit in number and size. Blocking."""
+    """Returns all skill files that this user's agents may get, up to a limit of their number and total size.
+    Blocks while it reads the disk.
+    """
     found: list[SkillFile] = []
     room = MAX_TOTAL_BYTES
     for origin, root, path in islice(_all_files(config, user_id), MAX_FILES):
@@ -72,7 +74,9 @@ def _all_files(config: Config, user_id: UUID) -> Iterator[tuple[Origin, Path, Pa
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """Yields `*.md`, and `SKILL.md` in subdirectories, by name."""
+    """Yields the paths of `*.md` files in the directory, and of `SKILL.md` files in its subdirectories,
+    sorted by name.
+    """
     if not directory.is_dir():
         return
     for entry in sorted(directory.iterdir()):

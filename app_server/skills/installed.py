@@ -1,4 +1,6 @@
-"""Delivers skills to a user's conversations: those in files on this server, and those that are installed."""
+"""Collects the skills for a user's conversations: those in files on this server, and those that are
+installed.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,8 +22,8 @@ async def installed_for(session: AsyncSession, user_id: UUID) -> Sequence[Instal
 
 
 def as_files(installed: Sequence[InstalledSkill]) -> list[SkillFile]:
-    """Returns the installed skills in the form for agent servers. Skills beyond 1 MiB in total are replaced
-    by a problem.
+    """Returns the installed skills in the form in which they are sent to agent servers. When the texts exceed
+    1 MiB in total, further skills have a `problem` in place of the text.
     """
     files: list[SkillFile] = []
     room = MAX_TOTAL_BYTES
@@ -42,13 +44,13 @@ def origin_of(row: InstalledSkill) -> Origin:
 
 
 def installed_path(row: InstalledSkill) -> str:
-    """Returns the path that people are shown."""
+    """Returns the path of an installed skill that people see. No file has this path."""
     return f"{origin_of(row)}/installed/{row.name}/SKILL.md"
 
 
 async def skill_files(session: AsyncSession, config: Config, user_id: UUID) -> list[SkillFile]:
-    """Returns all skills that this user's agents may get from this server, in the order in which they count
-    if names are equal.
+    """Returns all skills that this user's agents may get from this server. If two skills have the same name,
+    the first one is used.
     """
     files = await asyncio.to_thread(read_skill_files, config, user_id)
     both = [*files, *as_files(await installed_for(session, user_id))]

@@ -1,4 +1,4 @@
-"""Says which skills of this server a new conversation loads, and why. Pure."""
+"""Explains which skills of this server a new conversation loads, and why. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -29,10 +29,10 @@ class SkillLoading(BaseModel):
 
 
 def loading(files: Iterable[SkillFile], disabled: Mapping[str, str]) -> list[SkillLoading]:
-    """Returns an entry for each file.
+    """Returns for each skill file whether a new conversation loads it, and why.
 
-    files: in the order in which they count. disabled: the names that are switched off, each with the
-    repository of the choice.
+    files: if two files have the same name, the first one is loaded. disabled: the names of skills that are
+    switched off, each with the repository that the choice was made for.
     """
     loaded: dict[str, str] = {}
     found: list[SkillLoading] = []

@@ -1,4 +1,6 @@
-"""Database tables of installed skills, of choices which skills are loaded, and of read repositories."""
+"""Database tables of installed skills, of choices which skills are loaded, and of the skills in registered
+marketplaces.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -15,13 +17,13 @@ EVERYWHERE = ""
 
 
 class InstalledSkill(Base):
-    """A skill at the version that was installed. Without a user it is for everyone here.
+    """An installed skill with its text. A skill without a user is installed for everyone on this server.
 
-    `marketplace`: the registered repository that it comes from; None for a public skill of the product and
-    for an address that was given. `source`: the address of its repository; None for a public skill of the
-    product. `commit_id`: the commit of `text`. `other_files`: files of its directory that are not delivered.
-    `checked_at`: when it was compared with its source; `has_update`: whether the source had another text
-    then; `check_problem`: why the last comparison failed.
+    `marketplace`: the registered repository that the skill comes from; None for a public skill of the
+    product, and for a skill that was installed from an address. `source`: the address of its repository; None
+    for a public skill of the product. `commit_id`: the commit of `text`. `other_files`: the number of further
+    files in its directory; agents do not get them. `checked_at`: when the skill was compared with its source;
+    `has_update`: whether the source had another text then; `check_problem`: why the last comparison failed.
     """
 
     __tablename__ = "installed_skills"
@@ -63,9 +65,9 @@ class InstalledSkill(Base):
 
 
 class SkillChoice(Base):
-    """Whether a user's conversations load the skill of this name.
+    """A user's choice whether conversations load the skill with this name.
 
-    `repository`: an Address.identity, or EVERYWHERE. A choice for a repository counts more than the one for
+    `repository`: an Address.identity, or EVERYWHERE. A choice for a repository overrides the choice for
     everywhere.
     """
 
@@ -78,11 +80,11 @@ class SkillChoice(Base):
 
 
 class SkillRepository(Base):
-    """What a registered marketplace offered when it was read last. Without a user, the marketplace is for
-    everyone.
+    """The skills that a registered marketplace had when it was read last. Without a user, the marketplace is
+    for everyone.
 
-    `place`: its registration at that time. `skills`: objects with name, description and path. `problems`:
-    sentences.
+    `place`: the registration of the marketplace at that time. `skills`: objects with name, description and
+    path. `problems`: sentences about skills that cannot be used.
     """
 
     __tablename__ = "skill_repositories"

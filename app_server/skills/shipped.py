@@ -1,4 +1,4 @@
-"""Reads the public skills that the product contains, from `skills/` at the top of its tree."""
+"""Reads the public skills that are part of the product, from `skills/` at the top of its source tree."""
 
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ DIRECTORY: Final = Path(__file__).parents[2] / "skills"
 
 
 class ShippedSkill(BaseModel):
-    """A public skill of the product. path: relative to DIRECTORY."""
+    """A public skill that is part of the product. path: relative to DIRECTORY."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -24,7 +24,9 @@ class ShippedSkill(BaseModel):
 
 @cache
 def shipped_skills() -> tuple[ShippedSkill, ...]:
-    """Returns the public skills of this version, by name. Blocking at the first call."""
+    """Returns the public skills of this version of the product, sorted by name. The first call blocks while
+    it reads the disk.
+    """
     return tuple(_read(path) for path in sorted(DIRECTORY.glob("*/SKILL.md")))
 
 

@@ -1,4 +1,4 @@
-"""The API's models of consents."""
+"""Schemas of the replies of the routes for a user's decisions about what repositories may run."""
 
 from pydantic import BaseModel, ConfigDict
 
