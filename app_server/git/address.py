@@ -20,7 +20,9 @@ _SCHEMES = frozenset(("git", "http", "https", "ssh"))
 
 
 class InvalidRepository(AppError):
-    """The given repository cannot be used: it is unreadable, or it is not there."""
+    """The repository that a user names cannot be used: the text is not a repository's address, or the
+    repository does not exist.
+    """
 
     status = 422
     code = "repository_not_found"
@@ -75,7 +77,9 @@ class Address:
 
     @property
     def origin(self) -> str | None:
-        """Scheme, host and port of `web_url`. None if there is no `web_url`."""
+        """The scheme, host and port of `web_url`, such as `https://github.com`. None if there is no
+        `web_url`.
+        """
         return origin_of(self.web_url) if self.web_url else None
 
 

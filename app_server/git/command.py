@@ -61,7 +61,9 @@ class Credentials:
 
 @dataclass(frozen=True)
 class GitResult:
-    """The result of a git command. `output`: the last 8192 characters of stdout and stderr together."""
+    """The exit code and output of a git command. `output`: the last 8192 characters of stdout and stderr
+    together.
+    """
 
     exit_code: int
     output: str
@@ -82,14 +84,14 @@ async def run_git(
     way: GitConnectionOptions | None = None,
     largest_file_bytes: int | None = None,
 ) -> GitResult:
-    """Runs git in `directory`, which is also its home directory, and returns its exit code and output.
+    """Runs git in `directory`, which is also git's home directory, and returns the exit code and output.
 
     `report` is called with progress lines. `way`: the connection options for a repository on another host.
     `credentials` never appear on a command line, where every user of this machine could read them.
-    `largest_file_bytes`: git fails as soon as it writes a file that is larger.
+    `largest_file_bytes`: git fails as soon as it writes a larger file.
 
-    Raises GitTimeout after `timeout_seconds`. No process of this git command is left at the end, also after
-    an error or a cancellation, and its output is closed.
+    Raises GitTimeout after `timeout_seconds`. At the end, no process of this git command is left and its
+    output is closed, also after an error or a cancellation.
     """
     with _trusted(credentials) as trusted:
         start = asyncio.create_subprocess_exec(

@@ -65,7 +65,9 @@ def trust_in(row: GitCredential) -> AdditionalTrust | None:
 
 
 async def credential_of_origin(session: AsyncSession, user_id: UUID, origin: str) -> GitCredential | None:
-    """Returns the user's stored token for a host, given as `https://host`. Returns None if there is none."""
+    """Returns the user's stored token for a git host. `origin`: the host as `https://host`. Returns None if
+    the user has no token for this host.
+    """
     return await _of_origin(session, user_id, origin)
 
 
@@ -173,8 +175,8 @@ async def change_credential(
 
 
 async def delete_credential(session: AsyncSession, user_id: UUID, credential_id: UUID) -> str:
-    """Deletes a token and returns the origin of its host. A token that was granted by a sign-in is revoked at
-    the host, if the host can do that. Raises NotFound `git_credential_not_found`.
+    """Deletes a user's token and returns the origin of its git host. If a sign-in granted the token, stores a
+    job that revokes the token at the host. Raises NotFound `git_credential_not_found`.
     """
     row = await _require(session, user_id, credential_id)
     await forget_grant(session, row)

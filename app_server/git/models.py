@@ -1,4 +1,6 @@
-"""The users' stored tokens for git hosts, and the applications with which users sign in to hosts."""
+"""Database tables of the users' tokens for git hosts, and of the OAuth applications with which users sign in
+to git hosts.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -21,8 +23,8 @@ class PushScope(StrEnum):
 
 
 class GitCredential(Base):
-    """A user's token for one git host. `origin` is the host as a URL without a path, `https://github.com`.
-    The token is never shown again.
+    """A user's token for one git host. `origin`: the host as a URL without a path, such as
+    `https://github.com`. The token is never shown again.
     """
 
     __tablename__ = "git_credentials"
@@ -46,11 +48,11 @@ class GitCredential(Base):
 
 class GitOAuthApp(Base):
     """An OAuth application or GitHub App that an administrator has registered at a git host. Users sign in to
-    the host with it. `origin` is the host as a URL without a path.
+    the host with it. `origin`: the host as a URL without a path.
 
-    api_url, sign_in_url: None means the usual address. private_key_encrypted: PEM, only of a GitHub App.
-    scopes: separated by spaces; None means the usual ones of the provider. certificate_authorities: PEM; they
-    vouch for the host beside the usual authorities.
+    api_url, sign_in_url: None means the usual address. private_key_encrypted: PEM, only for a GitHub App.
+    scopes: separated by spaces; None means the usual scopes for the provider. certificate_authorities:
+    additional certificate authorities for the host, as PEM.
     """
 
     __tablename__ = "git_oauth_apps"

@@ -1,4 +1,4 @@
-"""The route that tells to which team a repository belongs."""
+"""The route that returns the team to which a repository belongs."""
 
 from typing import Annotated
 

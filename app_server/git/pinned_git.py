@@ -19,8 +19,8 @@ _NO_REDIRECTS = {"http.followRedirects": "false"}
 
 @dataclass(frozen=True)
 class GitConnectionOptions:
-    """Options for git's connection to a repository. `settings`: git settings. `ssh_options`: options of the
-    ssh command line.
+    """Options with which git connects to a repository's host. `settings`: git settings. `ssh_options`:
+    options for the command line of ssh.
     """
 
     settings: Mapping[str, str] = field(default_factory=dict)

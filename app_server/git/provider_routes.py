@@ -74,7 +74,9 @@ def _origin_of(provider: str, host: str | None) -> str:
 
 
 def checked_origin(host: str) -> str:
-    """Returns the origin of a host that a user names. Raises BadRequest `git_host_wrong`."""
+    """Returns the origin of a git host, such as `https://github.com`. `host`: the name or URL that the user
+    gives. Raises BadRequest `git_host_wrong`.
+    """
     try:
         return _ORIGIN.validate_python(host)
     except ValueError as error:

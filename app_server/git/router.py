@@ -1,4 +1,6 @@
-"""Routes for the current user's tokens for git hosts. Tokens can be set and replaced, never read."""
+"""Routes for the current user's tokens for git hosts. The routes can set and replace tokens. No route returns
+a token.
+"""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Wire schemas for tokens of git hosts. Tokens are received and never sent."""
+"""Schemas of requests and replies about tokens of git hosts. Tokens are received and never sent."""
 
 from typing import Annotated, Self
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""The route that tells which user of a git host a stored token belongs to."""
+"""The route that returns the user of a git host to whom a stored token belongs."""
 
 from collections.abc import Sequence
 from typing import Annotated

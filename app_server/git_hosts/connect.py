@@ -1,4 +1,4 @@
-"""Connects users to their git hosts: finds the token of a host and makes the client of its provider."""
+"""Finds the stored token of a user for a git host, and creates the client that calls this host."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class GitHosts:
         raise _no_token(provider)
 
     async def all(self, session: AsyncSession) -> Sequence[ConnectedHost]:
-        """Returns all hosts for which the user has stored a token, sorted by origin."""
+        """Returns all git hosts for which the user has stored a token, sorted by origin."""
         return [self._connected(row) for row in await self._rows(session)]
 
     async def _rows(self, session: AsyncSession) -> Sequence[GitCredential]:

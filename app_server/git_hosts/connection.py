@@ -1,4 +1,5 @@
-"""Calls one git host with one user's token. Headers, errors, limits and retries are the same for all hosts.
+"""Calls one git host with one user's token. Headers, errors, limits and retries are handled in the same way
+for all hosts.
 
 The token is sent only to the host that it belongs to. A redirect to another host is followed without the
 token, and never to a private address.
@@ -60,12 +61,12 @@ class HostReply:
     url: str
 
     def json(self) -> Any:
-        """Returns the parsed body. Raises ValueError."""
+        """Returns the body parsed as JSON. Raises ValueError."""
         return orjson.loads(self.content)
 
     @property
     def next_link(self) -> str | None:
-        """The address of the next page in the `Link` header (RFC 8288), None on the last page."""
+        """The address of the next page in the `Link` header (RFC 8288). None if this is the last page."""
         links = httpx.Response(200, headers={"link": self.headers.get("link", "")}).links
         return links.get("next", {}).get("url")
 
@@ -120,10 +121,11 @@ class HostConnection:
         accept: str | None = None,
         max_bytes: int = MAX_REPLY_BYTES,
     ) -> HostReply:
-        """Sends a GET request. Repeats it up to twice if the host does not answer or fails.
+        """Sends a GET request and returns the reply. Repeats the request up to twice if the host does not
+        reply or fails.
 
-        `path`: below `api_url`, with quoted parts, or a whole address on the same host, as in links to the
-        next page. Raises the errors of `errors.py`.
+        `path`: a path below `api_url` with quoted segments, or a whole address on the same host, as in links
+        to the next page. Raises the errors of `errors.py`.
         """
         return await self._repeated("GET", path, query, None, accept, max_bytes)
 
@@ -292,14 +294,16 @@ class HostAccess:
         reason_of: ReasonOf,
         missing_scope: MissingScope = _unknown_scope,
     ) -> HostConnection:
-        """Returns the connection for calls with these headers. `api_url`: the beginning of all paths."""
+        """Returns a connection to the host that sends these headers with each request. `api_url`: the
+        beginning of all paths.
+        """
         base = api_url.rstrip("/")
         return HostConnection(self.host, base, headers, self.http, self.limits, reason_of, missing_scope)
 
 
 async def all_at_once(calls: Iterable[Awaitable[Result]], limit: int = 4) -> list[Result]:
-    """Awaits the calls, at most `limit` at a time, and returns their results in order. Raises the first error
-    once all have ended.
+    """Awaits the calls, at most `limit` at a time, and returns their results in the order of `calls`. If
+    calls fail, waits until all have ended and raises the first error.
     """
     places = asyncio.Semaphore(limit)
 

@@ -1,4 +1,4 @@
-"""Selects the reviews of a pull request that count: the latest review of each reviewer."""
+"""Selects the latest review of each reviewer of a pull request. Only these reviews count."""
 
 from collections.abc import Iterable
 

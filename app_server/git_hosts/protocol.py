@@ -42,7 +42,7 @@ class GitHostClient(Protocol):
     with a sentence that says so."""
 
     async def me(self) -> HostUser:
-        """Returns the user that the token belongs to."""
+        """Returns the user of the host to whom the token belongs."""
         ...
 
     async def add_signing_key(self, title: str, public_key: str) -> bool:
@@ -72,18 +72,18 @@ class GitHostClient(Protocol):
         ...
 
     async def repository(self, repository: str) -> HostRepository:
-        """Returns one repository."""
+        """Returns the repository with this full name."""
         ...
 
     async def branches(
         self, repository: str, query: str = "", *, page: str | None = None, limit: int = 30
     ) -> Slice[HostBranch]:
-        """Returns branches whose name contains `query`."""
+        """Returns branches of the repository whose name contains `query`."""
         ...
 
     async def file(self, repository: str, path: str, ref: str | None = None) -> bytes | None:
-        """Returns the content of a file, at most 1 MiB. Returns None if there is no such file. `ref`: a
-        branch, tag or commit; None: the default branch.
+        """Returns the content of a file in the repository, at most 1 MiB. Returns None if there is no such
+        file. `ref`: a branch, tag or commit; None means the default branch.
         """
         ...
 
@@ -119,7 +119,7 @@ class GitHostClient(Protocol):
     async def update_pull_request(
         self, repository: str, number: int, changes: PullRequestChanges
     ) -> PullRequest:
-        """Changes a pull request and returns it."""
+        """Changes fields of a pull request and returns the changed pull request."""
         ...
 
     async def comments(
@@ -129,13 +129,13 @@ class GitHostClient(Protocol):
         ...
 
     async def add_comment(self, repository: str, kind: ItemKind, number: int, body: str) -> Comment:
-        """Adds a comment and returns it."""
+        """Adds a comment to an issue or a pull request, and returns the comment."""
         ...
 
     async def edit_comment(
         self, repository: str, kind: ItemKind, number: int, comment_id: str, body: str
     ) -> Comment:
-        """Replaces the text of a comment of the same user."""
+        """Replaces the text of a comment that the token's user has written, and returns the comment."""
         ...
 
     async def review_threads(self, repository: str, number: int) -> Sequence[ReviewThread]:
@@ -147,7 +147,7 @@ class GitHostClient(Protocol):
         ...
 
     async def reply_to_thread(self, repository: str, number: int, thread_id: str, body: str) -> Comment:
-        """Adds a comment to a review thread."""
+        """Adds a comment to a review thread of a pull request, and returns the comment."""
         ...
 
     async def resolve_thread(self, repository: str, number: int, thread_id: str) -> None:
@@ -157,7 +157,7 @@ class GitHostClient(Protocol):
         ...
 
     async def issue(self, repository: str, number: int) -> Issue:
-        """Returns one issue."""
+        """Returns the issue with this number."""
         ...
 
     async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
@@ -169,8 +169,8 @@ class GitHostClient(Protocol):
         ...
 
     async def suggested_tasks(self) -> Sequence[HostTask]:
-        """Returns tasks that wait for the user, at most 50: the user's open pull requests with conflicts,
-        failing checks or unresolved comments, and open issues that are assigned to the user.
+        """Returns at most 50 tasks for the user: the user's open pull requests with conflicts, failing checks
+        or unresolved comments, and open issues that are assigned to the user.
         """
         ...
 
@@ -179,8 +179,8 @@ class ImageHost(Protocol):
     """A client of a git host whose API accepts images for the descriptions of pull requests."""
 
     async def attach_image(self, repository: str, number: int, image: HostImage) -> str:
-        """Uploads an image for a pull request, and returns the address for the Markdown of its description.
-        People who may read the repository can see the image.
+        """Uploads an image for a pull request. Returns the address of the image for the Markdown of the
+        description. People who may read the repository can see the image.
         """
         ...
 

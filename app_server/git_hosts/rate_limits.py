@@ -46,7 +46,7 @@ class RateLimits:
         return max(0.0, self.of(key).blocked_until - self._now())
 
     def of(self, key: str) -> Allowance:
-        """Returns the limit that the host stated last for this token. `key`: see
+        """Returns the rate limit that a host stated last for a token. `key`: identifies host and token, see
         `HostConnection.rate_key`.
         """
         return self._seen.get(key, Allowance())

@@ -29,7 +29,8 @@ class Value(BaseModel):
 
 
 class Slice(Value, Generic[Item]):
-    """One page of a list. `next_page`: the host's id of the next page; None on the last page."""
+    """One page of a list at a git host. `next_page`: the host's id of the next page; None on the last page.
+    """
 
     items: tuple[Item, ...]
     next_page: str | None = None
@@ -46,9 +47,9 @@ class RateLimit(Value):
 
 
 class HostUser(Value):
-    """A user of a git host. `scopes`: what the token may do, in the host's words; None if the host does not
-    say. `expires_at`: when the token ends; None if it does not end or the host does not say. `rate_limit`: as
-    the host stated it in its last reply; None if it does not say.
+    """A user of a git host. `scopes`: what the token may do, with the host's names for scopes; None if the
+    host does not say. `expires_at`: when the token expires; None if it does not expire or the host does not
+    say. `rate_limit`: the limit that the host stated in its last reply; None if the host does not say.
     """
 
     id: str
@@ -68,8 +69,8 @@ class OwnerKind(StrEnum):
 
 
 class Organization(Value):
-    """A namespace that holds repositories: an organisation, group, workspace or project. `installation_id`:
-    the id of an app's installation in it, if the host has apps.
+    """An organisation, group, workspace or project that contains repositories. `installation_id`: the id of
+    the installation of the host's app in it, if the host has apps.
     """
 
     id: str
@@ -78,8 +79,9 @@ class Organization(Value):
 
 
 class HostRepository(Value):
-    """A repository. `clone_url`: its address for git over HTTP, without credentials. `can_push`: None if the
-    host does not say. `parent`: the repository that this one is a fork of.
+    """A repository at a git host. `clone_url`: its address for git over HTTP, without credentials.
+    `can_push`: whether the user may push; None if the host does not say. `parent`: the repository that this
+    one is a fork of.
     """
 
     id: str
@@ -97,7 +99,8 @@ class HostRepository(Value):
 
 
 class HostBranch(Value):
-    """A branch. `commit`: the hash of its last commit, 40 or 64 hexadecimal digits."""
+    """A branch of a repository. `commit`: the hash of the branch's last commit, 40 or 64 hexadecimal digits.
+    """
 
     name: str
     commit: str
@@ -124,8 +127,9 @@ class Mergeability(StrEnum):
 class PullRequest(Value):
     """A pull request (at GitLab a merge request).
 
-    `number`: as users see it. `head`, `base`: branches without `refs/heads/`. `head_repository`: the full
-    name of the repository that `head` is in; None if that repository is gone. `head_commit`: its last commit.
+    `number`: the number that users see. `head`: the branch with the changes. `base`: the branch to change.
+    Both are without `refs/heads/`. `head_repository`: the full name of the repository that contains `head`;
+    None if that repository was deleted. `head_commit`: the last commit of `head`.
     """
 
     number: Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -151,9 +155,9 @@ Title = Annotated[str, Field(min_length=1, max_length=MAX_TITLE_CHARACTERS)]
 class NewPullRequest(Value):
     """A pull request to open.
 
-    `head`: the branch with the changes. `head_repository`: the fork that `head` is in; None: the repository
-    itself. `labels`: names of labels. `reviewers`: logins. A host without labels leaves them out and says so
-    in `OpenedPullRequest.left_out`.
+    `head`: the branch with the changes. `head_repository`: the fork that contains `head`; None means the
+    repository itself. `labels`: names of labels; a host without labels ignores them and says so in
+    `OpenedPullRequest.left_out`. `reviewers`: logins.
     """
 
     title: Title
@@ -167,8 +171,9 @@ class NewPullRequest(Value):
 
 
 class OpenedPullRequest(Value):
-    """The result of opening a pull request. `is_new`: False if the branch already had an open pull request;
-    then that one is returned. `left_out`: sentences for the user about fields that the host did not accept.
+    """A pull request that was just opened or was already open. `is_new`: False if the branch already had an
+    open pull request; then this is that pull request. `left_out`: sentences for the user about fields that
+    the host did not accept.
     """
 
     pull_request: PullRequest
@@ -177,7 +182,7 @@ class OpenedPullRequest(Value):
 
 
 class PullRequestChanges(Value):
-    """Changes of a pull request. A field that is None stays as it is."""
+    """New values for fields of a pull request. A field that is None stays as it is."""
 
     title: Title | None = None
     body: str | None = None
@@ -207,8 +212,9 @@ class Comment(Value):
 
 
 class ReviewThread(Value):
-    """Review comments on one place of a pull request, oldest first. `line`: counted from 1; None for a whole
-    file or an outdated place. `can_be_resolved`: whether the host can mark it as resolved.
+    """Review comments on one line or file of a pull request, oldest first. `line`: counted from 1; None for a
+    comment on a whole file, and for a line that the pull request no longer contains. `can_be_resolved`:
+    whether the host can mark the thread as resolved.
     """
 
     id: str
@@ -274,7 +280,7 @@ class TaskKind(StrEnum):
 
 
 class HostTask(Value):
-    """Something at a git host that waits for its user: a pull request with a problem, or an issue."""
+    """A task for a user at a git host: a pull request with a problem, or an issue."""
 
     kind: TaskKind
     repository: str
@@ -283,13 +289,15 @@ class HostTask(Value):
 
 
 def by_name(values: Sequence[HostBranch], query: str) -> tuple[HostBranch, ...]:
-    """Returns the branches whose name contains `query`, for hosts that cannot search. Ignores case."""
+    """Returns the branches whose name contains `query`. Ignores upper and lower case. It is for hosts whose
+    API cannot search branches.
+    """
     return tuple(branch for branch in values if query.casefold() in branch.name.casefold())
 
 
 @dataclass(frozen=True)
 class HostImage:
-    """An image to upload. `name`: a file name with the ending of its type."""
+    """An image to upload to a git host. `name`: a file name with the extension for its type."""
 
     name: str
     media_type: str

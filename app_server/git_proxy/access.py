@@ -134,7 +134,7 @@ class RepositoryAccess:
         self.moves.remember(self.sandbox.id, self.target.url, place)
 
     def require_writable(self) -> None:
-        """Raises Refusal if the repository is only a submodule."""
+        """Raises Refusal if nothing may be pushed to the repository because it is only a submodule."""
         if self.target.is_read_only:
             raise Refusal(
                 f"{self.target.name} is a submodule, which agents may only read. The user can name it as a "

@@ -65,12 +65,12 @@ class CommandList:
 
 
 async def read_commands(reader: Reader) -> CommandList:
-    """Reads and returns the commands of a push, up to the flush packet after them. An empty list is valid:
-    git sends it to test the connection.
+    """Reads the commands of a push up to the flush packet after them, and returns the commands. An empty list
+    is valid: git sends it to test the connection.
 
     Raises ProtocolError if the data is not a command list or does not end. Also raises ProtocolError for
     pushes that cannot be checked: signed pushes, pushes that name a ref twice, and pushes that ask for no
-    report.
+    status report.
     """
     commands: list[Command] = []
     shallow_lines = 0

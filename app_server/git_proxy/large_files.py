@@ -297,7 +297,7 @@ async def _send(access: RepositoryAccess, request: httpx.Request) -> httpx.Respo
 
 
 async def _exactly(pieces: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
-    """Yields the pieces. Raises httpx.WriteError if their total size is not `limit` bytes."""
+    """Yields the pieces of a file. Raises httpx.WriteError if their total size is not `limit` bytes."""
     count = 0
     async for piece in pieces:
         count += len(piece)

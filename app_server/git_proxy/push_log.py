@@ -23,7 +23,7 @@ MAX_LISTED = 200
 async def own_refs(
     session: AsyncSession, sandbox_id: UUID, repository: str, refs: Iterable[str]
 ) -> frozenset[str]:
-    """Returns the refs out of `refs` that this sandbox has created and has not deleted since."""
+    """Returns those of `refs` that this sandbox has created in the repository and has not deleted since."""
     query = select(GitPush).where(
         GitPush.sandbox_id == sandbox_id,
         GitPush.repository == repository,
@@ -88,7 +88,7 @@ async def settle(session: AsyncSession, ids: Sequence[UUID], outcomes: Mapping[s
 
 
 async def list_pushes(session: AsyncSession, sandbox_id: UUID) -> Sequence[GitPush]:
-    """Returns the latest pushes of a sandbox, the newest first, at most MAX_LISTED."""
+    """Returns the latest git pushes of a sandbox, the newest first, at most MAX_LISTED."""
     query = select(GitPush).where(GitPush.sandbox_id == sandbox_id)
     return (await session.scalars(query.order_by(GitPush.created_at.desc()).limit(MAX_LISTED))).all()
 

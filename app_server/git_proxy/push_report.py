@@ -46,7 +46,9 @@ class ReportReader:
         self._is_readable = True
 
     def feed(self, piece: bytes) -> None:
-        """Reads the next piece of the reply. Never raises: a reply that cannot be read is still passed on."""
+        """Reads the next piece of the git host's reply. Never raises: a reply that cannot be read is still
+        passed on.
+        """
         if not self._has_sideband:
             self._report += piece
         elif self._is_readable:

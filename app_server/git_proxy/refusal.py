@@ -1,6 +1,7 @@
 """Refuses git requests in git's own protocol, so that git shows the reason.
 
-For an HTTP error, git shows only the number. For a 401, git asks for a password, which no user could enter.
+If the server replied with an HTTP error, git would show only the status number. For a 401, git would ask for
+a password, which no user could enter.
 """
 
 from typing import Literal, get_args
@@ -39,7 +40,7 @@ def to_push(report: bytes) -> Response:
 
 
 def to_nobody() -> Response:
-    """Returns an empty response for a client that has disconnected."""
+    """Returns an empty response for a client that has disconnected and cannot receive it."""
     return Response(status_code=400)
 
 

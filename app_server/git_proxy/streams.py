@@ -1,4 +1,4 @@
-"""Passes replies of a git host on to a sandbox piece by piece."""
+"""Passes replies of a git host on to a sandbox as the bytes arrive."""
 
 import logging
 from collections.abc import AsyncIterator

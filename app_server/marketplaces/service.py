@@ -106,8 +106,8 @@ async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Load
 async def preview(
     marketplaces: Sequence[Marketplace], guard: Guard | None
 ) -> MarketplaceSkillsPreviewResponse:
-    """Returns the plugins and skills that the marketplaces offer now, with a sentence about each marketplace
-    that cannot be read.
+    """Returns the plugins and skills that the marketplaces offer now. For each marketplace that cannot be
+    read, also returns a sentence with the reason.
     """
     found = MarketplaceSkillsPreviewResponse(skills=[], plugins=[], marketplace_skills={}, errors=[])
     for marketplace, offers in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):

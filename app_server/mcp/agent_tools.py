@@ -34,7 +34,7 @@ class AgentTool:
 
 @dataclass(frozen=True)
 class CallingAgent:
-    """The conversation whose agent calls a tool, its owner and its sandbox."""
+    """The agent that calls an MCP tool: its conversation, the owner of the conversation and the sandbox."""
 
     user: User
     conversation: Conversation

@@ -47,19 +47,23 @@ def current_request() -> Request:
 
 
 async def get(path: str, /, **params: Any) -> Any:
-    """Returns the JSON reply of a GET route. Parameters that are None are left out. Raises CallRefused."""
+    """Calls a GET route of the REST API and returns its JSON reply. Parameters that are None are left out.
+    Raises CallRefused.
+    """
     given = {name: value for name, value in params.items() if value is not None}
     return (await _call("GET", path, params=given)).json()
 
 
 async def get_text(path: str, /, **params: Any) -> str:
-    """Returns the text of a GET route's reply. Parameters that are None are left out. Raises CallRefused."""
+    """Calls a GET route of the REST API and returns the text of its reply. Parameters that are None are left
+    out. Raises CallRefused.
+    """
     given = {name: value for name, value in params.items() if value is not None}
     return (await _call("GET", path, params=given)).text
 
 
 async def post(path: str, body: Mapping[str, Any] | None = None) -> Any:
-    """Returns the JSON reply of a POST route. Raises CallRefused."""
+    """Calls a POST route of the REST API and returns its JSON reply. Raises CallRefused."""
     return (await _call("POST", path, json=dict(body or {}))).json()
 
 

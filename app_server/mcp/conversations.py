@@ -1,4 +1,6 @@
-"""Tools to start, follow and steer conversations."""
+"""MCP tools with which a user's program starts conversations, reads their status, and sends messages to their
+agents.
+"""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -11,12 +11,13 @@ from app_server.access.permissions import Permission
 class McpTool:
     """A tool of the MCP server.
 
-    `run`: an async function. Its name, its docstring, its parameters and its return type are the name, the
-    description, the input and the output of the tool. It raises AppError for what the caller can correct.
-    `title`: a name for people. `changes`: whether a call changes anything. `is_destructive`: whether a call
-    can undo or end work. `is_repeatable`: whether a second call with the same arguments changes nothing more.
-    `reaches_out`: whether a call reaches services outside of this installation. `permission`: the permission
-    that a caller needs; keys without it are not offered the tool.
+    `run`: an async function that runs when the tool is called. The function's name, docstring, parameters and
+    return type are the tool's name, description, input and output. The function raises AppError for errors
+    that the caller can correct. `title`: a name for people. `changes`: whether a call changes anything.
+    `is_destructive`: whether a call can undo or end work. `is_repeatable`: whether a second call with the
+    same arguments changes nothing more. `reaches_out`: whether a call reaches services outside of this
+    installation. `permission`: the permission that a caller needs; API keys without this permission are not
+    offered the tool.
     """
 
     title: str

@@ -1,4 +1,6 @@
-"""A tool that searches the web with Tavily. The key of the installation stays in the app server."""
+"""An MCP tool that searches the web with Tavily. The installation's API key for Tavily stays in the app
+server.
+"""
 
 from typing import Annotated
 

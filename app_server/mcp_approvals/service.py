@@ -55,7 +55,9 @@ def approved_by(event: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 async def approvals_of(session: AsyncSession, user_id: UUID, repository: str) -> dict[str, Any]:
-    """Returns the approved tools by server and tool name, in the form that a new conversation gets."""
+    """Returns the tools of MCP servers that the user has approved for this repository, by server and tool
+    name. A new conversation gets them in this form.
+    """
     rows = await session.scalars(
         select(McpApproval).where(McpApproval.user_id == user_id, McpApproval.repository == repository)
     )

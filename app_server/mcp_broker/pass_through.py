@@ -195,8 +195,8 @@ def _reply_headers(reply: httpx.Response) -> dict[str, str]:
 
 
 def _request_headers(given: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
-    """Returns the headers for the MCP server: the sandbox's headers that the protocol needs, and the stored
-    headers. A stored header replaces a header of the sandbox.
+    """Returns the headers of the request to the MCP server. These are those headers of the sandbox that the
+    MCP protocol needs, and the user's stored headers. A stored header replaces a header of the sandbox.
     """
     forwarded = {
         name.lower(): value

@@ -98,7 +98,7 @@ async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, gra
 
 
 class Grants:
-    """Provides valid access tokens for calls to MCP servers, and renews them."""
+    """The stored OAuth tokens of users for MCP servers. Provides valid access tokens and renews them."""
 
     def __init__(self, database: Database, cipher: Cipher) -> None:
         self._database = database
@@ -226,7 +226,9 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def expiry(expires_in: float | None) -> float | None:
-    """Returns the time of expiry in seconds since 1970. Returns None if `expires_in` is None."""
+    """Returns the time at which a token expires, in seconds since 1970. `expires_in`: seconds from now.
+    Returns None if `expires_in` is None.
+    """
     return None if expires_in is None else time.time() + expires_in
 
 

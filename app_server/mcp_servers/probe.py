@@ -28,7 +28,8 @@ async def probe(
     guard: Guard | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> McpTestReport:
-    """Returns a report with the server's tools, or with the reason why it cannot be reached.
+    """Tests an MCP server. Returns a report with the server's tools, or with the reason why the server cannot
+    be reached.
 
     `headers`: all headers that the server needs. `guard`: see `mcp_client`.
     """
@@ -56,7 +57,7 @@ async def list_tools(
     guard: Guard | None = None,
     refusals: "list[httpx2.Response] | None" = None,
 ) -> list[McpToolInfo]:
-    """Connects to the server and returns its tools, from at most MAX_TOOL_PAGES pages.
+    """Connects to the MCP server and returns its tools. Reads at most MAX_TOOL_PAGES pages of tools.
 
     `auth`: the sign-in to use; None means that only `headers` are sent. `guard`: see `mcp_client`.
     `refusals`: a list to which error responses of the server are added. Raises ExceptionGroup, MCPError and
@@ -112,7 +113,7 @@ def _report(error: BaseException, refusals: "list[httpx2.Response]") -> McpTestR
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Returns the first error inside nested exception groups."""
+    """Returns the first error that is not an exception group inside nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,5 +1,5 @@
-"""Routes for the current user's MCP servers. The values of their headers can be set and
-replaced, never read.
+"""Routes for the current user's MCP servers. The routes can set and replace the values of headers. No route
+returns these values.
 """
 
 from fastapi import APIRouter, Request
@@ -163,7 +163,9 @@ async def finish_sign_in(
 
 
 def _callback_url(request: Request) -> str:
-    """Returns the address of our page that receives the answer, at the host name that the browser uses."""
+    """Returns the address of the Slipway page to which the authorization server sends the browser back. The
+    address has the host name that the browser uses.
+    """
     config: Config = request.state.config
     base = config.base_url if config.public_url else str(request.base_url).rstrip("/")
     return f"{base}/settings/mcp-servers/callback"

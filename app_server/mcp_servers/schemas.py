@@ -106,12 +106,12 @@ class OAuth(BaseModel):
 class Definition(BaseModel):
     """An MCP server: either a URL with its headers, or a command that runs in the sandbox.
 
-    timeout: seconds for a call.
-    env: the variables of a command. Replies do not show their values.
-    env_hosts: for each variable, the hosts (`name` or `name:port`) that its value is for. Such a value stays
-    in the app server: the command gets a stand-in, and the value replaces it in headers of https requests to
-    these hosts. The sandbox may call these hosts. A variable without hosts is not protected: everything in
-    the sandbox can read it. If a well-known variable is not named here, the hosts of its service are used.
+    timeout: seconds for a call. env: the environment variables of a command. Replies do not show their
+    values. env_hosts: for each variable, the hosts (`name` or `name:port`) that its value is for. The value
+    of a variable with hosts stays in the app server: the command gets a placeholder, and the value replaces
+    the placeholder in headers of https requests to these hosts. The sandbox may call these hosts. A variable
+    without hosts is not protected: everything in the sandbox can read it. If a well-known variable is not in
+    `env_hosts`, the hosts of its service are used.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -151,7 +151,8 @@ class Definition(BaseModel):
 
 def can_be_brokered(value: str) -> bool:
     """Returns whether the value of a variable can stay in the app server. An HTTP header must be able to
-    contain the value. The value must also be long and rare enough to be found again in replies.
+    contain the value. It must also have at least MIN_CHARACTERS characters, so that it can be recognised in
+    replies.
     """
     is_plain = value.isascii() and value.isprintable() and value == value.strip()
     return is_plain and len(value) >= MIN_CHARACTERS
@@ -168,8 +169,8 @@ def _check_variable(name: str, value: str | None, hosts: list[str]) -> None:
 
 
 def _without_nulls(given: Any) -> Any:
-    """Returns the input without null values and with `type` renamed to `transport`. Clients send nulls for
-    empty fields, and use both names.
+    """Returns the input without null values, and with the field `type` renamed to `transport`. Clients send
+    null for empty fields, and some send `type` instead of `transport`.
     """
     if not isinstance(given, dict):
         return given

@@ -76,13 +76,13 @@ async def add_server(
 async def change_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: Mapping[str, Any]
 ) -> McpServer:
-    """Changes an MCP server and returns it. Fields that are missing in `changes` stay as they are.
+    """Changes fields of an MCP server and returns the server. Fields that are missing in `changes` stay as
+    they are.
 
     Raises NotFound, RequestValidationError and Forbidden `setting_enforced`. Raises Conflict
-    `mcp_headers_needed` if stored headers would be sent to another address than the one they were given for,
-    and Conflict `mcp_variables_needed` if the
-    stored value of a variable would go to more hosts, or into the sandbox. Raises BadRequest if a value is
-    MASK (asterisks) but no value is stored.
+    `mcp_headers_needed` if stored headers would be sent to another address than the one they were given for.
+    Raises Conflict `mcp_variables_needed` if the stored value of a variable would go to more hosts, or into
+    the sandbox. Raises BadRequest if a value is MASK (asterisks) but no value is stored.
     """
     server = await get_server(session, user_id, name)
     await require_not_enforced(session, user_id, LevelItemKind.MCP_SERVER, name)
@@ -115,12 +115,13 @@ async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_i
 
 
 async def disconnect(session: AsyncSession, server: McpServer) -> None:
-    """Deletes the tokens of the server's sign-in."""
+    """Deletes the OAuth tokens from the user's sign-in to the MCP server."""
     await session.execute(delete(McpGrant).where(McpGrant.server_id == server.id))
 
 
 def definition_of(cipher: Cipher, server: Defined) -> Definition:
-    """Returns the server's definition with the values of its headers and variables."""
+    """Returns the decrypted definition of an MCP server, including the values of its headers and variables.
+    """
     return Definition.model_validate_json(cipher.decrypt(server.definition_encrypted))
 
 

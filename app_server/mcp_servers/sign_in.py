@@ -72,9 +72,10 @@ class SignIns:
         guard: Guard | None = None,
         scope: str | None = None,
     ) -> str:
-        """Starts a sign-in and returns the address that the user's browser must open.
+        """Starts a sign-in to an MCP server and returns the address that the user's browser must open.
 
-        `guard`: see `mcp_client`. `scope`: the scope to ask for; None means the scope that the server names.
+        `guard`: see `mcp_client`. `scope`: the OAuth scope to ask for; None means the scope that the server
+        names.
 
         Raises Forbidden `private_address`, BadGateway `mcp_sign_in_failed` and BadRequest
         `mcp_sign_in_not_wanted`.

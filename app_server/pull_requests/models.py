@@ -1,4 +1,4 @@
-"""The table of the pull requests that belong to conversations."""
+"""The database table of the pull requests that belong to conversations."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Finds the repository at a git host that a conversation works on."""
+"""Finds the git host and the full name of a repository that a conversation works on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Wire schemas of the pull requests of a conversation."""
+"""Schemas of requests and replies about the pull requests of a conversation."""
 
 from typing import Annotated, Self
 

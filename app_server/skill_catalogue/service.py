@@ -36,7 +36,7 @@ class RefusedSkill(AppError):
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a skill at one version."""
+    """The text and other data of a skill at one version."""
 
     description: str
     path: str

@@ -1,4 +1,6 @@
-"""Stores which skills a user's conversations load, by name: everywhere, or in one repository."""
+"""Stores which skills a user's conversations load. A user makes this choice by the name of a skill, for all
+repositories or for one.
+"""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID

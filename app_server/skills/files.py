@@ -25,8 +25,8 @@ MAX_FILES = 300
 
 
 class SkillFile(BaseModel):
-    """A skill file. `text` is its content; if it could not be read, `problem` says why. `path` is the path
-    that people are shown.
+    """A file with a skill. `text`: the content of the file. `problem`: why the file could not be read, if so.
+    `path`: the path that people see.
     """
 
     model_config = ConfigDict(frozen=True)

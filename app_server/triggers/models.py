@@ -1,4 +1,6 @@
-"""Tables of triggers, of the deliveries they have received, and of the conversations they have started."""
+"""Database tables of triggers, of the webhook deliveries that triggers have received, and of the
+conversations that triggers have started.
+"""
 
 from datetime import datetime
 from enum import StrEnum

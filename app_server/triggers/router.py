@@ -1,4 +1,4 @@
-"""Routes of the current user's triggers and their deliveries."""
+"""Routes for the current user's triggers and their webhook deliveries."""
 
 from datetime import timedelta
 from typing import Any

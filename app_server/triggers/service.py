@@ -1,4 +1,4 @@
-"""Stores, lists and deletes triggers, and lists their deliveries."""
+"""Stores, lists and deletes triggers, and lists their webhook deliveries."""
 
 import secrets
 from collections.abc import Sequence

@@ -50,7 +50,8 @@ class Setting:
         return GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
 
     async def host_of(self, session: AsyncSession, trigger: Trigger, user: User) -> ConnectedHost:
-        """Returns the trigger's git host. Raises Forbidden `no_git_credential`."""
+        """Returns the git host of the trigger, with the user's token. Raises Forbidden `no_git_credential`.
+        """
         return await self.hosts_of(user).at(session, trigger.origin)
 
     def page_of(self, conversation_id: UUID) -> str:
@@ -58,5 +59,5 @@ class Setting:
 
 
 def trail_of_server(user: User) -> AuditTrail:
-    """Returns the audit trail for actions of the server on behalf of the trigger's user."""
+    """Returns the audit trail with which the server records its actions on behalf of the trigger's user."""
     return AuditTrail(Actor(ActorMeans.SERVER, user_id=user.id, name=user.name))

@@ -1,4 +1,6 @@
-"""The route that git hosts call. It needs no sign-in. Each delivery is verified before it is read."""
+"""The route that receives webhooks of git hosts. It needs no sign-in. The signature of each delivery is
+verified before the delivery is read.
+"""
 
 from uuid import UUID
 

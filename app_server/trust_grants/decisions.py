@@ -1,4 +1,4 @@
-"""Records in the audit log what a user allows a repository to run or refuses to run."""
+"""Records in the audit log what a user has allowed a repository to run, or has refused."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,9 @@ from app_server.audit.actions import AuditAction, AuditOutcome, AuditTarget
 def record_decisions(
     session: AsyncSession, trail: AuditTrail, repository: str, offers: Sequence[Offer], *, is_allowed: bool
 ) -> None:
-    """Adds one audit entry for each offer. repository: the key under which the decision is stored."""
+    """Adds one audit entry for each of `offers`, which are things that the repository would run, such as
+    hooks. repository: the Address.identity under which the decision is stored.
+    """
     for offer in offers:
         trail.record(
             session,

@@ -1,4 +1,4 @@
-"""The database table of what users have allowed repositories to run, or refused."""
+"""The database table of users' decisions about what repositories may run."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -19,9 +19,10 @@ class Decision(StrEnum):
 
 
 class TrustGrant(Base):
-    """A user's decision about one version of one offer of a repository (an Address.identity).
+    """A user's decision whether a repository may run one thing, such as a hook, at one version.
 
-    `offer`: what the user was shown, so that a later version can be compared with it.
+    `repository`: an Address.identity. `hash`: identifies the version. `offer`: the description that the user
+    was shown, so that a later version can be compared with it.
     """
 
     __tablename__ = "consents"

@@ -1,4 +1,6 @@
-"""Decisions by user, repository and hash. The latest decision about a version counts."""
+"""Stores and lists users' decisions about what repositories may run. A decision is identified by user,
+repository and the hash of the version. The latest decision about a version counts.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID, uuid4
@@ -14,13 +16,15 @@ from app_server.trust_grants.models import MAX_REPOSITORY_CHARACTERS, Decision, 
 
 
 async def list_grants(session: AsyncSession, user_id: UUID) -> Sequence[TrustGrant]:
-    """Returns all decisions of the user, by repository, then newest first."""
+    """Returns all decisions of the user, sorted by repository. The decisions about a repository are sorted
+    newest first.
+    """
     query = select(TrustGrant).where(TrustGrant.user_id == user_id)
     return (await session.scalars(query.order_by(TrustGrant.repository, TrustGrant.created_at.desc()))).all()
 
 
 async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[TrustGrant]:
-    """Returns the user's decisions about this repository, newest first."""
+    """Returns the user's decisions about what this repository may run, newest first."""
     query = select(TrustGrant).where(TrustGrant.user_id == user_id, TrustGrant.repository == repository)
     return (await session.scalars(query.order_by(TrustGrant.created_at.desc()))).all()
 
@@ -28,8 +32,8 @@ async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -
 async def decide(
     session: AsyncSession, user_id: UUID, repository: str, offers: Sequence[Offer], decision: Decision
 ) -> None:
-    """Saves the user's decision about each of these versions. It replaces an earlier decision about the same
-    version.
+    """Stores the user's decision about each of `offers`, which are things that the repository would run. A
+    new decision replaces an earlier one about the same version.
     """
     if not offers or len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
@@ -56,8 +60,8 @@ async def decide(
 
 
 async def revoke(session: AsyncSession, user_id: UUID, consent_id: UUID) -> TrustGrant:
-    """Deletes a decision and returns it, so that the next start asks again. Raises NotFound, also for another
-    user's decision.
+    """Deletes a decision and returns it. The next conversation asks the user again. Raises NotFound, also for
+    another user's decision.
     """
     query = select(TrustGrant).where(TrustGrant.user_id == user_id, TrustGrant.id == consent_id)
     consent = await session.scalar(query)

@@ -1,1 +1,3 @@
-"""Sign-in to git hosts with OAuth applications and GitHub Apps, and the tokens that a sign-in gives."""
+"""Signs users in to git hosts with OAuth applications and GitHub Apps, and renews the tokens that a sign-in
+gives.
+"""

@@ -1,4 +1,6 @@
-"""Routes for administrators: the applications with which users sign in to git hosts."""
+"""Routes with which administrators register the OAuth applications and GitHub Apps with which users sign in
+to git hosts.
+"""
 
 from typing import Annotated
 from uuid import UUID

@@ -109,7 +109,7 @@ class OAuthApp:
 
     @property
     def scopes(self) -> str:
-        """The scopes to request, separated by spaces."""
+        """The OAuth scopes that a sign-in requests, separated by spaces."""
         return _PATHS[self.provider].scopes if self.stated_scopes is None else self.stated_scopes
 
     @property

@@ -71,8 +71,8 @@ class RepositoryTokens:
 
 
 async def installations_of(http: httpx.AsyncClient, app: OAuthApp) -> list[Installation]:
-    """Returns the installations of the app, at most 100. Raises Conflict `git_app_has_no_key`, BadGateway
-    `git_app_refused` and `git_host_failed`.
+    """Returns the installations of a GitHub App, at most 100. Raises Conflict `git_app_has_no_key`,
+    BadGateway `git_app_refused` and `git_host_failed`.
     """
     url = f"{app.api}/app/installations?per_page=100"
     status, content = await send(http, app, "GET", url, bearer=_proof_of(app))

@@ -22,7 +22,7 @@ _ALREADY_GONE = frozenset((401, 404, 422))
 
 
 class Revocations:
-    """The handler of the revocation jobs that `git.grants` stores."""
+    """The handler of the background jobs that revoke tokens. `git.grants` stores these jobs."""
 
     def __init__(
         self, database: Database, cipher: Cipher, http: httpx.AsyncClient, guarded_http: httpx.AsyncClient

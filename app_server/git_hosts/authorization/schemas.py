@@ -1,4 +1,6 @@
-"""Wire schemas for applications at git hosts and for sign-ins. Secrets are received and never sent."""
+"""Schemas of requests and replies about OAuth applications at git hosts and about sign-ins. Secrets are
+received and never sent.
+"""
 
 from enum import StrEnum
 from typing import Annotated, Self

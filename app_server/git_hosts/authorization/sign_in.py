@@ -150,11 +150,11 @@ async def connect(
     *,
     installation_id: str | None = None,
 ) -> tuple[GitCredential, GitGrant]:
-    """Stores the tokens as the user's credential for the host, in place of an earlier one. The branches that
-    agents may push to stay as they were.
+    """Stores the granted tokens as the user's credential for the git host. They replace an earlier credential
+    for this host. The setting which branches agents may push to is kept.
 
-    `installation_id`: the installation that the tokens belong to; None for tokens of the user. Raises the
-    errors of `save_credential`.
+    `installation_id`: the installation of a GitHub App that the tokens belong to; None for tokens of the
+    user. Raises the errors of `save_credential`.
     """
     known = await credential_of_origin(session, user_id, app.origin)
     given = SaveGitCredential(

@@ -1,4 +1,6 @@
-"""Routes with which users sign in to git hosts: by a redirect of the browser, or by a code."""
+"""Routes with which users sign in to git hosts: by a redirect of the browser, or by a code that the user
+types at the host.
+"""
 
 from fastapi import APIRouter, Request, Response
 

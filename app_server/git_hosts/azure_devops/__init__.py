@@ -1,1 +1,1 @@
-"""Azure DevOps Services and Server."""
+"""Support for Azure DevOps Services and Azure DevOps Server."""

@@ -1,6 +1,7 @@
-"""Addresses and versions of Azure DevOps: finds the organisation, the repository and the host to call.
+"""Sends requests to the REST API of Azure DevOps: finds the organisation, the repository and the address to
+call.
 
-Source: https://learn.microsoft.com/rest/api/azure/devops/. Each call states the version of the API.
+Source: https://learn.microsoft.com/rest/api/azure/devops/. Each request states the version of the API.
 """
 
 from base64 import b64encode
@@ -30,7 +31,7 @@ _MAX_PEOPLE = 1
 
 @dataclass(frozen=True)
 class AzureRepository:
-    """The organisation, project and name of a repository."""
+    """A repository at Azure DevOps: its organisation, its project and its name."""
 
     organization: str
     project: str
@@ -50,8 +51,8 @@ class AzureRepository:
 
 
 class AzureApi:
-    """Calls Azure DevOps with one token. `organization`: the only organisation that the token is for; None
-    means all organisations of its user.
+    """The REST API of Azure DevOps, called with one token. `organization`: the only organisation that the
+    token is for; None means all organisations of the token's user.
     """
 
     def __init__(self, connection: HostConnection, organization: str | None) -> None:
@@ -117,8 +118,8 @@ class AzureApi:
         return sorted(one["accountName"] for one in found)[:_MAX_ORGANIZATIONS]
 
     async def profile(self) -> dict[str, Any]:
-        """Returns the profile of the user. Raises BadGateway `git_token_refused`, also for a token of one
-        organisation, which may not read the profile.
+        """Returns the profile of the token's user. Raises BadGateway `git_token_refused`, also for a token of
+        one organisation, because such a token may not read the profile.
         """
         try:
             reply = await self._profiles.get("/_apis/profile/profiles/me", {"api-version": VERSION})

@@ -1,5 +1,5 @@
-"""The checks of pull requests at Azure DevOps: builds, statuses from other programs, and policies that
-require them.
+"""Reads the checks of pull requests at Azure DevOps: builds, statuses from other programs, and policies that
+require builds or statuses.
 """
 
 from typing import Any

@@ -56,7 +56,7 @@ _STATES = {
 
 
 def azure_devops(access: HostAccess) -> "AzureDevOps":
-    """Returns a client with this personal access token. See `azure_api` for the address of the API."""
+    """Returns a client that uses this token. For the address of the API, see `azure_api`."""
     return AzureDevOps(azure_api(access))
 
 
@@ -88,7 +88,9 @@ class AzureDevOps:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories sorted by name, because Azure DevOps does not tell when they changed."""
+        """Returns repositories sorted by name. Azure DevOps does not tell when a repository changed, so they
+        cannot be sorted by time.
+        """
         names = [organization] if organization else await self._api.organizations()
         found = [one for rows in await all_at_once(map(self._repositories, names)) for one in rows]
         found = [one for one in found if query.casefold() in one.full_name.partition("/")[2].casefold()]
@@ -210,7 +212,9 @@ class AzureDevOps:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[PullRequest]:
-        """Returns pull requests. Azure DevOps cuts descriptions in lists at 400 characters."""
+        """Returns pull requests, the newest first. In this list, Azure DevOps cuts descriptions to 400
+        characters.
+        """
         place, start = self._api.place(repository), _start(page)
         words: Query = {
             "searchCriteria.status": _STATES[state],

@@ -1,1 +1,1 @@
-"""Bitbucket Cloud, at bitbucket.org."""
+"""Support for Bitbucket Cloud, at bitbucket.org."""

@@ -1,6 +1,7 @@
 """The client of Bitbucket Cloud, REST API version 2.0.
 
-Source: https://developer.atlassian.com/cloud/bitbucket/rest/. It has no issues since August 2026.
+Source: https://developer.atlassian.com/cloud/bitbucket/rest/. Bitbucket Cloud has no issues since August
+2026.
 """
 
 import re
@@ -53,8 +54,8 @@ _MAY_PUSH = frozenset(("write", "admin"))
 
 
 def bitbucket_cloud(access: HostAccess) -> "BitbucketCloud":
-    """Returns a client with this token. The user name is the e-mail address of an API token's owner; it is
-    None for access tokens.
+    """Returns a client that uses this token. `access.username`: for an API token, the e-mail address of its
+    owner; None for an access token.
     """
     basic = b64encode(f"{access.username}:{access.token}".encode()).decode()
     headers = {"Authorization": f"Basic {basic}" if access.username else f"Bearer {access.token}"}
@@ -150,7 +151,9 @@ class BitbucketCloud:
         return reply.content
 
     async def may_push(self, repository: str, login: str) -> bool:
-        """Returns whether the account may push. `login`: an account id or a `{uuid}`, not a nickname."""
+        """Returns whether a user may push to the repository. `login`: an account id or a `{uuid}`, not a
+        nickname.
+        """
         me = (await self._api.get("/user")).json()
         workspace, _, slug = repository.partition("/")
         whose = f"repository.full_name={queries.quoted(repository)}"

@@ -61,7 +61,7 @@ def login(account: Json | None) -> str:
 
 
 def is_called(account: Json, name: str) -> bool:
-    """Returns whether this account has the name that a person has typed."""
+    """Returns whether this account has the name or id that a person has typed."""
     known = ("account_id", "uuid", "nickname", "username", "display_name")
     return name.casefold() in {str(account[one]).casefold() for one in known if account.get(one)}
 

@@ -22,8 +22,8 @@ def name_contains(query: str) -> str | None:
 
 
 def pull_requests(repository: str, state: PullRequestState, head: str | None) -> str:
-    """Returns the query for the pull requests of the repository. `head`: a branch; if given, only its pull
-    requests.
+    """Returns the query for the pull requests of the repository with this state. `head`: if given, only pull
+    requests from this branch.
     """
     if head is None:
         return _STATES[state]

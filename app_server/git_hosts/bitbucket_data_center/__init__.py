@@ -1,1 +1,1 @@
-"""Bitbucket Data Center, which companies run on their own servers."""
+"""Support for Bitbucket Data Center, which companies run on their own servers."""

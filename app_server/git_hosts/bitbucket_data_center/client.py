@@ -1,6 +1,7 @@
 """The client of Bitbucket Data Center, REST API `latest`, from version 8.
 
-Source: https://developer.atlassian.com/server/bitbucket/rest/. It has no labels, no issues and no logs.
+Source: https://developer.atlassian.com/server/bitbucket/rest/. Bitbucket Data Center has no labels, no issues
+and no logs.
 """
 
 import re
@@ -53,7 +54,8 @@ _STATES = {
 
 
 def bitbucket_data_center(access: HostAccess) -> "BitbucketDataCenter":
-    """Returns a client with this HTTP access token. The usual API is below `ORIGIN/rest`."""
+    """Returns a client that uses this HTTP access token. The usual address of the API is below `ORIGIN/rest`.
+    """
     base = _VERSION_IN_PATH.sub("", access.api_url or f"{access.origin}/rest")
     headers = {"Authorization": f"Bearer {access.token}"}
     return BitbucketDataCenter(access.connection(base, headers, parsing.reason_of))

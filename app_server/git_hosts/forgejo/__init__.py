@@ -1,1 +1,1 @@
-"""Forgejo and Gitea."""
+"""Support for Forgejo and Gitea."""

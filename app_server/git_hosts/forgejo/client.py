@@ -1,4 +1,4 @@
-"""The client of Forgejo and Gitea, API version 1. Source: their swagger documents."""
+"""The client of Forgejo and Gitea, API version 1. Source: the swagger documents of both programs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,7 +45,7 @@ _ALREADY_THERE = "already exists"
 
 
 def forgejo(access: HostAccess) -> "Forgejo":
-    """Returns a client with this token. The usual API is `ORIGIN/api/v1`."""
+    """Returns a client that uses this token. The usual address of the API is `ORIGIN/api/v1`."""
     headers = {"Authorization": f"token {access.token}", "Accept": "application/json"}
     base = access.api_url or f"{access.origin}/api/v1"
     return Forgejo(access.connection(base, headers, parsing.reason_of))

@@ -1,1 +1,1 @@
-"""GitHub and GitHub Enterprise Server."""
+"""Support for GitHub and GitHub Enterprise Server."""

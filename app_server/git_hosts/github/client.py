@@ -46,7 +46,9 @@ _ALREADY_THERE = "already exists"
 
 
 def github(access: HostAccess) -> "GitHub":
-    """Returns a client with this token. The usual API is api.github.com, or `ORIGIN/api/v3`."""
+    """Returns a client that uses this token. The usual address of the API is api.github.com, or
+    `ORIGIN/api/v3` for GitHub Enterprise Server.
+    """
     headers = {
         "Authorization": f"Bearer {access.token}",
         "Accept": "application/vnd.github+json",

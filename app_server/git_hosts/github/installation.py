@@ -1,4 +1,4 @@
-"""The client of GitHub with a token of an installation of a GitHub App, which belongs to no user.
+"""The client of GitHub for a token of a GitHub App's installation. Such a token belongs to no user.
 
 Source: https://docs.github.com/en/rest/apps/installations.
 """

@@ -1,1 +1,1 @@
-"""GitLab, on gitlab.com and self-hosted."""
+"""Support for GitLab, on gitlab.com and self-hosted."""

@@ -54,7 +54,7 @@ _PERSONAL_TOKEN = ("glpat-", "gldt-")
 
 
 def gitlab(access: HostAccess) -> "GitLab":
-    """Returns a client with this token. The usual API is `ORIGIN/api/v4`."""
+    """Returns a client that uses this token. The usual address of the API is `ORIGIN/api/v4`."""
     is_personal = access.token.startswith(_PERSONAL_TOKEN)
     headers = {"PRIVATE-TOKEN": access.token} if is_personal else {"Authorization": f"Bearer {access.token}"}
     base = access.api_url or f"{access.origin}/api/v4"
@@ -262,7 +262,9 @@ class GitLab:
         return parsing.issue((await self._api.get(_item(repository, ItemKind.ISSUE, number))).json())
 
     async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
-        """Returns the jobs of the newest pipeline of the last commit, and statuses from other programs."""
+        """Returns the jobs of the newest pipeline for the merge request's last commit, and the statuses that
+        other programs have set for this commit.
+        """
         path = _item(repository, ItemKind.PULL_REQUEST, pull_request.number)
         commit = pull_request.head_commit
         pipelines = (await self._api.get(f"{path}/pipelines")).json()
