@@ -29,8 +29,7 @@ class Value(BaseModel):
 
 
 class Slice(Value, Generic[Item]):
-    """One page of a list at a git host. `next_page`: the host's id of the next page; None on the last page.
-    """
+    """One page of a list at a git host. `next_page`: the host's id of the next page; None on the last page."""
 
     items: tuple[Item, ...]
     next_page: str | None = None
@@ -99,8 +98,7 @@ class HostRepository(Value):
 
 
 class HostBranch(Value):
-    """A branch of a repository. `commit`: the hash of the branch's last commit, 40 or 64 hexadecimal digits.
-    """
+    """A branch of a repository. `commit`: the hash of the branch's last commit, 40 or 64 hexadecimal digits."""
 
     name: str
     commit: str
