@@ -30,7 +30,9 @@ class GitPerson:
     email: str
 
     def is_like(self, name: str | None, email: str) -> bool:
-        """Returns whether this person has the given name and e-mail address. `name`: None accepts any name."""
+        """Returns whether this person has the given name and e-mail address. `name`: None accepts
+        any name.
+        """
         return self.email == _plain(email) and (name is None or self.name == _plain(name))
 
 

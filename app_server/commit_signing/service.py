@@ -17,7 +17,9 @@ from app_server.settings.models import UserSettings
 
 @dataclass(frozen=True)
 class Signed:
-    """The signature of a commit or a tag. kind: `commit` or `tag`. fingerprint: the fingerprint of the key."""
+    """The signature of a commit or a tag. kind: `commit` or `tag`. fingerprint: the fingerprint of
+    the key.
+    """
 
     text: str
     kind: str

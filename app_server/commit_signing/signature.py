@@ -32,7 +32,9 @@ def new_private_key() -> str:
 
 
 def public_line(private_key: str) -> str:
-    """Returns the public key in the form of an OpenSSH `.pub` file: `ssh-ed25519 BASE64`. private_key: PEM."""
+    """Returns the public key in the form of an OpenSSH `.pub` file: `ssh-ed25519 BASE64`.
+    private_key: PEM.
+    """
     return _loaded(private_key).public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 

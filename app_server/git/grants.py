@@ -1,4 +1,6 @@
-"""Looks up grants and revokes their tokens. A grant records how a sign-in gave a user a token for a git host."""
+"""Looks up grants and revokes their tokens. A grant records how a sign-in gave a user a token for a
+git host.
+"""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID

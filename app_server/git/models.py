@@ -34,9 +34,11 @@ class GitCredential(Base):
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     origin: Mapped[str] = mapped_column(String(300))
     provider: Mapped[GitProvider | None] = mapped_column(enum_column(GitProvider))
-    """What kind of host it is, as the user has stated it. None: the host's name decides (provider_of)."""
+    """The kind of the host that the user has stated. None means that the host's name decides
+    (provider_of).
+    """
     api_url: Mapped[str | None] = mapped_column(String(500))
-    """Where the host's API is. None: where its provider has it."""
+    """The address of the host's API. None means the usual address for its provider."""
     certificate_authorities: Mapped[str | None] = mapped_column(Text)
     """Certificates as PEM that vouch for this host, beside the usual authorities. None: there are none."""
     username: Mapped[str | None] = mapped_column(String(200))

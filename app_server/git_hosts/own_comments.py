@@ -9,7 +9,7 @@ from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.schemas import ItemKind
 
 MARKER: Final = "<!-- slipway:comment"
-"""Begins the mark in each comment that we write, by which triggers leave it out. Hosts do not show it."""
+"""The beginning of the mark in each comment that Slipway writes. Triggers ignore such comments."""
 
 
 def mark(of: UUID) -> str:

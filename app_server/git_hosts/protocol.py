@@ -53,7 +53,9 @@ class GitHostClient(Protocol):
         ...
 
     async def organizations(self, page: str | None = None, limit: int = 100) -> Slice[Organization]:
-        """Returns the organisations, groups, workspaces or projects in which the user may see repositories."""
+        """Returns the organisations, groups, workspaces or projects in which the user may see
+        repositories.
+        """
         ...
 
     async def repositories(
@@ -97,7 +99,7 @@ class GitHostClient(Protocol):
         ...
 
     async def pull_request(self, repository: str, number: int) -> PullRequest:
-        """Returns one pull request. It also says whether the pull request can be merged, if the host knows."""
+        """Returns one pull request. The result also says whether it can be merged, if the host knows."""
         ...
 
     async def pull_requests(

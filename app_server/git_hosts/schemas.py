@@ -29,7 +29,9 @@ class Value(BaseModel):
 
 
 class Slice(Value, Generic[Item]):
-    """One page of a list at a git host. `next_page`: the host's id of the next page; None on the last page."""
+    """One page of a list at a git host. `next_page`: the host's id of the next page; None on the
+    last page.
+    """
 
     items: tuple[Item, ...]
     next_page: str | None = None

@@ -27,7 +27,7 @@ from app_server.users.models import User
 from app_server.users.outgoing import http_of
 
 LOCAL = "local"
-"""Stands in place of the host in the names of repositories on this machine."""
+"""Replaces the host in the names of repositories on this machine."""
 
 MAX_MOVES = 1000
 

@@ -15,7 +15,7 @@ class SharedMarketplace(Base):
 
     name: Mapped[str] = mapped_column(String(64), primary_key=True)
     position: Mapped[int]
-    """Its place in the list."""
+    """The position of the marketplace in the list."""
     source: Mapped[str] = mapped_column(String(2000))
     ref: Mapped[str | None] = mapped_column(String(256))
     repo_path: Mapped[str | None] = mapped_column(String(1000))

@@ -52,7 +52,7 @@ _CREATE = {
     GitProvider.AZURE_DEVOPS: "create_azure_devops_pr",
     GitProvider.FORGEJO: "create_forgejo_pr",
 }
-"""The protocol's names of the tool that opens a pull request, by the kind of git host."""
+"""OpenHands' names of the tool that opens a pull request, by the kind of git host."""
 
 
 async def list_pull_requests(conversation_id: UUID) -> PullRequestLines:

@@ -87,7 +87,9 @@ def _with_stand_ins(cipher: Cipher, server_id: UUID, definition: Definition) -> 
 async def _enabled(
     session: AsyncSession, cipher: Cipher, user_id: UUID
 ) -> dict[str, tuple[UUID, Definition]]:
-    """Returns the id and the definition of each MCP server that is switched on, by name."""
+    """Returns the id and the definition of each MCP server that the user has switched on, by the server's
+    name.
+    """
     servers = await servers_for(session, user_id)
     return {
         server.name: (server.id, definition_of(cipher, server)) for server in servers if server.is_enabled

@@ -20,7 +20,7 @@ from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, Save
 
 MAX_SERVERS = 50
 NOTHING = Definition(command="none")
-"""Stands for the definition before a new server's: no stored headers and variables to keep."""
+"""The earlier definition of a new server: it has no stored headers and variables."""
 
 
 class Defined(Protocol):

@@ -46,7 +46,7 @@ class ConversationPullRequest(Base):
     asked_threads: Mapped[list[Any]] = mapped_column(default=list)
     """Ids of the review threads that the agent was asked to address, until they are answered."""
     asked_at_commit: Mapped[str | None] = mapped_column(String(64))
-    """The head when the agent was asked. A later head answers the threads."""
+    """The branch's last commit when the agent was asked. Threads are answered after a newer commit."""
     problem: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(default=now)
     refreshed_at: Mapped[datetime] = mapped_column(default=now)

@@ -26,7 +26,7 @@ EVERY: Final = timedelta(hours=1)
 POLICY: Final = RetryPolicy(attempts=3, timeout=timedelta(minutes=30))
 _DUE_AFTER = timedelta(days=1)
 _MOST = 200
-"""The skills of one run. The next run continues."""
+"""The most skills that one run compares. The next run continues with the others."""
 
 Due = tuple[InstalledSkill, bool]
 

@@ -35,8 +35,8 @@ def about_item(
     *,
     opens_pull_request: bool,
 ) -> str:
-    """Returns the first message of a conversation about an issue or a pull request. `comments`: the comments
-    on it, oldest first; only the last MAX_COMMENTS are used.
+    """Returns the first message to the agent of a conversation about an issue or a pull request. `comments`:
+    the comments on it, oldest first; only the last MAX_COMMENTS are used.
     """
     kind = "pull request" if event.is_pull_request else "issue"
     how = _HOW.get(event.kind, "has mentioned you there")

@@ -40,7 +40,9 @@ class TokenRefusal(Exception):
 
     @property
     def ends_grant(self) -> bool:
-        """Whether the user must connect to the host again, because the refresh token is not valid any more."""
+        """Whether the user must connect to the host again, because the refresh token is not valid
+        any more.
+        """
         return self.error in _GRANT_ENDED
 
 

@@ -110,7 +110,7 @@ def branch(found: Json) -> HostBranch:
 
 
 def pull_request(found: Json, organization: str, web: str) -> PullRequest:
-    """Converts a pull request of Azure DevOps. `web`: the address of the repository for browsers."""
+    """Converts a pull request from Azure DevOps' JSON. `web`: the address of the repository for browsers."""
     fork = (found.get("forkSource") or {}).get("repository")
     source = fork or found["repository"]
     is_open = found["status"] == "active"
@@ -136,8 +136,8 @@ def pull_request(found: Json, organization: str, web: str) -> PullRequest:
 
 
 def comment(found: Json, thread_id: int, url: str) -> Comment:
-    """Converts a comment. Azure DevOps numbers the comments of each thread from 1, so the id also contains
-    the id of the thread.
+    """Converts a comment from Azure DevOps' JSON. Azure DevOps numbers the comments of each thread from 1, so
+    the id also contains the id of the thread.
     """
     return Comment(
         id=f"{thread_id}/{found['id']}",
@@ -192,8 +192,8 @@ def _line_of(context: Json) -> int | None:
 
 
 def reviews(found: Json) -> list[Review]:
-    """Converts the votes of reviewers to reviews: 10 and 5 approve, -5 waits for the author, -10 rejects.
-    Votes of groups are left out.
+    """Converts the votes of reviewers at Azure DevOps to reviews. 10 and 5 approve, -5 waits for the author,
+    -10 rejects. Votes of groups are left out.
     """
     return [
         Review(

@@ -54,7 +54,9 @@ _STATES = {
 
 
 def bitbucket_data_center(access: HostAccess) -> "BitbucketDataCenter":
-    """Returns a client that uses this HTTP access token. The usual address of the API is below `ORIGIN/rest`."""
+    """Returns a client that uses this HTTP access token. The usual address of the API is below
+    `ORIGIN/rest`.
+    """
     base = _VERSION_IN_PATH.sub("", access.api_url or f"{access.origin}/rest")
     headers = {"Authorization": f"Bearer {access.token}"}
     return BitbucketDataCenter(access.connection(base, headers, parsing.reason_of))

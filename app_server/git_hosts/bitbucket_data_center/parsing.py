@@ -53,8 +53,8 @@ def user(found: Json) -> HostUser:
 def repository(
     found: Json, default_branch: str | None = None, *, can_push: bool | None = None
 ) -> HostRepository:
-    """Converts a repository. `default_branch`: comes from another call, because the JSON of a repository does
-    not contain it.
+    """Converts a repository from Bitbucket's JSON. `default_branch`: comes from another call, because the
+    JSON of a repository does not contain it.
     """
     project = found["project"]
     web_url = _link(found, "self").removesuffix("/browse")

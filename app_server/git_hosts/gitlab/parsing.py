@@ -70,7 +70,9 @@ def missing_scope(_reply: object, said: Any) -> str | None:
 
 
 def user(found: Json, token: Json | None) -> HostUser:
-    """Converts a user. `token`: GitLab's description of the token; None if GitLab gives none."""
+    """Converts a user from GitLab's JSON. `token`: GitLab's description of the token; None if GitLab gives
+    none.
+    """
     ends = (token or {}).get("expires_at")
     return HostUser(
         id=str(found["id"]),
@@ -185,8 +187,8 @@ def comment(found: Json, item_url: str) -> Comment:
 
 
 def thread(found: Json, item_url: str) -> ReviewThread | None:
-    """Converts a discussion to a review thread. Returns None if the discussion has no comment that can be
-    resolved.
+    """Converts a discussion of GitLab to a review thread. Returns None if the discussion has no comment that
+    can be resolved.
     """
     notes = [note for note in found["notes"] if not note.get("system")]
     resolvable = [note for note in notes if note.get("resolvable")]
@@ -204,8 +206,8 @@ def thread(found: Json, item_url: str) -> ReviewThread | None:
 
 
 def reviews(reviewers: list[Json], approvals: Json) -> list[Review]:
-    """Converts the states of reviewers and the approvals to reviews. Approvals may also come from people who
-    were not asked to review.
+    """Converts GitLab's states of reviewers and its approvals to reviews. Approvals may also come from people
+    who were not asked to review.
     """
     found = {
         one["user"]["username"]: _VERDICTS[one["state"]]
