@@ -100,7 +100,9 @@ class HostRepository(Value):
 
 
 class HostBranch(Value):
-    """A branch of a repository. `commit`: the hash of the branch's last commit, 40 or 64 hexadecimal digits."""
+    """A branch of a repository. `commit`: the hash of the branch's last commit, 40 or 64
+    hexadecimal digits.
+    """
 
     name: str
     commit: str

@@ -1,4 +1,6 @@
-"""Identifies the sandbox that sends a git request, and decides which repository the sandbox may use and how."""
+"""Identifies the sandbox that sends a git request, and decides which repository the sandbox may use
+and how.
+"""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -56,7 +56,9 @@ class _Ref(BaseModel):
 
 
 class Batch(BaseModel):
-    """A request of git-lfs for the addresses of several files. Only the transfer type `basic` is supported."""
+    """A request of git-lfs for the addresses of several files. Only the transfer type `basic` is
+    supported.
+    """
 
     operation: Literal["download", "upload"]
     objects: Annotated[list[LargeFile], Field(max_length=MAX_FILES)]

@@ -34,7 +34,9 @@ def to_fetch(refusal: Refusal) -> Response:
 
 
 def to_push(report: bytes) -> Response:
-    """Returns the HTTP response to a push. `report`: the bytes of a report that `push_report.py` has written."""
+    """Returns the HTTP response to a push. `report`: the bytes of a report that `push_report.py`
+    has written.
+    """
     return Response(report, media_type="application/x-git-receive-pack-result")
 
 

@@ -1,4 +1,6 @@
-"""Reads which further OAuth scope an MCP server asks for, and makes the next sign-in ask for this scope too."""
+"""Reads which further OAuth scope an MCP server asks for, and makes the next sign-in ask for this
+scope too.
+"""
 
 import re
 from collections.abc import AsyncGenerator

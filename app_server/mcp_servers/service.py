@@ -120,7 +120,9 @@ async def disconnect(session: AsyncSession, server: McpServer) -> None:
 
 
 def definition_of(cipher: Cipher, server: Defined) -> Definition:
-    """Returns the decrypted definition of an MCP server, including the values of its headers and variables."""
+    """Returns the decrypted definition of an MCP server, including the values of its headers and
+    variables.
+    """
     return Definition.model_validate_json(cipher.decrypt(server.definition_encrypted))
 
 

@@ -129,5 +129,7 @@ def _place(registration: Marketplace) -> dict[str, str | None]:
 
 
 def _current(row: SkillRepository | None, registration: Marketplace) -> SkillRepository | None:
-    """Returns the stored skills of a repository, or None if its registration has changed since it was read."""
+    """Returns the stored skills of a repository, or None if its registration has changed since it
+    was read.
+    """
     return row if row is not None and row.place == _place(registration) else None

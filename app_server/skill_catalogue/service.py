@@ -102,7 +102,9 @@ def catalogue(
 
 
 async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -> SkillOrigin:
-    """Returns the source from which the wanted skill is installed. Raises NotFound `marketplace_not_found`."""
+    """Returns the source from which the wanted skill is installed. Raises NotFound
+    `marketplace_not_found`.
+    """
     if wanted.source is not None:
         place = Marketplace(name="given", source=wanted.source, ref=wanted.ref, repo_path=wanted.repo_path)
         return SkillOrigin(None, place)

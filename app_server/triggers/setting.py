@@ -50,7 +50,9 @@ class Setting:
         return GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
 
     async def host_of(self, session: AsyncSession, trigger: Trigger, user: User) -> ConnectedHost:
-        """Returns the git host of the trigger, with the user's token. Raises Forbidden `no_git_credential`."""
+        """Returns the git host of the trigger, with the user's token. Raises Forbidden
+        `no_git_credential`.
+        """
         return await self.hosts_of(user).at(session, trigger.origin)
 
     def page_of(self, conversation_id: UUID) -> str:
