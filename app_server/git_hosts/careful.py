@@ -17,9 +17,9 @@ _UNEXPECTED = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 @dataclass(frozen=True)
 class Renewing:
-    """Two functions with which a wrapped client gets a valid token. `valid`: returns a valid token; its
-    arguments are a token that the host has refused, and the repository that the call is about, each or None.
-    `with_token`: returns a client that uses the given token.
+    """Two functions with which a wrapped client gets a valid token. `valid`: returns a valid token. Its first
+    argument is a token that the host has refused, or None. Its second argument is the repository that the
+    call is about, or None. `with_token`: returns a client that uses the given token.
     """
 
     valid: Callable[[str | None, str | None], Awaitable[str]]

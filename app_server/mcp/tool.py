@@ -30,7 +30,7 @@ class McpTool:
 
     @property
     def annotations(self) -> dict[str, Any]:
-        """The hints about the effects of a call, with the field names of the MCP protocol."""
+        """The hints about the effects of a call of this tool, with the field names of the MCP protocol."""
         return {
             "title": self.title,
             "readOnlyHint": not self.changes,

@@ -56,8 +56,8 @@ def _skill(shown_path: str, text: str) -> ListedSkill | None:
 
 
 def front_matter_size(text: str) -> int:
-    """Returns the number of characters of the YAML front matter at the top of the file. Parsing the front
-    matter takes much longer than this.
+    """Returns the number of characters of the YAML front matter at the top of the file. This function does
+    not parse the YAML, so it is much faster than `front_matter`.
     """
     match = _FRONT_MATTER.match(text.strip())
     return len(match[1]) if match else 0

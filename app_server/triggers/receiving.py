@@ -137,8 +137,8 @@ ServerReceiving = Annotated[Receiving, from_server("receiving_deliveries")]
 
 
 async def _remember(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> set[UUID]:
-    """Stores the rows of deliveries and returns the ids of the new ones. Deliveries that are stored already,
-    also by another request at the same time, are not stored again.
+    """Stores the rows of deliveries and returns the ids of the new ones. A delivery that is stored already,
+    also by another request at the same time, is not stored again.
     """
     if not rows:
         return set()
