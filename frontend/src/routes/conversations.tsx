@@ -1,8 +1,13 @@
+import { useEffect, useRef } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { useSearchParams } from 'react-router'
 import { currentUserQuery, mayWork } from '@/api/people/users'
-import { filterOfParams, paramsOfFilter } from '@/features/conversations/filters/conversations-filter'
+import {
+  filterOfParams,
+  paramsOfFilter,
+  type ConversationsFilter,
+} from '@/features/conversations/filters/conversations-filter'
 import { ConversationsList } from '@/features/conversations/conversations-list'
 import { ImportButton } from '@/features/conversations/import-button'
 import { ShareDialog } from '@/features/sharing/share-dialog'
@@ -12,6 +17,15 @@ export function ConversationsRoute() {
   const { t } = useTranslation()
   const [params, setParams] = useSearchParams()
   const { data: user } = useQuery(currentUserQuery())
+  // The page shows a new address a moment later. A second change must not be based on the address before the first.
+  const latest = useRef(params)
+  useEffect(() => {
+    latest.current = params
+  }, [params])
+  function handleFilterChange(change: Partial<ConversationsFilter>) {
+    latest.current = new URLSearchParams(paramsOfFilter({ ...filterOfParams(latest.current), ...change }))
+    setParams(latest.current, { replace: true })
+  }
   useDocumentTitle(t('conversations.title'))
   return (
     <div className="mx-auto max-w-4xl px-4 py-8 sm:px-8 lg:py-12">
@@ -21,7 +35,7 @@ export function ConversationsRoute() {
       </div>
       <ConversationsList
         filter={filterOfParams(params)}
-        onFilterChange={(filter) => setParams(paramsOfFilter(filter), { replace: true })}
+        onFilterChange={handleFilterChange}
         renderShare={({ id }, onClose) => <ShareDialog conversationId={id} onClose={onClose} />}
       />
     </div>

@@ -39,7 +39,8 @@ const STATUSES = ['running', 'waiting_for_confirmation', 'paused', 'finished', '
 
 export interface ConversationsListProps {
   filter: ConversationsFilter
-  onFilterChange: (filter: ConversationsFilter) => void
+  /** Is given the values that change. */
+  onFilterChange: (change: Partial<ConversationsFilter>) => void
   renderShare?: RenderShare
 }
 
@@ -68,10 +69,7 @@ export function ConversationsList({ filter, onFilterChange, renderShare }: Conve
     <>
       <div className="mb-4 flex flex-wrap items-center gap-3">
         <div className="w-full max-w-md">
-          <SearchField
-            value={filter.search}
-            onValueChange={(search) => onFilterChange({ ...filter, search })}
-          />
+          <SearchField value={filter.search} onValueChange={(search) => onFilterChange({ search })} />
         </div>
         <Segmented
           label={t('conversations.whose')}
@@ -84,13 +82,13 @@ export function ConversationsList({ filter, onFilterChange, renderShare }: Conve
           aria-label={t('conversations.filter_repository')}
           placeholder={t('conversations.filter_repository')}
           value={filter.repository}
-          onChange={(event) => onFilterChange({ ...filter, repository: event.target.value })}
+          onChange={(event) => onFilterChange({ repository: event.target.value })}
           className="w-full sm:w-56"
         />
         <Select
           aria-label={t('conversations.filter_status')}
           value={filter.status}
-          onChange={(event) => onFilterChange({ ...filter, status: event.target.value })}
+          onChange={(event) => onFilterChange({ status: event.target.value })}
           className="w-full sm:w-52"
         >
           <option value="">{t('conversations.any_status')}</option>
@@ -104,7 +102,7 @@ export function ConversationsList({ filter, onFilterChange, renderShare }: Conve
           aria-label={t('conversations.filter_archived')}
           value={filter.archived}
           onChange={({ target: { value } }) =>
-            onFilterChange({ ...filter, archived: isArchivedFilter(value) ? value : '' })
+            onFilterChange({ archived: isArchivedFilter(value) ? value : '' })
           }
           className="w-full sm:w-44"
         >
@@ -112,7 +110,7 @@ export function ConversationsList({ filter, onFilterChange, renderShare }: Conve
           <option value="archived">{t('conversations.archived')}</option>
           <option value="all">{t('conversations.archived_too')}</option>
         </Select>
-        <TagFilter value={filter.tag} onValueChange={(tag) => onFilterChange({ ...filter, tag })} />
+        <TagFilter value={filter.tag} onValueChange={(tag) => onFilterChange({ tag })} />
         <MoreFilters filter={filter} onFilterChange={onFilterChange} />
       </div>
       {selected.length > 0 && <SelectionBar selected={selected} onClear={() => setChosen(new Set())} />}

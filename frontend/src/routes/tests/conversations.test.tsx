@@ -1,4 +1,4 @@
-import { fireEvent, screen, waitFor, within } from '@testing-library/react'
+import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
 import { fakeConversation } from '@/test/factories'
@@ -126,6 +126,20 @@ test('the list can be limited to a model, a branch, an owner and days, which sta
     from: '2025-03-01',
     to: '2025-03-31',
   })
+})
+
+test('two filters that are chosen before the page shows the first one both hold', async () => {
+  const conversations = [fakeConversation({ llm_model: 'large', selected_branch: 'main' })]
+  const { router } = renderApp({ url: '/conversations', conversations })
+  await screen.findByLabelText('Branch')
+
+  act(() => {
+    fireEvent.change(main().getByLabelText('Branch'), { target: { value: 'main' } })
+    fireEvent.change(main().getByLabelText('Model'), { target: { value: 'large' } })
+  })
+  await waitFor(() => expect(main().getByLabelText('Model')).toHaveValue('large'))
+  expect(main().getByLabelText('Branch')).toHaveValue('main')
+  expect(router.state.location.search).toBe('?model=large&branch=main')
 })
 
 test('tags are given to a conversation, and filter the list', async () => {

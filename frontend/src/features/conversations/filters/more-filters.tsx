@@ -7,14 +7,14 @@ import type { ConversationsFilter } from './conversations-filter'
 
 export interface MoreFiltersProps {
   filter: ConversationsFilter
-  onFilterChange: (filter: ConversationsFilter) => void
+  /** Is given the values that change. */
+  onFilterChange: (change: Partial<ConversationsFilter>) => void
 }
 
 /** Filters for model, branch, owner and time. A filter without a choice is not shown. */
 export function MoreFilters({ filter, onFilterChange }: MoreFiltersProps) {
   const { t } = useTranslation()
   const choices = useQuery(filterChoicesQuery()).data
-  const set = (change: Partial<ConversationsFilter>) => onFilterChange({ ...filter, ...change })
   const owners = (choices?.owners ?? []).map(({ id, name }): Choice => [id, name])
   return (
     <>
@@ -23,34 +23,34 @@ export function MoreFilters({ filter, onFilterChange }: MoreFiltersProps) {
         any={t('conversations.any_model')}
         value={filter.model}
         choices={(choices?.llm_models ?? []).map((model): Choice => [model, model])}
-        onValueChange={(model) => set({ model })}
+        onValueChange={(model) => onFilterChange({ model })}
       />
       <ChoiceFilter
         label={t('conversations.filter_branch')}
         any={t('conversations.any_branch')}
         value={filter.branch}
         choices={(choices?.selected_branches ?? []).map((branch): Choice => [branch, branch])}
-        onValueChange={(branch) => set({ branch })}
+        onValueChange={(branch) => onFilterChange({ branch })}
       />
       <ChoiceFilter
         label={t('conversations.filter_owner')}
         any={t('conversations.any_owner')}
         value={filter.owner}
         choices={owners}
-        onValueChange={(owner) => set({ owner })}
+        onValueChange={(owner) => onFilterChange({ owner })}
       />
       <div className="grid w-full grid-cols-2 gap-2 sm:flex sm:w-auto">
         <DayFilter
           label={t('conversations.filter_from')}
           value={filter.from}
           max={filter.to}
-          onValueChange={(from) => set({ from })}
+          onValueChange={(from) => onFilterChange({ from })}
         />
         <DayFilter
           label={t('conversations.filter_to')}
           value={filter.to}
           min={filter.from}
-          onValueChange={(to) => set({ to })}
+          onValueChange={(to) => onFilterChange({ to })}
         />
       </div>
     </>
