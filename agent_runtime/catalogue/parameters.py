@@ -9,19 +9,19 @@ _HAS_CACHE_KEY = frozenset({"openai", "azure"})
 
 
 def is_model_of_openai(model: str) -> bool:
-    """Whether this is a model of OpenAI, judged by its name, at any vendor that serves it."""
+    """Returns whether this is a model of OpenAI, judged by its name, at any vendor that serves it."""
     return facts_of(model).maker == "openai"
 
 
 def names_max_completion_tokens(model: str) -> bool:
-    """Whether the reply's limit is named `max_completion_tokens`. Most servers know only the older name
-    `max_tokens`, which OpenAI's reasoning models refuse.
+    """Returns whether the reply's limit is named `max_completion_tokens`. Most servers know only the older
+    name `max_tokens`, which OpenAI's reasoning models refuse.
     """
     return model.partition("/")[0] in _NAMES_MAX_COMPLETION_TOKENS or is_model_of_openai(model)
 
 
 def has_cache_key(model: str) -> bool:
-    """Whether the vendor sends calls with the same `prompt_cache_key` to the same cache."""
+    """Returns whether the vendor sends calls with the same `prompt_cache_key` to the same cache."""
     vendor = model.partition("/")[0]
     return vendor == "moonshot" or (vendor in _HAS_CACHE_KEY and is_model_of_openai(model))
 

@@ -178,7 +178,7 @@ _UNRECORDED = ConversationErrorEvent(
 
 
 def _may_go_on(error: ConversationRunError | None) -> bool:
-    """Whether a restart of the server has ended the run: it was cut off, or the server lacked our keys. Such
-    a run can continue.
+    """Returns whether a restart of the server has ended the run: it was cut off, or the server lacked our
+    keys. Such a run can continue.
     """
     return error is not None and error.code in {_UNRECORDED.code, LLMAuthenticationError.__name__}

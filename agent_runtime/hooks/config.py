@@ -80,8 +80,8 @@ class HookMatcher(BaseModel):
         return matcher
 
     def fits(self, tool_name: str | None) -> bool:
-        """Whether the matcher applies. `tool_name`: None if no tool is involved; then the matcher applies
-        always.
+        """Returns whether the matcher applies. `tool_name`: None if no tool is involved; then the matcher
+        applies always.
         """
         if tool_name is None or self.matcher in _EVERYTHING:
             return True

@@ -27,8 +27,8 @@ class Limit:
         return self.shortened(hashlib.sha256(call_id.encode()).digest())
 
     def is_met_by(self, messages: bytes) -> bool:
-        """Whether all ids are surely accepted. `messages`: JSON. If the result is False, the messages are
-        checked one by one.
+        """Returns whether all ids are surely accepted. `messages`: JSON. If the result is False, the messages
+        are checked one by one.
         """
         return all(self.accepted.fullmatch(found.decode()) for found in _WRITTEN.findall(messages))
 

@@ -30,7 +30,9 @@ MAX_ERROR_BYTES = 64 * 1024
 
 
 def serves(llm: LLM, *, is_brokered: bool) -> bool:
-    """Whether this transport can ask the model. A broker speaks OpenAI's protocol for every vendor."""
+    """Returns whether this transport can ask the model. A broker speaks OpenAI's protocol for
+    every vendor.
+    """
     vendor = _vendor(llm)
     if vendor in OTHER_PROTOCOLS:
         return is_brokered

@@ -76,7 +76,7 @@ def is_common_id(call_id: str) -> bool:
 
 
 def is_of_same_vendor(model: str, other: str) -> bool:
-    """Whether state that one of these models returned can be sent to the other."""
+    """Returns whether state that one of these models returned can be sent to the other."""
     return _vendor(model) == _vendor(other)
 
 
@@ -149,8 +149,8 @@ def _add_value(holder: JsonObject, key: str, value: Any) -> None:
 
 
 def _can_go_back(state: JsonObject) -> bool:
-    """Whether the state can be written as JSON exactly as it came. Half a character and too deep nesting
-    cannot be written.
+    """Returns whether the state can be written as JSON exactly as it came. Half a character and too deep
+    nesting cannot be written.
     """
     try:
         orjson.dumps(state)

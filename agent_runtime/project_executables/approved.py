@@ -112,8 +112,8 @@ def _place_of(project: Path, request: StartConversationRequest) -> Path | None:
 
 
 def _joins(offer: Offer) -> bool:
-    """Whether the offer becomes part of a conversation. Scripts do not: they run when the workspace is
-    prepared.
+    """Returns whether the offer becomes part of a conversation. Scripts do not: they run when the workspace
+    is prepared.
     """
     return offer.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
 

@@ -67,7 +67,7 @@ def with_consents(
 
 
 def is_name_taken(offer: Offer, agent: JsonObject) -> bool:
-    """Whether the offer is an MCP server whose name another server of the agent has. `agent`: its
+    """Returns whether the offer is an MCP server whose name another server of the agent has. `agent`: its
     specification.
     """
     return offer.kind == "mcp_server" and offer.name in named_servers(agent.get("mcp_config") or {})

@@ -114,11 +114,11 @@ class Masker:
                 return value
 
     def is_in_json(self, body: bytes) -> bool:
-        """Whether a text in this JSON contains a secret value."""
+        """Returns whether a text in this JSON contains a secret value."""
         return self.is_in(_texts(orjson.loads(body))) if self.forms else False
 
     def is_in(self, texts: Iterable[str]) -> bool:
-        """Whether one of these texts contains a secret value."""
+        """Returns whether one of these texts contains a secret value."""
         if not self.forms:
             return False
         # Searches all texts at once. No way of reading continues over the line breaks and null between them.

@@ -178,7 +178,7 @@ def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> I
 
 
 def _is_broken(text: bytes, letters: int) -> bool:
-    """Whether a line break, or something between all letters, splits the text. Words separated by single
-    blanks do not count.
+    """Returns whether a line break, or something between all letters, splits the text. Words separated by
+    single blanks do not count.
     """
     return b"\n" in text or len(text) >= 2 * letters - 1

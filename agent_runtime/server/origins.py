@@ -88,8 +88,8 @@ def _problem(headers: Mapping[str, str], config: Config) -> ServerProblem | None
 
 
 def _is_own_name(name: str, config: Config) -> bool:
-    """Whether `name` cannot be a stranger's domain: an IP address, a
-    single word, or this server's public name.
+    """Returns whether `name` cannot be a stranger's domain: an IP address, a single word, or this server's
+    public name.
     """
     if "." not in name or name.endswith(".localhost"):
         return True

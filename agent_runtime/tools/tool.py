@@ -91,7 +91,7 @@ class Observation(_Payload):
 
     @classmethod
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
-        """Whether outsiders may have written the content, for example a web page or a server.
+        """Returns whether outsiders may have written the content, for example a web page or a server.
 
         The model then sees the content between marks, as data that it must not follow. False vouches for the
         whole text.
@@ -119,8 +119,8 @@ class OwnObservation(Observation):
 
 
 def is_foreign(wire: Mapping[str, JsonValue]) -> bool:
-    """Whether outsiders may have written the content of a logged observation. True if its
-    kind is not known.
+    """Returns whether outsiders may have written the content of a logged observation. True if its kind is not
+    known.
     """
     known = _OBSERVATIONS.get(str(wire.get("kind")))
     return known is None or known.is_foreign(wire)
@@ -250,7 +250,8 @@ class Tool(ABC, Generic[ActionT]):
         return hinted(self.annotations)
 
     def is_unchanged(self, action: ActionT, since: float) -> bool:
-        """Whether the call would certainly give the same result as at `since` (seconds since the epoch).
+        """Returns whether the call would certainly give the same result as at `since` (seconds since the
+        epoch).
 
         Only for tools that are deterministic and only read. Must return at once, as it runs on the event
         loop. False when in doubt, and by default.
@@ -290,8 +291,8 @@ class Tool(ABC, Generic[ActionT]):
         return [path for claim in self.claims(action) if (path := claim.path) is not None]
 
     def holds_work(self) -> bool:
-        """Whether `close` would end work that goes on between calls,
-        for example a server that the tool started.
+        """Returns whether `close` would end work that goes on between calls, for example a server that the
+        tool started.
         """
         return False
 

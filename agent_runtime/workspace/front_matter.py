@@ -54,8 +54,8 @@ def split(text: str) -> tuple[dict[str, Any], str]:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether the text can be encoded as UTF-8. File names and YAML escapes may contain characters that
-    cannot.
+    """Returns whether the text can be encoded as UTF-8. File names and YAML escapes may contain characters
+    that cannot.
     """
     try:
         text.encode()

@@ -30,7 +30,7 @@ def confine(given: str, roots: Iterable[Path]) -> Path:
 
 
 def is_directory(path: Path) -> bool:
-    """Whether the path is a directory. Returns False for paths that no file system can have."""
+    """Returns whether the path is a directory. Returns False for paths that no file system can have."""
     try:
         return path.is_dir()
     except (OSError, ValueError):

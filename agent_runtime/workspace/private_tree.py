@@ -66,7 +66,7 @@ def make_file(path: Path) -> None:
 
 
 def is_of_server(path: Path) -> bool:
-    """Whether the path is a regular file, not a link, that only the server can read or write."""
+    """Returns whether the path is a regular file, not a link, that only the server can read or write."""
     status = path.lstat()
     return stat.S_ISREG(status.st_mode) and is_server(status.st_uid) and not status.st_mode & 0o077
 

@@ -163,7 +163,9 @@ def variables_of(pid: int) -> Mapping[str, str]:
 
 
 def exists(pid: int) -> bool:
-    """Whether the process exists. A process that has ended counts until its parent has waited for it."""
+    """Returns whether the process exists. A process that has ended counts until its parent has
+    waited for it.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -174,7 +176,7 @@ def exists(pid: int) -> bool:
 
 
 def has_companions(leader: int) -> bool:
-    """Whether a session has other processes than its leader."""
+    """Returns whether a session has other processes than its leader."""
     return any(pid != leader for pid in _session_members(leader))
 
 

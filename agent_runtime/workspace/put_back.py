@@ -60,7 +60,7 @@ def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
 
 
 def is_beyond_link(directory: Path, path: str) -> bool:
-    """Whether the path leads through a symbolic link, so that it points to another place."""
+    """Returns whether the path leads through a symbolic link, so that it points to another place."""
     return any((directory / parent).is_symlink() for parent in Path(path).parents[:-1])
 
 

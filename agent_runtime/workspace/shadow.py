@@ -342,6 +342,6 @@ def _pattern(path: Path) -> str:
 
 
 def _is_refused_by_git(work_tree: Path, path: str) -> bool:
-    """Whether git accepts no file at this path."""
+    """Returns whether git accepts no file at this path."""
     parts = [part.lower() for part in path.split("/")]
     return ".git" in parts or (parts[-1] == ".gitmodules" and (work_tree / path).is_symlink())

@@ -50,7 +50,7 @@ _network = Path("/proc/self/net")
 
 
 def can_switch_files(user: int) -> bool:
-    """Whether this kernel can change the user for file access alone. Not all container runtimes can.
+    """Returns whether this kernel can change the user for file access alone. Not all container runtimes can.
 
     Call it in a process that may be any user. The process has the same user afterwards.
     """
@@ -156,7 +156,7 @@ def _changing_user(user: int, environment: Mapping[str, str]) -> list[str]:
 
 
 def _is_taken_out(name: str) -> bool:
-    """Whether the C library takes this variable from a program that changes its user."""
+    """Returns whether the C library takes this variable from a program that changes its user."""
     return name in _TAKEN_OUT or name.startswith(("LD_", "MALLOC_"))
 
 

@@ -214,7 +214,7 @@ class Registry:
         return self._live.get(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
-        """Whether the conversation exists, in memory or only on disk."""
+        """Returns whether the conversation exists, in memory or only on disk."""
         if conversation_id in self._leaving:
             return False
         return conversation_id in self._live or (self._directory(conversation_id) / LOG_NAME).exists()

@@ -97,7 +97,9 @@ class WorkTrees:
             return None
 
     async def _is_used(self, home: Path) -> bool:
-        """Whether a conversation works in `home`. A fork, for example, works where its original does."""
+        """Returns whether a conversation works in `home`. A fork, for example, works where its
+        original does.
+        """
         page = await self._registry.catalog.search(
             status=None, order=ConversationSortOrder.CREATED_AT, page_id=None, limit=_ALL
         )

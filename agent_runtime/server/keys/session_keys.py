@@ -49,8 +49,8 @@ class SessionKeys:
         return "expired" if self._is_expired(matches[0]) else "accepted"
 
     def may_replace(self, given: str | None) -> bool:
-        """Whether `given` is the current key, even if it has expired: the app server may have been away for a
-        long time.
+        """Returns whether `given` is the current key, even if it has expired: the app server may have been
+        away for a long time.
         """
         return self.present is not None and _is_same(given, self.present)
 

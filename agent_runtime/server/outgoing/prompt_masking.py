@@ -150,7 +150,7 @@ def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
 
 
 def _is_sealed(block: dict[str, Any]) -> bool:
-    """Whether a vendor has signed or encrypted this block of reasoning."""
+    """Returns whether a vendor has signed or encrypted this block of reasoning."""
     kind = block.get("type")
     return isinstance(kind, str) and kind.startswith(_SEALED_TYPES) and any(map(block.get, _SEALS))
 

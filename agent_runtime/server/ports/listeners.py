@@ -77,7 +77,9 @@ def find_ports() -> list[ListeningPort]:
 
 
 def _is_of_kernel(port: int, pid: int) -> bool:
-    """Whether the port is an internal channel of a Jupyter kernel. Web pages that a cell serves are not."""
+    """Returns whether the port is an internal channel of a Jupyter kernel. Web pages that a cell serves are
+    not.
+    """
     return port >= _FIRST_FREE_PORT and _name_of(pid).endswith(_KERNEL)
 
 

@@ -50,7 +50,7 @@ class Startable(RuntimePlugin, Protocol):
         """The Unix socket of the plugin; None while it does not run."""
 
     async def is_healthy(self) -> bool:
-        """Whether the plugin answers now. Must not raise."""
+        """Returns whether the plugin answers now. Must not raise."""
 
     async def start(self) -> None:
         """Starts the plugin and returns when it answers.

@@ -58,5 +58,5 @@ def unsealed(encrypted_settings: EncryptedSettings, settings: Any) -> Any:
 
 
 def is_masked(value: object) -> bool:
-    """Whether a value is the mask that clients see instead of a secret, sent back unchanged."""
+    """Returns whether a value is the mask that clients see instead of a secret, sent back unchanged."""
     return value == MASK

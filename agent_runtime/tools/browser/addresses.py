@@ -44,7 +44,9 @@ def admit(given: str, roots: Sequence[Path]) -> str:
 
 
 def is_admitted_file(address: str, roots: Sequence[Path]) -> bool:
-    """Whether a page may read this file: it must be in the workspace, also after links are resolved."""
+    """Returns whether a page may read this file: it must be in the workspace, also after links
+    are resolved.
+    """
     try:
         _admit_file(address, roots)
     except AddressError:

@@ -158,7 +158,7 @@ async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromiu
 
 
 def may_be_sandboxed() -> bool:
-    """Whether Chromium's sandbox may work here: it does not for root."""
+    """Returns whether Chromium's sandbox may work here: it does not for root."""
     return os.geteuid() != 0
 
 

@@ -75,7 +75,7 @@ class TerminalObservation(Observation):
 
     @classmethod
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
-        """Whether the command may fetch text from outside.
+        """Returns whether the command may fetch text from outside.
 
         Text that a command reads in the workspace is what the work is about, so it is not marked: if all
         output were marked, the marks would mean nothing.

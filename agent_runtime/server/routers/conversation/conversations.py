@@ -163,8 +163,8 @@ def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> No
 
 
 def _is_cut_off(conversation: ConversationEngine, first: SendMessageRequest) -> bool:
-    """Whether an earlier create request was interrupted before, or just after, the first
-    message was added.
+    """Returns whether an earlier create request was interrupted before, or just after, the first message was
+    added.
     """
     log = conversation.log
     return log.last_seq == 0 or (first.id is not None and log.seq_of(first.id) is not None)
