@@ -2,8 +2,8 @@
 
     from agent_runtime import LLM, Agent, Conversation, ToolSpec
 
-Names are loaded when they are first used. So they do not slow down the start of the agent server, which uses
-none of them.
+Names are loaded when they are first used. So these imports do not slow down the start of the agent server,
+which needs none of these names.
 """
 
 from importlib import import_module

@@ -1,5 +1,7 @@
-"""Marks texts that were not written by the user or the runtime. The text inside the marks
-cannot forge them.
+"""Puts marks around texts that were not written by the user or the runtime.
+
+The marks tell the model that the text is data. The author of such a text cannot know the mark, so the text
+cannot contain the end mark.
 """
 
 import json
@@ -22,16 +24,17 @@ _KEY = secrets.token_bytes(16)
 
 
 def marked(text: str, source: str, event_id: str) -> str:
-    """Returns the text between marks. `source`: the tool. `event_id`: the random id of the result. It is made
-    after the text, so the author of the text cannot know the end mark. A replay gives the same marks.
+    """Returns the text between marks. `source`: the tool that returned the text. `event_id`: the random id of
+    the tool result. The id is made after the text, so the author of the text cannot know the end mark. A
+    replay gives the same marks.
     """
     mark = event_id[-12:]
     return f'<untrusted from="{source}" mark="{mark}">\n{_harmless(text)}\n</untrusted mark="{mark}">'
 
 
 def of_repository(text: str, file: str) -> str:
-    """Returns a text of a repository between marks, in the form in which it is logged. `file`: the source of
-    the text. Its name is not trusted either.
+    """Returns a text of a repository between marks, in the form that is stored in the log. `file`: the file
+    that contains the text. The file's name is not trusted either.
 
     The mark is computed from the text and a key of this process, so the author cannot know it. Equal
     instructions give an equal prompt, so the vendor's cache works.
@@ -42,15 +45,15 @@ def of_repository(text: str, file: str) -> str:
 
 
 def failure(tool: str, why: str) -> str:
-    """Returns the log's text for a call that its tool could not answer. `why`: the reason; it may contain
-    foreign text.
+    """Returns the text that is logged as the result of a tool call that failed. `why`: the reason; it may
+    contain foreign text.
     """
     return f"`{tool}` failed: {why}"
 
 
 def marked_failure(text: str, tool: str, event_id: str) -> str:
-    """Returns a failure text with marks, as the model sees it. Returns any other text unchanged, because the
-    runtime wrote it.
+    """Returns a text made by `failure` with marks around the reason, as the model sees it. Returns any other
+    text unchanged, because the runtime wrote it.
     """
     opening = failure(tool, "")
     if not text.startswith(opening):

@@ -1,5 +1,8 @@
-"""What the engine and the gateway both do with litellm: load it, build the arguments of a call, and read its
-errors. Each of them runs the call itself: the engine cancels calls, the gateway binds them to one address.
+"""Code for litellm that the engine and the model gateway share: loading the library, building the arguments
+of a call, and reading its errors.
+
+The engine and the gateway run the calls themselves: the engine must be able to cancel a call, and the gateway
+binds a call to one network address.
 """
 
 import os
@@ -12,8 +15,8 @@ _ERRORS = range(400, 600)
 
 
 def load() -> Any:
-    """Returns litellm with our settings. The first time it takes 4.4 CPU s and 190 MB, so no server loads it
-    at its start. Raises ImportError if it is not installed.
+    """Imports litellm, applies our settings and returns the module. The first import takes 4.4 CPU s and 190
+    MB, so no server imports litellm at its start. Raises ImportError if litellm is not installed.
     """
     # Without this, litellm fetches a price list over the network while it is imported.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -40,7 +43,8 @@ def arguments(
     timeout_seconds: float | None,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Returns the arguments of a call that litellm makes once. It leaves out fields that the vendor lacks.
+    """Returns the keyword arguments for one call of litellm without retries. litellm leaves out fields that
+    the vendor does not support.
 
     `timeout_seconds`: None means litellm's default. `options`: further fields of a chat completion; fields
     that are None are left out.
@@ -59,21 +63,23 @@ def arguments(
 
 
 def status_of(error: Exception) -> int | None:
-    """Returns the HTTP status of an error that litellm raised, or None if it has no status of an error."""
+    """Returns the HTTP status of an error that litellm raised, or None if the error has no HTTP status of 400
+    or more.
+    """
     status = getattr(error, "status_code", None)
     return status if isinstance(status, int) and status in _ERRORS else None
 
 
 def refusal_in(error: Exception) -> Exception:
-    """Returns the vendor's refusal, which litellm wraps in an error without headers if it arrives in a
-    stream.
+    """Returns the error with the vendor's HTTP reply. If the vendor refuses during a stream, litellm wraps
+    this error in another error without headers.
     """
     original = getattr(error, "original_exception", None)
     return original if isinstance(original, Exception) else error
 
 
 def words_of(refusal: Exception) -> str:
-    """Returns the text of an error of litellm, without the traceback that it may add."""
+    """Returns the message of an error that litellm raised, without the traceback that litellm may add."""
     return str(refusal).partition("\nTraceback ")[0]
 
 
@@ -84,7 +90,7 @@ def headers_of(error: Exception) -> dict[str, str]:
 
 
 def asked_wait(error: Exception) -> float | None:
-    """Returns the seconds that the vendor asks to wait, from its headers or its words. None if it states
-    none.
+    """Returns the seconds that the vendor asks to wait, from the headers or the text of its error. Returns
+    None if the vendor states no time.
     """
     return asked_seconds(headers_of(error), words_of(refusal_in(error)))

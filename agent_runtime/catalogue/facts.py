@@ -1,4 +1,4 @@
-"""The known facts about one model."""
+"""The `Facts` that the catalogue knows about one model, such as its context window and its price."""
 
 from dataclasses import dataclass
 
@@ -13,16 +13,17 @@ THINKING_BLOCKS, REASONING_CONTENT = "thinking_blocks", "reasoning_content"
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts about a model. A model that is not in the catalogue has these defaults, and the facts of its
-    family.
+    """The facts about a model. For a model that is not in the catalogue, the facts of its model family apply,
+    and the defaults of this class for the rest.
 
     `is_listed`: the model is in the catalogue, not only its family. `window`, `max_output`: in tokens;
     `max_output` is None if it is not known. `protocols`: the vendor's protocols for the model, the better one
-    first. `efforts`: the reasoning efforts that it accepts; empty means none, None means not known.
-    `takes_budget`: accepts a number of thinking tokens. `refused`: sampling parameters that it refuses.
-    `echo`: THINKING_BLOCKS, REASONING_CONTENT or None. `writes_patches`: was trained on the format of
-    `apply_patch`. `caches`: whether the vendor has a prompt cache for the model; None if it is not known.
-    `calls_tools`: the model has tool calls at its vendor; False means that calls are read from its text.
+    first. `efforts`: the reasoning efforts that the model accepts; an empty tuple means that it accepts none,
+    None means not known. `takes_budget`: accepts a number of thinking tokens. `refused`: sampling parameters
+    that the model refuses. `echo`: the form in which the model's reasoning must be sent back:
+    THINKING_BLOCKS, REASONING_CONTENT or None. `writes_patches`: was trained on the format of `apply_patch`.
+    `caches`: whether the vendor has a prompt cache for the model; None if it is not known. `calls_tools`: the
+    model has tool calls at its vendor; False means that calls are read from its text.
     """
 
     is_listed: bool = False

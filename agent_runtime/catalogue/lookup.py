@@ -1,4 +1,7 @@
-"""The catalogue of models, read when first needed. `models.json` is generated, `families.json` is not."""
+"""Looks up facts about models in the catalogue, which is read at the first lookup.
+
+`models.json` is a generated file; `families.json` is written by hand.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
@@ -17,8 +20,8 @@ _SEPARATORS = "/.:@"
 
 
 def facts_of(*names: str | None) -> Facts:
-    """Returns the facts of the first listed model, else of the first model of a known family, else the
-    defaults.
+    """Returns the facts about the first of these names that is in the catalogue. If none is, returns the
+    facts about the first name of a known model family, else the defaults.
 
     `litellm_proxy/anthropic/claude-x` is looked up as `anthropic/claude-x`, then as `claude-x`.
     """
@@ -61,7 +64,9 @@ def _facts(name: str) -> Facts:
 
 
 def _caches(merged: Mapping[str, Any]) -> bool | None:
-    """Returns whether cached input has a price, or is marked. None if no price at all is known."""
+    """Returns whether the vendor caches prompts: cached input has a price, or the entry says so. Returns None
+    if the entry has no price at all.
+    """
     if merged.get("marks_cache"):
         return True
     price = merged.get("price")
@@ -85,8 +90,8 @@ def _price(per_million: list[float | None] | None) -> Price | None:
 
 
 def _plain(name: str) -> str:
-    """Returns the name in lower case with dashes in place of dots, because vendors write versions in both
-    ways.
+    """Returns the model's name in lower case with dashes in place of dots, because vendors write versions in
+    both ways.
     """
     return name.lower().replace(".", "-")
 
@@ -97,8 +102,8 @@ def _forms(name: str) -> Iterator[str]:
 
 
 def _family(name: str) -> Mapping[str, Any]:
-    """Returns the facts of the family with the longest name that the model's name, or a part of it, begins
-    with.
+    """Returns the facts of a model family. The model's name, or a part of the name, begins with the family's
+    name; of several such families, the one with the longest name is used.
     """
     starts = [0, *(index + 1 for index, each in enumerate(name) if each in _SEPARATORS)]
     parts = [_plain(name[start:]) for start in starts]

@@ -1,4 +1,4 @@
-"""The names of call parameters at a model's vendor, and whether the vendor has them."""
+"""The names of call parameters at a model's vendor, and whether the vendor has these parameters."""
 
 from typing import Any
 
@@ -9,26 +9,29 @@ _HAS_CACHE_KEY = frozenset({"openai", "azure"})
 
 
 def is_model_of_openai(model: str) -> bool:
-    """Returns whether this is a model of OpenAI, judged by its name, at any vendor that serves it."""
+    """Returns whether the name is that of a model of OpenAI. The model may be served by any vendor."""
     return facts_of(model).maker == "openai"
 
 
 def names_max_completion_tokens(model: str) -> bool:
-    """Returns whether the reply's limit is named `max_completion_tokens`. Most servers know only the older
-    name `max_tokens`, which OpenAI's reasoning models refuse.
+    """Returns whether the model's parameter for the maximum length of a reply is named
+    `max_completion_tokens`. Most servers know only the older name `max_tokens`, which OpenAI's reasoning
+    models refuse.
     """
     return model.partition("/")[0] in _NAMES_MAX_COMPLETION_TOKENS or is_model_of_openai(model)
 
 
 def has_cache_key(model: str) -> bool:
-    """Returns whether the vendor sends calls with the same `prompt_cache_key` to the same cache."""
+    """Returns whether the model's vendor has the parameter `prompt_cache_key`, which sends calls with equal
+    keys to the same prompt cache.
+    """
     vendor = model.partition("/")[0]
     return vendor == "moonshot" or (vendor in _HAS_CACHE_KEY and is_model_of_openai(model))
 
 
 def thinking_budget(model: str, tokens: int | None) -> dict[str, Any]:
-    """Returns the field of a chat completion that sets the number of thinking tokens. Returns no field for
-    None.
+    """Returns the field of a chat completion that sets the number of thinking tokens. Returns an empty dict
+    if `tokens` is None.
     """
     if tokens is None:
         return {}

@@ -1,4 +1,6 @@
-"""Compares the stored agent of a conversation with the agent that a program gives when it reopens it."""
+"""Compares the stored agent of a conversation with the agent that a program passes when it reopens the
+conversation.
+"""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -17,8 +19,9 @@ _NOT_KEPT = ("skill_files", "secrets")
 
 
 class Switch(NamedTuple):
-    """The models to use when the conversation continues. `condenser_llm`: None means that the condenser gets
-    no model given: it follows the agent if it used the agent's model, and keeps its model otherwise.
+    """The models to use when the conversation continues. `condenser_llm`: None means that no model is given
+    for the condenser. A condenser that used the agent's model then uses the agent's new model; any other
+    condenser keeps its model.
     """
 
     llm: LLM
@@ -26,8 +29,8 @@ class Switch(NamedTuple):
 
 
 def wanted_switch(stored: JsonObject, agent: Agent) -> Switch | None:
-    """Returns the models to switch to, if any differs from the stored agent's models. Returns None if all are
-    equal. Keys are not compared.
+    """Returns the models to switch to, if any differs from the stored agent's models. Returns None if all
+    models are equal. API keys are not compared.
 
     Raises ConversationError `agent_differs` if the agents differ in anything except their models.
     """
@@ -63,7 +66,7 @@ def _refuse_differences(before: Agent, after: Agent, now: Agent) -> None:
 
 
 def _comparable(agent: Agent) -> JsonObject:
-    """Returns the agent as JSON in a normal form, without the fields that are not stored."""
+    """Returns the agent as JSON without the fields that are not stored. Equal agents give equal JSON."""
     data = agent.model_dump(mode="json")
     context = data["agent_context"] or NO_CONTEXT.model_dump(mode="json")
     data["agent_context"] = {name: item for name, item in context.items() if name not in _NOT_KEPT}
@@ -72,8 +75,8 @@ def _comparable(agent: Agent) -> JsonObject:
 
 
 def _without_additions(stands: JsonObject, given: JsonObject) -> JsonObject:
-    """Returns the stored agent without the servers and skills that plugins have added. A program need not
-    give these.
+    """Returns the stored agent (`stands`) without the MCP servers and skills that plugins have added. The
+    agent that a program passes (`given`) need not have these.
     """
     servers, context = stands["mcp_config"], stands["agent_context"]
     count = len(given["agent_context"]["skills"])
@@ -85,7 +88,7 @@ def _without_additions(stands: JsonObject, given: JsonObject) -> JsonObject:
 
 
 def _differences(stands: Any, given: Any, path: str = "") -> Iterator[str]:
-    """Yields the names of the fields that differ, such as `condenser.max_size`."""
+    """Yields the names of the fields in which two JSON values differ, such as `condenser.max_size`."""
     if isinstance(stands, dict) and isinstance(given, dict):
         for name in sorted({*stands, *given}):
             yield from _differences(

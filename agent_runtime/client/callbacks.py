@@ -1,4 +1,4 @@
-"""A program's callbacks."""
+"""Calls a program's callbacks for new events and pieces of replies."""
 
 import asyncio
 import threading
@@ -13,8 +13,8 @@ StreamCallback = Callable[[StreamEvent], None]
 
 
 class Callbacks:
-    """Calls a program's callbacks in order, one at a time, in a separate thread. They may block and may use
-    the conversation.
+    """Calls a program's callbacks in order, one at a time, in a separate thread. Callbacks may block and may
+    use the conversation.
 
     `failure`: the first exception that a callback raised. The other callbacks are still called.
     """
@@ -28,7 +28,7 @@ class Callbacks:
 
     @property
     def is_here(self) -> bool:
-        """Whether the current thread is the callback thread."""
+        """Whether the current thread is the thread in which callbacks are called."""
         return threading.get_ident() == self._thread_id
 
     async def event(self, event: AnyEvent) -> None:

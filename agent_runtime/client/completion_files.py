@@ -1,4 +1,4 @@
-"""Writes the logs of completions to files on the program's machine."""
+"""Writes the logs of model calls to files on the machine where the program runs."""
 
 import logging
 from pathlib import Path
@@ -10,7 +10,9 @@ logger = logging.getLogger(__name__)
 
 
 def write_completion(llm: LLM, event: LLMCompletionLogEvent) -> None:
-    """Writes one file into the folder that the model's settings name. If that fails, logs the failure."""
+    """Writes the log of one model call to a file in the folder that the model's settings name. If the write
+    fails, logs the failure.
+    """
     folder = Path(llm.log_completions_folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,6 @@
-"""Holds the conversations of one program: the one it talks to, and its sub-agents' conversations."""
+"""Holds the conversations of one program: the conversation that the program opened, and those of its
+sub-agents.
+"""
 
 import asyncio
 from pathlib import Path
@@ -38,7 +40,9 @@ class InProcessHost:
         return Delegation(tasks=SubAgents(conversation_id, self))
 
     def take_in(self, conversation: ConversationEngine) -> None:
-        """Adds a conversation: `close` will close it, too. Its completion logs are written to files."""
+        """Adds a conversation: `close` will close it, too. Logs of the conversation's model calls are written
+        to files.
+        """
         conversation.run_context.on_completion = write_completion
         self._live[conversation.id] = conversation
 
@@ -78,7 +82,7 @@ class InProcessHost:
         return made
 
     def model(self, name: str) -> LLM | None:
-        """Returns None: a program gives its agent one model and has no others by name."""
+        """Returns None, because a program has no model profiles that could be chosen by name."""
         del name
         return None
 
@@ -87,7 +91,7 @@ class InProcessHost:
         await conversation.close()
 
     async def close(self) -> None:
-        """Closes all conversations, the main one first, so that its sub-agents stop with it."""
+        """Closes all conversations. The main conversation is closed first, which stops its sub-agents."""
         for conversation in list(self._live.values()):
             await conversation.close()
         self._live.clear()

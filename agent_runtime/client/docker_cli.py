@@ -1,4 +1,4 @@
-"""Runs the docker command. It is installed wherever Docker is, so no Python package is needed."""
+"""Runs the `docker` command. The command is installed where Docker is, so no Python package is needed."""
 
 import subprocess
 
@@ -33,8 +33,8 @@ class Docker:
         return (done.stdout + done.stderr).decode(errors="replace").strip()
 
     def check(self, image: str) -> None:
-        """Raises `docker_unavailable` if no Docker engine answers, and `sandbox_image_missing` if the image
-        does not exist there.
+        """Raises `docker_unavailable` if no Docker engine answers, and `sandbox_image_missing` if the engine
+        does not have the image.
         """
         answer = self._call("version", "--format", "{{.Server.Version}}")
         if answer.returncode != 0:

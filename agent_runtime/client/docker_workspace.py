@@ -1,5 +1,5 @@
-"""A workspace in a container of the sandbox image, with an agent server, for as long as a
-program needs it.
+"""A workspace in a container of the sandbox image. The container runs an agent server and exists as long as
+the program needs it.
 """
 
 import atexit
@@ -48,9 +48,10 @@ class DockerWorkspace(RemoteWorkspace):
     ) -> None:
         """Starts a container and waits until its agent server answers.
 
-        `image`: an image that `slipway images build` has built, or one that is based on it. `volumes`:
-        directories in the container, by the directories of this machine. `network`: a network of Docker; None
-        means the default one. `start_timeout`: in seconds. `docker`: the name of the docker command.
+        `image`: an image that `slipway images build` has built, or an image based on such an image.
+        `volumes`: maps directories of this machine to directories in the container. `network`: a network of
+        Docker; None means the default one. `start_timeout`: in seconds. `docker`: the name of the docker
+        command.
 
         Raises WorkspaceError `docker_unavailable`, `sandbox_image_missing`, `sandbox_start_failed` or
         `sandbox_start_timeout`, with the last lines that the container wrote.
@@ -75,7 +76,7 @@ class DockerWorkspace(RemoteWorkspace):
             raise
 
     def close(self) -> None:
-        """Removes the container. Safe to call twice."""
+        """Removes the container with all its files. Safe to call twice."""
         atexit.unregister(self.close)
         if getattr(self, "_http", None) is not None:
             super().close()

@@ -15,7 +15,7 @@ from agent_runtime.events.errors import ConversationErrorEvent
 
 
 class ConversationRunError(ConversationError):
-    """A run ended in an error. `run` may be called again; the run then continues where it stopped."""
+    """A run ended with an error. Call `Conversation.run` again to continue where the run stopped."""
 
     def __init__(self, event: ConversationErrorEvent) -> None:
         super().__init__(event.code, f"{event.code}: {event.detail}")
@@ -23,7 +23,7 @@ class ConversationRunError(ConversationError):
 
 
 class StuckError(ConversationRunError):
-    """The agent repeated the same steps and was stopped. A new message may help it."""
+    """The agent repeated the same steps and was stopped. A new message from the user may help the agent."""
 
     def __init__(self) -> None:
         detail = "The agent repeated itself, was told so, and went on repeating itself."
@@ -31,8 +31,8 @@ class StuckError(ConversationRunError):
 
 
 class WorkspaceError(ConversationError):
-    """A workspace refused or failed. `output`: what the failed command or container printed last; empty if
-    there is nothing.
+    """A call of a workspace was refused or failed. `output`: the last output of the failed command or
+    container; empty if there is none.
     """
 
     def __init__(self, code: str, detail: str, fix: str | None = None, *, output: str = "") -> None:
@@ -45,4 +45,4 @@ class WorkspaceError(ConversationError):
 
 
 class DisconnectedError(WorkspaceError):
-    """The agent server has not answered for too long, or does not have this conversation any more."""
+    """The agent server has not answered for too long, or no longer has this conversation."""

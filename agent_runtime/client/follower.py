@@ -1,4 +1,6 @@
-"""Receives what a conversation publishes: every event once and in order, also when the connection breaks."""
+"""Receives the frames that a conversation publishes: each event once and in order, also after the connection
+broke.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -15,11 +17,11 @@ LONGEST_WAIT_SECONDS = 5.0
 
 
 class Follower:
-    """Keeps the events and calls the callbacks for each new event.
+    """Keeps the events of a conversation and calls the program's callbacks for each new event.
 
     `events`: the whole log so far. `delivered_seq`: the position of the last event given to the callbacks.
-    `beat`: a counter that grows whenever the conversation may have stopped. `connections`: how often the
-    follower has connected.
+    `beat`: a counter that grows each time the conversation's run may have stopped. `connections`: how often
+    the follower has connected to the conversation.
     """
 
     def __init__(self, link: Link, callbacks: Callbacks) -> None:
@@ -34,8 +36,8 @@ class Follower:
         self._changed = asyncio.Condition()
 
     async def follow(self) -> None:
-        """Follows the conversation until it is cancelled or fails. On a failure, all waiting callers get the
-        error.
+        """Receives frames until this task is cancelled or fails. If it fails, all callers that wait in
+        `until` get the error.
         """
         try:
             await self._follow()
@@ -44,14 +46,16 @@ class Follower:
         await self._tell()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Waits until the condition is true. Raises the error that ended the following."""
+        """Waits until the condition is true. Raises the error with which `follow` failed."""
         async with self._changed:
             await self._changed.wait_for(lambda: self.failure is not None or is_so())
         if self.failure is not None:
             raise self.failure
 
     async def until_beat(self, *, after: int) -> None:
-        """Waits until the conversation may have stopped, or a callback has failed."""
+        """Waits until `beat` is greater than `after`, which means that the run may have stopped, or until a
+        callback has failed.
+        """
         await self.until(lambda: self.beat > after or self._callbacks.failure is not None)
 
     async def _follow(self) -> None:

@@ -10,8 +10,8 @@ from agent_runtime.events.union import AnyEvent, validate_event
 
 @dataclass(frozen=True)
 class StreamStarted:
-    """A reply begins to arrive. `item_id`: the id of the event that will end the stream, the first event
-    of the complete reply.
+    """A reply of the model begins to arrive. `item_id`: the id of the first event of the complete reply,
+    which will end the stream.
     """
 
     item_id: str
@@ -20,7 +20,9 @@ class StreamStarted:
 
 @dataclass(frozen=True)
 class StreamDelta:
-    """A piece of a reply. `order` counts 0, 1, 2 … within an attempt."""
+    """A piece of a reply of the model. `order` counts the pieces 0, 1, 2 … within one attempt to get the
+    reply.
+    """
 
     item_id: str
     attempt: int
@@ -31,7 +33,9 @@ class StreamDelta:
 
 @dataclass(frozen=True)
 class StreamAborted:
-    """The attempt ended without an event. `retry`: the next attempt, if there is one."""
+    """An attempt to get a reply from the model failed and gave no event. `retry`: the next attempt, if there
+    is one.
+    """
 
     item_id: str
     attempt: int
@@ -44,7 +48,7 @@ StreamEvent = StreamStarted | StreamDelta | StreamAborted
 
 @dataclass(frozen=True)
 class Sync:
-    """The connection is ready. The log ends at `through_seq` at this moment."""
+    """The connection is ready. `through_seq`: the number of the last event in the log at this moment."""
 
     through_seq: int
 
@@ -57,7 +61,7 @@ class Durable:
 
 @dataclass(frozen=True)
 class StateChanged:
-    """The state of the conversation has changed. A run sends such a frame last, at its end."""
+    """The state of the conversation has changed. This frame is the last one of each run."""
 
 
 Heard = Sync | Durable | StateChanged | StreamEvent
@@ -70,7 +74,9 @@ _STREAM: dict[str, type[StreamEvent]] = {
 
 
 def parse_frame(wire: bytes | str) -> Heard | None:
-    """Returns the frame. Returns None for a type that this version of the program does not know."""
+    """Returns the frame decoded from JSON. Returns None for a type of frame that this version of the program
+    does not know.
+    """
     frame = orjson.loads(wire)
     match frame.pop("type"):
         case "sync":

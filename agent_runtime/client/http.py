@@ -1,4 +1,4 @@
-"""Turns the answers of an agent server into results and exceptions."""
+"""Converts the HTTP responses of an agent server to results and exceptions."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,8 +18,8 @@ def headers(api_key: str | None) -> dict[str, str]:
 
 
 def check(response: httpx.Response) -> httpx.Response:
-    """Returns the response if it is a success. Otherwise raises the error that a conversation in this process
-    would raise.
+    """Returns the response if it is a success. Otherwise raises the same error that a conversation in this
+    process would raise.
     """
     if response.is_success:
         return response
@@ -51,7 +51,7 @@ async def persist(
     ask: Callable[[], Awaitable[httpx.Response]], *, host: str, patience_seconds: float, is_repeatable: bool
 ) -> httpx.Response:
     """Sends a request and returns the checked response. Repeats the request while the server cannot be
-    reached, for `patience_seconds`; then raises DisconnectedError.
+    reached. Raises DisconnectedError after `patience_seconds`.
 
     `is_repeatable`: the request may be repeated even if the server may have received it already. If False,
     only a failure to connect is repeated.

@@ -1,4 +1,4 @@
-"""The interface between a Conversation and the place where it runs."""
+"""The interface between a Conversation and the engine that runs it, in this process or on an agent server."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol, Self
@@ -20,12 +20,14 @@ from agent_runtime.wire import (
 
 
 class LinkLostError(Exception):
-    """The stream of frames broke off. The caller may open it again after the last position."""
+    """The stream of frames broke off. The caller may open the stream again, after the last event that it
+    received.
+    """
 
 
 class Link(Protocol):
-    """One conversation, in this process or on an agent server. Open it, use it from one event
-    loop, close it.
+    """The connection to one conversation, in this process or on an agent server. Call `open`, use the link
+    from one event loop, then call `close`.
     """
 
     @property
@@ -41,8 +43,9 @@ class Link(Protocol):
     async def close(self) -> None: ...
 
     def frames(self, after_seq: int) -> AsyncGenerator[bytes | str, None]:
-        """Yields a `sync` frame, then everything after a position. Raises LinkLostError if the stream breaks
-        off, DisconnectedError if the conversation cannot be reached any more.
+        """Yields the frames of the events after the number `after_seq`: first a `sync` frame, then each event
+        of the log and each streamed piece. Raises LinkLostError if the stream breaks off, DisconnectedError
+        if the conversation cannot be reached any more.
         """
 
     async def info(self) -> ConversationInfo: ...
@@ -59,7 +62,7 @@ class Link(Protocol):
     async def interrupt(self) -> None: ...
 
     async def condense(self) -> None:
-        """Requests a condensation. Raises NoCondenserError or NothingToCondenseError."""
+        """Asks the condenser to summarize older events. Raises NoCondenserError or NothingToCondenseError."""
 
     async def ask(self, question: str) -> str: ...
 
@@ -69,7 +72,7 @@ class Link(Protocol):
     async def checkpoints(self) -> CheckpointList: ...
 
     async def diff_checkpoint(self, number: int) -> CheckpointDiff:
-        """Returns the changes since a checkpoint. Raises CheckpointNotFoundError or
+        """Returns how the files have changed since a checkpoint. Raises CheckpointNotFoundError or
         CheckpointsUnavailableError.
         """
 
@@ -92,8 +95,8 @@ class Link(Protocol):
         """
 
     async def consent(self, hashes: Sequence[str]) -> None:
-        """Adds parts of the project by their hashes. Raises ConversationError `offer_changed` or
-        `plugin_unusable`.
+        """Adds hooks, MCP servers and plugins of the project to the conversation, by their hashes. Raises
+        ConversationError `offer_changed` or `plugin_unusable`.
         """
 
     async def pursue_goal(self, wanted: StartGoalRequest) -> None:

@@ -25,8 +25,8 @@ MAX_ERROR_CHARS = 2_000
 class LocalAgentServer(RemoteWorkspace):
     """A RemoteWorkspace for programs that run in a sandbox, such as automations.
 
-    In a `with` block, it reports to AUTOMATION_CALLBACK_URL how the block ended, if that variable is set. The
-    report may fail to arrive, so the receiver must not depend on it.
+    In a `with` block, it reports success or failure of the block to AUTOMATION_CALLBACK_URL, if that variable
+    is set. The report may fail to arrive, so the receiver must not depend on it.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class LocalAgentServer(RemoteWorkspace):
             self.close()
 
     def get_llm(self, profile: str | None = None, **changes: Any) -> LLM:
-        """Returns the user's active model, or the model of a profile. The app server brokers its calls, so it
-        has no key.
+        """Returns the user's active model, or the model of a profile. The app server adds the API key to the
+        calls of this model, so the returned LLM has no key.
 
         `changes`: fields of the LLM to replace. Raises WorkspaceError `llm_profile_not_found` or
         `not_in_a_sandbox`.

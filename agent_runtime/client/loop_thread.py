@@ -10,7 +10,9 @@ Result = TypeVar("Result")
 
 
 class LoopThread:
-    """Runs coroutines in a separate thread. Never call it from that thread. `close` ends the thread."""
+    """Runs coroutines on an event loop in a separate thread. Do not call its methods from that thread.
+    `close` ends the thread.
+    """
 
     def __init__(self, name: str) -> None:
         self._is_up = threading.Event()
@@ -23,7 +25,9 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Runs a coroutine, waits for it and returns its result. Ctrl-C during the wait cancels it."""
+        """Runs a coroutine, waits for it and returns its result. Ctrl-C during the wait cancels the
+        coroutine.
+        """
         future = self.begin(work)
         try:
             return future.result()

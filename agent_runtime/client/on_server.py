@@ -1,4 +1,4 @@
-"""A conversation on an agent server."""
+"""Connects a Conversation to an engine on an agent server."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Self
@@ -35,7 +35,7 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 
 
 class OnServer:
-    """A Link over REST and one WebSocket. When it is closed, the conversation stays on the server."""
+    """A Link over REST and one WebSocket. When the link is closed, the conversation stays on the server."""
 
     def __init__(
         self,
@@ -191,7 +191,9 @@ class OnServer:
         return f"/api/conversations/{self.id}"
 
     async def _present(self) -> None:
-        """Creates the conversation. If it exists already, gives the server its keys again."""
+        """Creates the conversation. If the conversation exists already, sends its API keys to the server
+        again.
+        """
         body = self._request.model_dump(mode="json")
         reply = await self._call("POST", "/api/conversations", json=body)
         if reply.status_code != httpx.codes.OK:
@@ -210,7 +212,7 @@ class OnServer:
         self._change_request({"agent": revealed(self._agent)})
 
     def _change_request(self, update: JsonObject) -> None:
-        """Changes the request that is sent again after a restart of the server."""
+        """Changes the stored start request, which is sent again after a restart of the server."""
         self._request = self._request.model_copy(update=update)
 
     async def _get(self, below: str) -> httpx.Response:

@@ -1,4 +1,4 @@
-"""Prepares the arguments of a new Conversation: parts of its request, and the link to its engine."""
+"""Prepares the arguments of a new Conversation: parts of its start request, and the link to its engine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +25,8 @@ def link_to(
     request: StartConversationRequest,
     persistence_dir: str | Path | None,
 ) -> Link:
-    """Returns a link to an engine in this process, or to an engine on the workspace's server.
+    """Returns the link of a conversation to its engine: in this process, or on the server of a
+    RemoteWorkspace.
 
     Raises ConversationError `tool_not_found` for a tool that a server cannot import, ValueError for a
     persistence_dir together with a server.
@@ -46,7 +47,7 @@ def link_to(
 
 
 def dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
-    """Returns the value as JSON with the field names of the wire. Returns None for None."""
+    """Returns the value as JSON with the field names of the wire. Returns None if `given` is None."""
     if isinstance(given, BaseModel):
         return given.model_dump(mode="json", by_alias=True, exclude_none=True)
     return None if given is None else dict(given)

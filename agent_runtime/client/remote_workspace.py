@@ -36,8 +36,8 @@ class RemoteWorkspace:
         working_dir: str = "/workspace/project",
         patience_seconds: float = 60.0,
     ) -> None:
-        """`host`: the base URL. `api_key`: a session key of the server. `working_dir`: created if it does not
-        exist.
+        """Stores the settings and connects later. `host`: the base URL of the agent server. `api_key`: a
+        session key of the server. `working_dir`: created if it does not exist.
 
         `patience_seconds`: how long to wait for a server that does not answer before an error is raised.
         Raises ValueError if the host is not a URL.

@@ -1,4 +1,4 @@
-"""Shows what a model was sent in a stored conversation, for each of its replies."""
+"""Shows the prompts that a model was sent in a stored conversation, one for each reply."""
 
 from collections.abc import Iterator
 from pathlib import Path

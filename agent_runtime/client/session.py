@@ -1,4 +1,4 @@
-"""An open conversation: its link, the events received so far, and the threads that this needs."""
+"""The open connection to a conversation: its link, the events received so far, and the threads for both."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ class ConversationSession:
             raise
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Runs a call of the link and returns its result."""
+        """Runs a coroutine of the link in the session's thread, waits for it and returns its result."""
         self._refuse_closed(work)
         return self.thread.call(work)
 
@@ -73,7 +73,7 @@ class ConversationSession:
         self._connections_before = self._connections_at_start
 
     async def until_ended(self) -> None:
-        """Waits until no run is going on and all its events are delivered.
+        """Waits until the run has ended and all its events are delivered to the callbacks.
 
         Raises ConversationRunError or StuckError. If a callback raised an exception, interrupts the run and
         raises that exception.
@@ -122,8 +122,8 @@ class ConversationSession:
         await self._follower.until(lambda: self._follower.delivered_seq >= last_seq)
 
     async def _look(self) -> tuple[bool, ConversationRunError | None]:
-        """Returns whether no run is going on, and the error in which the last run has ended. If no run is
-        going on, all its events have been delivered when this returns.
+        """Returns True if no run is going on, and the error with which the last run ended or None. If no run
+        is going on, all events of the last run are delivered before this method returns.
         """
         status = (await self.link.info()).execution_status
         if status is not ExecutionStatus.RUNNING:
@@ -178,7 +178,7 @@ _UNRECORDED = ConversationErrorEvent(
 
 
 def _may_go_on(error: ConversationRunError | None) -> bool:
-    """Returns whether a restart of the server has ended the run: it was cut off, or the server lacked our
-    keys. Such a run can continue.
+    """Returns whether the error comes from a restart of the server: the run was cut off, or the server had
+    lost the API keys. Such a run can continue.
     """
     return error is not None and error.code in {_UNRECORDED.code, LLMAuthenticationError.__name__}

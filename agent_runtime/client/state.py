@@ -32,14 +32,14 @@ class Metrics(BaseModel):
 
 
 class ConversationStats(BaseModel):
-    """Metrics by the `usage_id` of each model that was asked."""
+    """The token usage and cost of a conversation, by the `usage_id` of each model that was called."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     usage_to_metrics: dict[str, Metrics] = {}
 
     def get_combined_metrics(self) -> Metrics:
-        """Returns the sum over all models."""
+        """Returns the sum of the usage and cost of all models."""
         every = list(self.usage_to_metrics.values())
         usage = {
             name: sum(getattr(metrics.accumulated_token_usage, name) for metrics in every)

@@ -1,4 +1,4 @@
-"""The interface of a workspace for programs."""
+"""The interface that programs use to run commands and copy files where an agent works."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from agent_runtime.workspace.git import ChangeStatus
 
 @dataclass(frozen=True)
 class CommandResult:
-    """`exit_code` is -1 when the command took too long and was ended."""
+    """The output and exit code of a command. `exit_code` is -1 if the command took too long and was ended."""
 
     command: str
     exit_code: int
@@ -32,7 +32,7 @@ class FileOperationResult:
 
 @dataclass(frozen=True)
 class GitChange:
-    """`path` is relative to the repository."""
+    """A file that differs from a commit. `path` is relative to the repository."""
 
     status: ChangeStatus
     path: str
@@ -47,8 +47,8 @@ class GitDiff:
 
 
 class Workspace(Protocol):
-    """A directory on this machine or another one. Relative paths start there. Every failure is raised as
-    WorkspaceError.
+    """A directory on this machine or another one. Relative paths begin at this directory. All methods raise
+    WorkspaceError if they fail.
     """
 
     @property

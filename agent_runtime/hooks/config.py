@@ -1,4 +1,4 @@
-"""The configuration of hooks, in OpenHands' format or in the format of Claude's settings."""
+"""The configuration of hooks, in OpenHands' format or in the format of Claude Code's settings."""
 
 import re
 from typing import Any, Literal
@@ -80,8 +80,8 @@ class HookMatcher(BaseModel):
         return matcher
 
     def fits(self, tool_name: str | None) -> bool:
-        """Returns whether the matcher applies. `tool_name`: None if no tool is involved; then the matcher
-        applies always.
+        """Returns whether the matcher matches the tool's name. `tool_name`: None if the hook's event involves
+        no tool; then every matcher matches.
         """
         if tool_name is None or self.matcher in _EVERYTHING:
             return True
@@ -111,13 +111,17 @@ class HookConfig(BaseModel):
         return not any(self.of(point, None) for point in HookPoint)
 
     def of(self, point: HookPoint, tool_name: str | None) -> list[HookDefinition]:
-        """Returns the hooks for this point, and for this tool if a tool is involved, in order."""
+        """Returns the hooks that run at this point of the conversation, in order. `tool_name`: the tool that
+        is called; None if the point involves no tool.
+        """
         matchers: list[HookMatcher] = getattr(self, FIELDS[point])
         return [hook for matcher in matchers if matcher.fits(tool_name) for hook in matcher.hooks]
 
 
 def spelled(config: JsonObject) -> JsonObject:
-    """Returns the configuration without its wrapper, with the field name for each point."""
+    """Returns the configuration without an enclosing `hooks` object. The keys are the field names of
+    HookConfig.
+    """
     inner = config.get("hooks", config)
     if not isinstance(inner, dict):
         return config
@@ -126,7 +130,9 @@ def spelled(config: JsonObject) -> JsonObject:
 
 
 def known_points(config: JsonObject) -> JsonObject:
-    """Returns the part that this runtime knows. A file for several agents may contain other points."""
+    """Returns the hooks for the points that this runtime knows. A file that several agents share may contain
+    hooks for other points.
+    """
     return {key: value for key, value in spelled(config).items() if key in FIELDS.values()}
 
 

@@ -1,4 +1,6 @@
-"""Reads the hooks that a project suggests. A new conversation decides whether they are used."""
+"""Reads the hooks in a project's files. The request for a new conversation decides whether these hooks are
+used.
+"""
 
 from pathlib import Path
 

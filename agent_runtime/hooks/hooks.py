@@ -28,7 +28,9 @@ Begin = Callable[[Coroutine[Any, Any, None], str], object]
 
 @dataclass(frozen=True)
 class Occasion:
-    """A point at which hooks run. `input`: the data that the hooks get; the ids are in their events."""
+    """A moment in a conversation at which hooks run, such as before a tool call. `input`: the data that the
+    hooks get. The ids are used in the logged events about the hooks.
+    """
 
     point: HookPoint
     input: JsonObject
@@ -39,8 +41,8 @@ class Occasion:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The combined decision of all hooks at one point. `refusal`: the reason if a hook refuses; otherwise
-    None.
+    """The combined decision of all hooks that ran at one moment. `refusal`: the reason if a hook refuses;
+    otherwise None.
     """
 
     refusal: str | None = None
@@ -48,7 +50,9 @@ class Verdict:
 
 
 class Hooks:
-    """Runs hooks one after the other. After the first hook that refuses, no further hook runs."""
+    """Runs the hooks of one conversation, one after the other. After the first hook that refuses, no further
+    hook runs.
+    """
 
     def __init__(
         self,
@@ -121,8 +125,8 @@ class Hooks:
         return of_command(done.exit_code, done.stdout, done.stderr)
 
     def _told(self, occasion: Occasion, place: Path) -> JsonObject:
-        """Returns the data that a hook gets. The last three fields are for hooks that were written for Claude
-        Code. `place`: the directory where the hook runs.
+        """Returns the data about the occasion that a hook gets, as JSON. The last three fields are for hooks
+        that were written for Claude Code. `place`: the directory where the hook runs.
         """
         return {
             "event_type": occasion.point.value,

@@ -1,7 +1,7 @@
-"""Interprets the answer of a hook. Pure.
+"""Interprets the exit code and the output of a hook. Pure.
 
-Exit code 2 refuses. With exit code 0, the JSON on standard output decides, if there is any. Every other code
-is a failure of the hook and refuses nothing.
+Exit code 2 means that the hook refuses. With exit code 0, the JSON on standard output decides, if there is
+any. Every other code means that the hook failed; then nothing is refused.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,8 @@ _REFUSALS = {"deny", "block"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of one hook. `is_blocked`: the hook refuses. `reason`: why. `context`: what the agent should
-    be told.
+    """The result of one hook. `is_blocked`: the hook refuses. `reason`: why it refuses. `context`: a text for
+    the agent.
     """
 
     exit_code: int = 0
@@ -49,7 +49,7 @@ def of_command(exit_code: int, stdout: bytes, stderr: bytes) -> Outcome:
 
 
 def failed(error: str) -> Outcome:
-    """Returns the outcome of a hook that gave no decision."""
+    """Returns the outcome of a hook that failed and so gave no decision."""
     return Outcome(exit_code=-1, error=error)
 
 

@@ -14,8 +14,8 @@ _WRITTEN = re.compile(rb'"(?:tool_call_id|id)":"([^"]*)"')
 
 @dataclass(frozen=True)
 class Limit:
-    """The ids that a vendor accepts. `accepted`: matches a whole id. `shortened`: makes another id, always
-    the same for the same id.
+    """Describes which ids of tool calls a vendor accepts. `accepted`: matches a whole accepted id.
+    `shortened`: returns an accepted id for the SHA-256 digest of any other id.
     """
 
     accepted: re.Pattern[str]
@@ -27,13 +27,15 @@ class Limit:
         return self.shortened(hashlib.sha256(call_id.encode()).digest())
 
     def is_met_by(self, messages: bytes) -> bool:
-        """Returns whether all ids are surely accepted. `messages`: JSON. If the result is False, the messages
-        are checked one by one.
+        """Returns True if the vendor accepts all ids in the messages. `messages`: chat messages as JSON.
+        False means that some id may be refused, so the messages are checked one by one.
         """
         return all(self.accepted.fullmatch(found.decode()) for found in _WRITTEN.findall(messages))
 
     def applied(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Returns the chat message with accepted ids. A result keeps naming the same call."""
+        """Returns the chat message with ids that the vendor accepts. A tool call and its result get the same
+        new id.
+        """
         changed = dict(message)
         if calls := message.get("tool_calls"):
             changed["tool_calls"] = [{**call, "id": self.id_of(call["id"])} for call in calls]
@@ -52,7 +54,9 @@ _OPENAI = Limit(re.compile(r".{1,40}", re.DOTALL), _as_usual)
 
 
 def limit_of(model: str) -> Limit | None:
-    """Returns the limit for a model. Returns None if its vendor accepts all of our ids."""
+    """Returns the limit on ids of tool calls for a model. Returns None if the model's vendor accepts all ids
+    that the runtime makes.
+    """
     name = model.lower()
     vendor = name.partition("/")[0]
     if vendor == "mistral" or name.startswith("openrouter/mistralai/"):

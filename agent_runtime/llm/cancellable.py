@@ -1,4 +1,4 @@
-"""Waits for code that may swallow a cancellation."""
+"""Cancels coroutines reliably, also those that ignore a first cancellation."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -10,8 +10,8 @@ REPEAT_SECONDS = 0.5
 
 
 async def cancellable(work: Coroutine[Any, Any, Result]) -> Result:
-    """Runs the awaitable and returns its result. Cancelling this call ends it, also at the moment when its
-    connection is made.
+    """Runs the coroutine and returns its result. If the caller is cancelled, the coroutine ends, even if this
+    happens while it opens a connection.
 
     anyio's `connect_tcp` mistakes a cancellation at that moment for its internal one, and the request would
     continue. So the awaitable runs in a separate task, which is cancelled again.

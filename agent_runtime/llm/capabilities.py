@@ -1,5 +1,5 @@
-"""What a model can do, according to the catalogue of models. `capability_overrides` of the model take
-precedence.
+"""Finds out what a model can do, from the catalogue of models. The field `capability_overrides` in the
+model's configuration takes precedence.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from agent_runtime.llm.config import LLM
 class Capabilities:
     """What a model supports and what it needs.
 
-    `sees_images`: accepts images. `marks_cache`: the request must mark what to cache. `keeps_thinking`: its
-    signed thinking blocks must be sent back. `keeps_reasoning`: its `reasoning_content` must be sent back.
-    `takes_effort`: accepts a reasoning effort. `prefers_responses`: works better with the Responses protocol,
-    if its server has it.
+    `sees_images`: accepts images. `marks_cache`: the request must mark what to cache. `keeps_thinking`: the
+    model's signed thinking blocks must be sent back with the next request. `keeps_reasoning`: the same for
+    its `reasoning_content`. `takes_effort`: accepts a reasoning effort. `prefers_responses`: works better
+    with the Responses protocol, if its server has it.
     """
 
     sees_images: bool
@@ -28,7 +28,7 @@ class Capabilities:
 
 
 def listed(llm: LLM) -> Facts:
-    """Returns what the catalogue knows about the model."""
+    """Returns the catalogue's facts about the model."""
     return facts_of(llm.model_canonical_name, llm.model)
 
 

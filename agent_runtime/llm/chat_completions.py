@@ -68,7 +68,7 @@ def stream(on_piece: OnPiece) -> "ChatCompletionStream":
 
 
 class ChatCompletionStream:
-    """A streamed chat completion (as in `dialect.StreamedReply`)."""
+    """Builds a reply from the chunks of a streamed chat completion. Implements `dialect.StreamedReply`."""
 
     def __init__(self, on_piece: OnPiece) -> None:
         self._id = ""
@@ -133,7 +133,9 @@ class ChatCompletionStream:
 
 
 def parse(decoded: dict[str, Any]) -> Reply:
-    """Converts a decoded chat completion to a Reply. Raises LLMMalformedReplyError if it is not valid."""
+    """Converts a decoded chat completion to a Reply. Raises LLMMalformedReplyError if the chat completion is
+    not valid.
+    """
     choices = dicts(decoded.get("choices"))
     if not choices or not isinstance(choices[0].get("message"), dict):
         raise LLMMalformedReplyError("The model's server sent a reply without a message.")
@@ -177,8 +179,8 @@ def _call(call: dict[str, Any]) -> RequestedCall:
 
 
 def _add_thinking(blocks: list[dict[str, Any]], piece: dict[str, Any]) -> None:
-    """Adds a piece to the thinking blocks. The pieces of one block arrive one after the other; the signature
-    ends the block.
+    """Adds a streamed piece to the last thinking block, or begins a new block. The pieces of one block arrive
+    one after the other; the signature ends the block.
     """
     last = blocks[-1] if blocks else None
     if last is None or last.get("signature") or "redacted_thinking" in {piece.get("type"), last.get("type")}:
@@ -190,8 +192,8 @@ def _add_thinking(blocks: list[dict[str, Any]], piece: dict[str, Any]) -> None:
 
 
 def _kept_thinking(blocks: Any) -> list[dict[str, Any]]:
-    """Returns the complete blocks in their two known forms. Blocks in another form are left out, because a
-    signature covers every character and nothing can be repaired.
+    """Returns the complete thinking blocks that have one of the two known forms. Other blocks are left out.
+    They cannot be repaired, because the vendor's signature covers every character.
     """
     kept: list[dict[str, Any]] = []
     for block in dicts(blocks):

@@ -1,4 +1,6 @@
-"""Asks models. All requests of the runtime to a model go through this module."""
+"""Sends prompts to models and returns their replies. All requests of the runtime to a model go through this
+module.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -29,14 +31,17 @@ def no_credential(_url: str) -> str | None:
 
 
 class LLMClient:
-    """Asks models over connections that stay open. Close it when done."""
+    """A client that sends prompts to models over connections that stay open. Call `close` when it is no
+    longer needed.
+    """
 
     def __init__(self, *, credential_for: CredentialFor = no_credential) -> None:
         self._credential_for = credential_for
         self._http: httpx.AsyncClient | None = None
 
     async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
-        """Asks the model for this call, or a fallback model, and returns the reply.
+        """Sends the prompt to the model that the routes choose, or to a fallback model, and returns the
+        reply.
 
         Raises LLMError if no model replies after all retries, or if a retry cannot help. The listener gets
         the pieces of each attempt, the reason for each failed attempt, and when the next one starts.
@@ -62,7 +67,9 @@ class LLMClient:
             await self._http.aclose()
 
     async def _persist(self, llm: LLM, prompt: Prompt, attempts: "_Attempts") -> Reply:
-        """Returns the model's reply. Repeats the request after an error, as long as retries are left."""
+        """Sends the prompt to one model and returns the reply. Repeats the request after an error, as long as
+        retries are left.
+        """
         for attempt in count(1):
             attempts.begin()
             try:
@@ -105,8 +112,8 @@ class LLMClient:
 
 
 def _settled(reply: Reply) -> Reply:
-    """Returns the reply with the size of the model's context window, and with its cost if the vendor did not
-    state it.
+    """Returns the reply with the size of the model's context window in tokens. If the vendor did not state
+    the cost of the call, adds the cost from the model's price.
     """
     model = reply.answered_by
     assert model is not None
@@ -126,8 +133,8 @@ def _settled(reply: Reply) -> Reply:
 
 
 class _Attempts:
-    """Reports the attempts of one call to its listener. An attempt is reported from its first piece on, or
-    when it fails.
+    """Reports the attempts of one call to its listener. An attempt is reported when its first piece arrives,
+    or when the attempt fails.
     """
 
     def __init__(self, listener: StreamListener) -> None:
@@ -158,7 +165,9 @@ class _Attempts:
         self._listener.aborted(self._number, error.code, retry)
 
     async def wait(self, seconds: float) -> None:
-        """Waits. If the wait is cancelled, tells the listener, which may show a countdown."""
+        """Waits before the next attempt. If the wait is cancelled, tells the listener, which may show a
+        countdown.
+        """
         try:
             await asyncio.sleep(seconds)
         except asyncio.CancelledError:

@@ -28,7 +28,9 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class CompletionLog:
-    """The log of one model call. `filename`: its name below the folder of the model's settings."""
+    """The log of one model call. `filename`: the name of the log file in the folder that the model's settings
+    name.
+    """
 
     llm: LLM
     filename: str
@@ -36,7 +38,9 @@ class CompletionLog:
 
 
 class LoggingClient(LLMClient):
-    """Asks through the given client, which the caller owns, and reports the calls that are to be logged."""
+    """An LLMClient that sends prompts through another client and reports each call whose model has logging
+    turned on. The caller closes the other client.
+    """
 
     def __init__(self, inner: LLMClient, on_log: Callable[[CompletionLog], None]) -> None:
         self.inner = inner

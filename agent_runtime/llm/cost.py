@@ -17,8 +17,8 @@ _SUMMED = (
 
 
 def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
-    """Returns new stats with one more call counted, under the usage id of the model that answered (which the
-    reply names). `llm`: the model whose budget applies to that usage id.
+    """Returns a copy of the stats with one more model call. The call counts under the `usage_id` of the model
+    that answered, which the reply names. `llm`: the model whose budget applies to that `usage_id`.
     """
     answered_by, usage = reply.answered_by or llm, reply.usage
     metrics = stats["usage_to_metrics"]
@@ -41,7 +41,9 @@ def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
 
 
 def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) -> dict[str, Any]:
-    """Returns new stats in which `usage_id` holds everything that another conversation has used so far."""
+    """Returns a copy of the stats in which `usage_id` stands for all tokens and costs of another
+    conversation. `others`: the stats of that conversation.
+    """
     used = list(others["usage_to_metrics"].values())
     counted = [metrics["accumulated_token_usage"] for metrics in used]
     model = used[0]["model_name"] if used else ""
@@ -70,7 +72,9 @@ def budget_of(stats: dict[str, Any], llm: LLM) -> float | None:
 
 
 def with_budget(stats: dict[str, Any], llm: LLM, dollars: float | None) -> dict[str, Any]:
-    """Returns new stats with this budget. It replaces the budget in the model's configuration from now on."""
+    """Returns a copy of the stats with this budget for the conversation; None means no limit. It replaces the
+    budget in the model's configuration from now on.
+    """
     metrics = stats["usage_to_metrics"]
     unused = {"model": llm.model, **dict.fromkeys(_SUMMED, 0), "context_window": 0, "per_turn_token": 0}
     nothing = {
@@ -83,5 +87,5 @@ def with_budget(stats: dict[str, Any], llm: LLM, dollars: float | None) -> dict[
 
 
 def total_cost(stats: dict[str, Any]) -> float:
-    """Returns the dollars of all calls, under every usage id."""
+    """Returns the cost in dollars of all model calls, summed over all usage ids."""
     return float(sum(metrics["accumulated_cost"] for metrics in stats["usage_to_metrics"].values()))

@@ -1,4 +1,6 @@
-"""The interface between `openai_http` and the modules that implement its protocols."""
+"""The interface of the modules that implement OpenAI's protocols (chat completions, Responses). `openai_http`
+uses it.
+"""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -10,13 +12,13 @@ OnPiece = Callable[[PieceKind, str], None]
 
 
 class StreamedReply(Protocol):
-    """Builds a reply from its streamed chunks. `is_finished`: the end of the reply was received."""
+    """Builds a reply from its streamed chunks. `is_finished`: whether the end of the reply was received."""
 
     @property
     def is_finished(self) -> bool: ...
 
     def add(self, chunk: dict[str, Any]) -> None:
-        """Adds one decoded chunk. Ignores chunks of an unknown form. Raises only LLMError."""
+        """Adds one decoded chunk. Ignores a chunk of an unknown form. Raises only LLMError."""
 
     def build(self) -> Reply: ...
 
@@ -25,9 +27,11 @@ class Dialect(Protocol):
     PATH: str
 
     def encode(self, llm: LLM, prompt: Prompt, model: str) -> bytes:
-        """Returns the request's body. `model`: the model's name at the server."""
+        """Returns the body of the HTTP request for a prompt. `model`: the model's name at the server."""
 
     def stream(self, on_piece: OnPiece, /) -> StreamedReply: ...
 
     def parse(self, decoded: dict[str, Any]) -> Reply:
-        """Returns a reply that was not streamed. Raises LLMMalformedReplyError if it is not valid."""
+        """Converts the decoded body of a response that was not streamed to a Reply. Raises
+        LLMMalformedReplyError if it is not valid.
+        """

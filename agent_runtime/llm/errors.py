@@ -1,4 +1,5 @@
-"""Why a model could not be asked, and what happens next. Only this module decides it.
+"""The reasons why a request to a model fails, and what the runtime does in each case. Only this module
+decides this.
 
 | error                      | kind         | what happens next                                           |
 | -------------------------- | ------------ | ----------------------------------------------------------- |
@@ -59,8 +60,8 @@ _LIMIT_WORDS = re.compile(f"({CONVERSATION_LIMIT_WORDS}|{USER_LIMIT_WORDS}|{ADMI
 
 
 class LLMError(Exception):
-    """A request to a model failed. `max_retries`: limits the retries, even if the model's configuration
-    allows more.
+    """A request to a model failed. `max_retries`: the largest number of retries after this error, even if the
+    model's configuration allows more.
     """
 
     kind: ClassVar[FailureKind] = "unknown"
@@ -90,7 +91,7 @@ class LLMBudgetError(LLMError):
 
 
 class LLMSpendingLimitError(LLMBudgetError):
-    """A limit that was set at the service that pays for the calls is reached. `code`: which limit."""
+    """The spending limit at the model gateway that pays for the calls is reached. `code`: names the limit."""
 
     @property
     def code(self) -> str:
@@ -104,7 +105,7 @@ class LLMBadRequestError(LLMError):
 
 
 class LLMBaseUrlError(LLMError):
-    """A server answers at the model's address, but it is not a model server."""
+    """A server answers at the model's address, but this server is not a model server."""
 
     kind = "config"
 
@@ -165,7 +166,7 @@ DOWN = frozenset(
 
 
 def error_for_status(status: int, detail: str, *, retry_after_seconds: float | None = None) -> LLMError:
-    """Returns the error for an HTTP status."""
+    """Returns the LLMError for an HTTP status of a model's server."""
     if limit := _LIMIT_WORDS.search(detail):
         return LLMSpendingLimitError(limit[0].strip())
     for code, error in _BY_CODE.items():
@@ -178,8 +179,8 @@ def error_for_status(status: int, detail: str, *, retry_after_seconds: float | N
 
 
 def error_of_kind(detail: str, status: object = None) -> LLMError:
-    """Returns the error for the words or the status that a vendor states inside a reply that
-    began normally.
+    """Returns the LLMError for an error that a vendor reports inside a reply that began normally, by the
+    error's text or its status.
     """
     if isinstance(status, int) and 400 <= status < 600:
         return error_for_status(status, detail)

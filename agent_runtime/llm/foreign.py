@@ -1,5 +1,5 @@
-"""Reads values that a model's server sent. A value of another type counts as empty. Never raises, except
-`decode`.
+"""Reads values in JSON that a model's server sent. A value of an unexpected type counts as empty. Only
+`decode` raises.
 """
 
 import json
@@ -13,7 +13,7 @@ from agent_runtime.llm.errors import LLMMalformedReplyError
 
 
 def decode(data: bytes | str) -> dict[str, Any]:
-    """Returns the JSON object. Raises LLMMalformedReplyError if it is not one."""
+    """Returns the decoded JSON object. Raises LLMMalformedReplyError if the data is not a JSON object."""
     try:
         decoded = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -32,7 +32,9 @@ def dicts(value: Any) -> list[dict[str, Any]]:
 
 
 def a_text(value: Any) -> str:
-    """Returns the text. Also accepts a list of parts such as `[{"type": "text", "text": …}]`."""
+    """Returns the value if it is a text, else an empty text. Also accepts a list of parts such as `[{"type":
+    "text", "text": …}]`.
+    """
     if isinstance(value, str):
         return value
     return "".join(a_text(part.get("text")) for part in dicts(value))
@@ -43,15 +45,17 @@ def an_id(value: Any) -> str:
 
 
 def a_json_text(value: Any) -> str:
-    """Returns the arguments as text. Some servers send the object itself."""
+    """Returns the arguments of a tool call as JSON text. Some servers send a JSON object in place of the
+    text.
+    """
     if isinstance(value, str):
         return whole(value)
     return "" if value is None else json.dumps(value)
 
 
 class TextInPieces:
-    """Text that arrives in pieces. Each piece is passed on at once, except for half a
-    character at its end.
+    """Collects a text that arrives in pieces and passes each piece on at once. If a piece ends with half of a
+    character, that half waits for the next piece.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:

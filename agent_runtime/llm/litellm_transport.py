@@ -23,8 +23,8 @@ _starting = threading.Lock()
 
 
 async def request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
-    """Makes one attempt. Cancelling it closes the connection. If `llm.stream`, reports the pieces as they
-    arrive.
+    """Sends the prompt to the model once and returns the reply. If the call is cancelled, the connection is
+    closed. If `llm.stream` is set, reports the pieces as they arrive.
 
     Raises only LLMError.
     """
@@ -49,8 +49,8 @@ def _loop_of_vendors() -> asyncio.AbstractEventLoop:
 
 @cache
 def started_loop() -> asyncio.AbstractEventLoop:
-    """Starts an event loop in a separate thread, so that a vendor library that blocks delays
-    no other work.
+    """Starts an event loop in a separate thread, so that a vendor library that blocks does not delay the main
+    event loop.
     """
     loop = asyncio.new_event_loop()
     # A program that ends in the middle of a call must not wait for it.

@@ -1,4 +1,4 @@
-"""The data that goes to a model and comes back, independent of the transport.
+"""Prompts and replies of models, in a form that is independent of the transport.
 
 A chat message here has OpenAI's format, plus the data that other vendors need back: `thinking_blocks`
 (Anthropic), `reasoning_content` (DeepSeek, Moonshot …) and `responses_reasoning_item` (OpenAI's Responses) on
@@ -22,9 +22,10 @@ which does no harm.
 
 @dataclass(frozen=True)
 class Prompt:
-    """One request. `messages`: the chat messages, each encoded once as JSON. `tools`: function schemas.
+    """One request to a model. `messages`: the chat messages, each encoded once as JSON. `tools`: function
+    schemas.
 
-    `role`: the purpose of the call; routes may choose a model by it. `cache_key`: the same for requests that
+    `role`: the purpose of the call, by which routes may choose a model. `cache_key`: equal for requests that
     begin with the same messages.
     """
 
@@ -52,7 +53,7 @@ class RequestedCall:
 
 @dataclass(frozen=True)
 class PassedOver:
-    """A model that could not be asked, and the reason. Another model answered."""
+    """A model that gave no reply, and the reason. A fallback model answered in its place."""
 
     model: str
     code: str
@@ -65,7 +66,7 @@ class Reply:
 
     `thinking_blocks`: signed by the vendor; they must be sent back unchanged. `reasoning_item`: from the
     Responses protocol, the reasoning of a reply without calls. `vendor_state`: of the message, see
-    vendor_state.py. `was_cut`: the reply ended because it reached its maximum length. `answered_by`,
+    vendor_state.py. `was_cut`: whether the reply ended because it reached its maximum length. `answered_by`,
     `passed_over`, `context_window` (tokens): set when `LLMClient.complete` returns the reply.
     """
 
@@ -92,7 +93,9 @@ PieceKind = Literal["text", "reasoning"]
 
 @dataclass(frozen=True)
 class Retry:
-    """The next attempt: the reason, the model (the same or another one), and the seconds to wait."""
+    """The next attempt to get a reply: the reason for the retry, the model to ask (the same or a fallback
+    model), and the seconds to wait.
+    """
 
     code: str
     detail: str
@@ -103,7 +106,9 @@ class Retry:
 
 
 class StreamListener(Protocol):
-    """Receives a reply while it is written. Attempts count from 1. It must not raise."""
+    """Receives the pieces of a reply while the model writes it. Attempts are numbered from 1. The methods
+    must not raise.
+    """
 
     def started(self, attempt: int) -> None: ...
     def piece(self, attempt: int, kind: PieceKind, content: str) -> None: ...

@@ -30,8 +30,8 @@ MAX_ERROR_BYTES = 64 * 1024
 
 
 def serves(llm: LLM, *, is_brokered: bool) -> bool:
-    """Returns whether this transport can ask the model. A broker speaks OpenAI's protocol for
-    every vendor.
+    """Returns whether this transport can send requests to the model. `is_brokered`: the requests go to the
+    app server, which accepts OpenAI's protocol for every vendor.
     """
     vendor = _vendor(llm)
     if vendor in OTHER_PROTOCOLS:
@@ -44,8 +44,8 @@ def base_url(llm: LLM) -> str:
 
 
 def dialect_of(llm: LLM) -> Dialect:
-    """Returns the protocol to use: the configured one, else the newer one only if the server
-    surely has it.
+    """Returns the protocol for requests to this model: the configured protocol if there is one; else
+    Responses if the server surely has it; else chat completions.
     """
     is_openai = base_url(llm) == OPENAI_URL or "supports_responses_api" in llm.capability_overrides
     wants_responses = llm.api_mode == "auto" and is_openai and capabilities(llm).prefers_responses
@@ -55,7 +55,9 @@ def dialect_of(llm: LLM) -> Dialect:
 async def request(
     http: "httpx.AsyncClient", llm: LLM, prompt: Prompt, *, bearer: str | None, on_piece: OnPiece
 ) -> Reply:
-    """Makes one attempt. If `llm.stream`, reports the pieces as they arrive. Raises only LLMError."""
+    """Sends the prompt to the model once and returns the reply. If `llm.stream` is set, reports the pieces as
+    they arrive. Raises only LLMError.
+    """
     import httpx  # 2 MB that a standby server does not need
 
     dialect = dialect_of(llm)
@@ -132,7 +134,9 @@ def _explanation(decoded: dict[str, Any]) -> str:
 
 
 def _reported(decoded: dict[str, Any]) -> LLMError:
-    """Returns the error that a server sent in place of a reply, or of the rest of a reply."""
+    """Returns the LLMError for an error that a server sent in place of a reply, or in the middle
+    of a reply.
+    """
     return error_of_kind(whole(_explanation(decoded)), a_dict(decoded["error"]).get("code"))
 
 

@@ -29,8 +29,9 @@ _RESULT = "EXECUTION RESULT of ["
 
 
 def stopping(llm: LLM) -> LLM:
-    """Returns the model with a stop sequence where it begins to invent a result. The end of a call is no stop
-    sequence: a file that a model writes may contain it.
+    """Returns the model's configuration with a stop sequence that ends the reply where the model begins to
+    invent a tool result. The end of a tool call is not used as a stop sequence, because a file that a model
+    writes may contain it.
     """
     if llm.disable_stop_word:
         return llm
@@ -38,7 +39,9 @@ def stopping(llm: LLM) -> LLM:
 
 
 def written_out(prompt: Prompt) -> Prompt:
-    """Returns the prompt without tools, but with text that describes them and their earlier calls."""
+    """Returns the prompt with text in place of tools: the text describes the tools and repeats their earlier
+    calls and results.
+    """
     names: dict[str, str] = {}
     messages = [_plain(orjson.loads(message), names) for message in prompt.messages]
     if prompt.tools:
@@ -49,9 +52,10 @@ def written_out(prompt: Prompt) -> Prompt:
 
 
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
-    """Returns the reply with the calls in its text, in our form or in one that the model has learnt,
-    whichever begins first. Other text after the first call is dropped, because the model cannot know the
-    result. The tokens of Harmony are removed, and its analysis is reasoning.
+    """Returns the reply with the tool calls that were found in its text. The calls are written in the form
+    that the prompt asks for or in a form that the model was trained on. Other text after the first call is
+    dropped, because the model cannot know the call's result. The tokens of Harmony are removed, and Harmony's
+    analysis channel becomes the reasoning.
     """
     if not tools:
         return _without_tokens(reply, reply.text)
@@ -73,7 +77,9 @@ def _without_tokens(reply: Reply, text: str) -> Reply:
 
 
 def without_tokens(on_piece: OnPiece) -> OnPiece:
-    """Returns a callback that passes text on without the tokens of Harmony, and its analysis as reasoning."""
+    """Returns a callback that removes the tokens of Harmony (OpenAI's format for gpt-oss) from the text and
+    passes the text on to `on_piece`. Text of Harmony's analysis channel is passed on as reasoning.
+    """
     read_so_far = harmony.HarmonyText()
 
     def take(kind: PieceKind, content: str) -> None:
@@ -84,7 +90,9 @@ def without_tokens(on_piece: OnPiece) -> OnPiece:
 
 
 def until_call(on_piece: OnPiece) -> OnPiece:
-    """Returns a callback that passes text on until a call begins. The markup of a call is not shown."""
+    """Returns a callback that passes text on to `on_piece` until a tool call begins. The markup of a call is
+    not shown.
+    """
     held, is_over = "", False
 
     def take(kind: PieceKind, content: str) -> None:
@@ -106,7 +114,9 @@ def until_call(on_piece: OnPiece) -> OnPiece:
 
 
 def _beginning_of_opening(text: str) -> str:
-    """Returns the end of the text that may be the beginning of a call. Empty if there is none."""
+    """Returns the last characters of the text if they may be the beginning of a tool call. Otherwise returns
+    an empty text.
+    """
     lengths = range(min(max(map(len, _OPENINGS)), len(text)), 0, -1)
     ends = (text[-length:] for length in lengths)
     return next((end for end in ends if any(one.startswith(end) for one in _OPENINGS)), "")

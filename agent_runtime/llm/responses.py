@@ -61,7 +61,7 @@ def stream(on_piece: OnPiece) -> "ResponsesStream":
 
 
 class ResponsesStream:
-    """A streamed response (as in `dialect.StreamedReply`)."""
+    """Builds a reply from the events of a streamed response. Implements `dialect.StreamedReply`."""
 
     def __init__(self, on_piece: OnPiece) -> None:
         self._text = TextInPieces(lambda piece: on_piece("text", piece))
@@ -96,7 +96,7 @@ class ResponsesStream:
 
 
 def parse(decoded: dict[str, Any]) -> Reply:
-    """Converts a decoded response to a Reply. Raises LLMMalformedReplyError if it is not valid."""
+    """Converts a decoded response to a Reply. Raises LLMMalformedReplyError if the response is not valid."""
     if decoded.get("status") == "failed":
         raise error_of_kind(_explanation(a_dict(decoded.get("error"))))
     if not isinstance(decoded.get("output"), list):
@@ -126,7 +126,7 @@ def _tool(function: dict[str, Any]) -> dict[str, Any]:
 
 
 def _items(message: dict[str, Any], llm: LLM, can: Capabilities) -> Iterator[dict[str, Any]]:
-    """Converts a chat message to items of the input."""
+    """Converts a chat message to items of the request's `input`."""
     match message["role"]:
         case "assistant":
             yield from _assistant_items(message, llm)
@@ -150,8 +150,8 @@ def _assistant_items(message: dict[str, Any], llm: LLM) -> Iterator[dict[str, An
 
 
 def _reasoning_items(holder: dict[str, Any], llm: LLM) -> Iterator[dict[str, Any]]:
-    """Yields the model's reasoning, if it has its encrypted form: without that, the model cannot read it
-    again.
+    """Yields the model's earlier reasoning if its encrypted form is known. Without the encrypted form, the
+    model cannot read the reasoning again.
     """
     item = holder.get("responses_reasoning_item")
     if not item or not item.get("encrypted_content") or not llm.enable_encrypted_reasoning:
@@ -177,7 +177,9 @@ def _input_part(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _calls(output: Sequence[dict[str, Any]]) -> tuple[list[RequestedCall], dict[str, Any] | None]:
-    """Returns the calls, each with the reasoning before it, and the reasoning of a reply without calls."""
+    """Returns the tool calls, each with the reasoning item before it. The second value is the reasoning item
+    of a reply without calls; otherwise None.
+    """
     calls: list[RequestedCall] = []
     reasoning: dict[str, Any] | None = None
     for item in output:
@@ -200,7 +202,9 @@ def _call(item: dict[str, Any], reasoning: dict[str, Any] | None) -> RequestedCa
 
 
 def _reasoning_item(item: dict[str, Any]) -> dict[str, Any]:
-    """Returns the reasoning in the protocol's form. Only the vendor can read the encrypted part."""
+    """Returns a reasoning item with the fields that the Responses protocol accepts in requests. Only the
+    vendor can read the encrypted part.
+    """
     kept = {
         "id": an_id(item.get("id")) or None,
         "summary": [whole(a_text(part.get("text"))) for part in dicts(item.get("summary"))],

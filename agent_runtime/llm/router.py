@@ -15,7 +15,7 @@ def choose(llm: LLM, prompt: Prompt) -> LLM:
 
 
 def in_order(llm: LLM) -> Sequence[LLM]:
-    """Returns the model and its fallback models, first choice first."""
+    """Returns the model and its fallback models, in the order in which they are asked."""
     return [llm, *(llm.fallback_strategy.fallback_llms if llm.fallback_strategy else [])]
 
 

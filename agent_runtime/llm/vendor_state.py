@@ -38,7 +38,7 @@ _ONE_MAKER = {"anthropic", "cohere", "cohere_chat", "deepseek", "gemini", "mistr
 
 
 class Gathered:
-    """Collects the state of a message or of a call while its pieces arrive."""
+    """Collects the vendor's state of a message or of a tool call from the pieces of a stream."""
 
     def __init__(self) -> None:
         self._details: list[JsonObject] = []
@@ -76,12 +76,16 @@ def is_common_id(call_id: str) -> bool:
 
 
 def is_of_same_vendor(model: str, other: str) -> bool:
-    """Returns whether state that one of these models returned can be sent to the other."""
+    """Returns whether the two models have the same vendor, so that state from one model can be sent to the
+    other.
+    """
     return _vendor(model) == _vendor(other)
 
 
 def restored(message: JsonObject, model: str) -> JsonObject:
-    """Returns the chat message for `model`: with its vendor's state, and without another vendor's state."""
+    """Returns the chat message as it is sent to `model`: with state from this model's vendor, and without
+    state from any other vendor.
+    """
     state = message.get("vendor_state")
     kept = {name: value for name, value in message.items() if name != "vendor_state"}
     if calls := kept.get("tool_calls"):
@@ -130,8 +134,8 @@ def _vendor(model: str) -> str:
 
 
 def _add_detail(details: list[JsonObject], piece: JsonObject) -> None:
-    """Adds a piece to the details. Successive pieces with the same type and index belong to one text and are
-    joined.
+    """Adds a streamed piece to the `reasoning_details`. Successive pieces with the same type and index are
+    joined, because they belong to one text.
     """
     last = details[-1] if details else None
     joined = _JOINED.get(str(piece.get("type")))
@@ -149,8 +153,8 @@ def _add_value(holder: JsonObject, key: str, value: Any) -> None:
 
 
 def _can_go_back(state: JsonObject) -> bool:
-    """Returns whether the state can be written as JSON exactly as it came. Half a character and too deep
-    nesting cannot be written.
+    """Returns whether the state can be written as JSON exactly as the vendor sent it. Half of a UTF-16
+    surrogate pair or too deep nesting cannot be written.
     """
     try:
         orjson.dumps(state)

@@ -1,4 +1,6 @@
-"""Reads values that a model's server sent. A value of another type counts as empty."""
+"""Reads numbers and objects in JSON that a model's server sent. A value of an unexpected type counts as
+empty.
+"""
 
 from typing import Any
 

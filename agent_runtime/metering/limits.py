@@ -1,7 +1,7 @@
-"""The sentences with which a gateway says that a user's limit is reached. The runtime recognizes them.
+"""The sentences by which the model gateway says that a user's spending limit is reached. The runtime
+recognizes these sentences.
 
-OpenAI's protocol has no code for this that all clients pass on, but every client passes on the text of an
-error.
+Clients of OpenAI's protocol do not all pass on an error code, but all pass on the text of an error.
 """
 
 BUDGET_REACHED = "MaxBudgetReached"

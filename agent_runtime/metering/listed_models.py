@@ -1,4 +1,4 @@
-"""The models of each vendor in litellm's list, for people to choose from."""
+"""The models of each vendor in litellm's list, from which users choose a model."""
 
 import importlib.util
 from collections.abc import Collection, Mapping
@@ -40,7 +40,7 @@ def listed_models(vendors: Collection[str]) -> list[ListedModel]:
 
 
 def _read_list() -> Mapping[str, object]:
-    """Returns the list: the facts about each model, by the model's name. Returns an empty list if litellm is
+    """Returns litellm's facts about each model, by the model's name. Returns an empty mapping if litellm is
     not installed.
     """
     # The package is found but not imported: that would take seconds.
@@ -52,8 +52,8 @@ def _read_list() -> Mapping[str, object]:
 
 
 def _vendor(listed: str, vendors: Collection[str]) -> str | None:
-    """Returns our vendor for a vendor in the list. The list has several names for some vendors, such as
-    `bedrock_converse` and `vertex_ai-language-models`. Returns None for vendors that are not wanted.
+    """Returns our name for a vendor in litellm's list. The list has several names for some vendors, such as
+    `bedrock_converse` and `vertex_ai-language-models`. Returns None for a vendor that is not in `vendors`.
     """
     if listed in vendors:
         return listed

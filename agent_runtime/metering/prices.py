@@ -7,8 +7,8 @@ from agent_runtime.metering.usage import Usage
 
 @dataclass(frozen=True)
 class Price:
-    """Dollars per token. `cache_write_hour`: for tokens that the vendor caches for an hour instead of some
-    minutes; None if they cost the same.
+    """The price of a model's tokens, in dollars per token. `cache_write_hour`: the price of tokens that the
+    vendor caches for an hour instead of some minutes; None if they cost the same.
     """
 
     prompt: float

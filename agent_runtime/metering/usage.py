@@ -1,4 +1,6 @@
-"""The tokens of one call, and how chat completions, Responses and Anthropic's messages state them."""
+"""The number of tokens of one model call, read from a chat completion, a response (OpenAI's Responses) or a
+message of Anthropic.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,10 +10,10 @@ from agent_runtime.metering.counts import a_count, a_dict
 
 @dataclass(frozen=True)
 class Usage:
-    """The tokens of one call. Reasoning tokens are part of the completion, cached tokens are part of the
-    prompt.
+    """The number of tokens of one model call. Reasoning tokens are part of the completion, cached tokens are
+    part of the prompt.
 
-    `cache_write_hour_tokens`: those of `cache_write_tokens` that the vendor keeps for an hour. `cost`: in
+    `cache_write_hour_tokens`: the part of `cache_write_tokens` that the vendor keeps for an hour. `cost`: in
     dollars; None while it is unknown.
     """
 
@@ -25,7 +27,9 @@ class Usage:
 
 
 def usage_of(usage: dict[str, Any]) -> Usage:
-    """Returns the `usage` of a chat completion. Never raises: invalid values count as nothing."""
+    """Converts the field `usage` of a chat completion to a Usage. Never raises: an invalid number counts as
+    0.
+    """
     prompt = a_dict(usage.get("prompt_tokens_details"))
     completion = a_dict(usage.get("completion_tokens_details"))
     return Usage(
@@ -42,7 +46,9 @@ def usage_of(usage: dict[str, Any]) -> Usage:
 
 
 def usage_of_response(usage: dict[str, Any]) -> Usage:
-    """Returns the `usage` of a response. Never raises: invalid values count as nothing."""
+    """Converts the field `usage` of a response (OpenAI's Responses) to a Usage. Never raises: an invalid
+    number counts as 0.
+    """
     return Usage(
         prompt_tokens=a_count(usage.get("input_tokens")),
         completion_tokens=a_count(usage.get("output_tokens")),
@@ -53,9 +59,10 @@ def usage_of_response(usage: dict[str, Any]) -> Usage:
 
 
 def usage_of_message(usage: dict[str, Any]) -> Usage:
-    """Returns the `usage` of a message of Anthropic, whose `input_tokens` leave out cached ones.
+    """Converts the field `usage` of a message of Anthropic to a Usage. Anthropic's `input_tokens` do not
+    include cached tokens.
 
-    Never raises: invalid values count as nothing.
+    Never raises: an invalid number counts as 0.
     """
     read = a_count(usage.get("cache_read_input_tokens"))
     written = a_count(usage.get("cache_creation_input_tokens"))

@@ -1,4 +1,6 @@
-"""Adds plugins to a conversation's request. If names are equal, the client's part is kept."""
+"""Adds the parts of plugins to the request that starts a conversation. If a part of the client has the same
+name as a part of a plugin, the client's part is kept.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -47,8 +49,8 @@ def as_given(skill: Skill) -> JsonObject:
 
 
 def joined(hook_configs: Sequence[JsonObject]) -> JsonObject:
-    """Returns the hooks of all configurations, joined for each point, in order. `hook_configs`: keyed by the
-    field names of the points.
+    """Returns one hook configuration with the hooks of all given configurations, in order. `hook_configs`:
+    keyed by the field names of the points.
     """
     found: dict[str, list[Any]] = {}
     for config in hook_configs:

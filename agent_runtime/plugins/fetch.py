@@ -112,7 +112,9 @@ async def _git(directory: Path, timeout_seconds: float, *arguments: str) -> Comp
 
 
 def _environment() -> Mapping[str, str]:
-    """Returns the environment in which git asks no questions and does not use the system's configuration."""
+    """Returns the environment variables for git: git asks no questions and does not read the system's
+    configuration.
+    """
     return command_environment(
         {
             "GIT_TERMINAL_PROMPT": "0",

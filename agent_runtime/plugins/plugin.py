@@ -1,7 +1,8 @@
 """Loads a plugin's directory: skills, commands, MCP servers, hooks, sub-agents.
 
-Several agents share this layout: a manifest in `.plugin/` or `.claude-plugin/`, then `skills/`, `commands/`,
-`agents/`, `hooks/hooks.json` and `.mcp.json`, all optional. Loading runs nothing.
+Several coding agents use this layout of a plugin's directory: a manifest in `.plugin/` or `.claude-plugin/`,
+then `skills/`, `commands/`, `agents/`, `hooks/hooks.json` and `.mcp.json`, all optional. Loading runs
+nothing.
 """
 
 import os
@@ -33,7 +34,9 @@ _ROOT_VARIABLES = re.compile(r"\$\{?(?:CLAUDE_)?PLUGIN_ROOT\}?")
 
 
 class PluginError(Exception):
-    """A plugin cannot be loaded. The text says why; `code` is the same reason for programs."""
+    """A plugin cannot be loaded. The text gives the reason for people, `code` gives the reason
+    for programs.
+    """
 
     code = "plugin_unusable"
 
@@ -157,7 +160,9 @@ def _manifest(path: Path) -> Manifest:
 
 
 def _command(file: Path, root: Path, plugin: str) -> Skill:
-    """Returns a command as a skill that a user calls by name. The words after it replace `$ARGUMENTS`."""
+    """Returns a command as a skill that a user calls by name. The words after the name replace
+    `$ARGUMENTS`.
+    """
     skill = parse(file, read_text(file, root))
     name = f"{plugin}:{'/'.join(file.relative_to(root / 'commands').with_suffix('').parts)}"
     return skill.model_copy(

@@ -81,8 +81,8 @@ class PluginStore:
         return await self.load(await self.fetch(PluginSource(source=ref)))
 
     def local(self, project: Path | None, *, with_user: bool) -> list[Plugin]:
-        """Returns the plugins in the project and in the user's home. If two have one name, the first is used.
-        Blocking.
+        """Returns the plugins in the project and in the user's home. If two plugins have the same name, the
+        first is returned. Blocking.
         """
         tops = [project or self._workspace, *([Path.home()] if with_user else [])]
         found: dict[str, Plugin] = {}

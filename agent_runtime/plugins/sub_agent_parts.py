@@ -8,7 +8,9 @@ from agent_runtime.tools.mcp.config import servers_of
 
 
 def checked(agent: SubAgent) -> tuple[SubAgent, list[str]]:
-    """Returns the sub-agent without the parts that are not valid, and what is wrong with them."""
+    """Returns the sub-agent without the parts that are not valid, and a text about each part that was left
+    out.
+    """
     reasons: list[str] = []
     if agent.hooks is not None:
         try:
@@ -25,6 +27,6 @@ def checked(agent: SubAgent) -> tuple[SubAgent, list[str]]:
 
 
 def fault(error: ValidationError) -> str:
-    """Returns the first error and its place."""
+    """Returns the first validation error as text, with the name of the invalid field."""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
