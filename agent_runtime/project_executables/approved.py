@@ -1,7 +1,9 @@
-"""Applies a project's offers after the user's consent, as if a plugin from the client had brought them.
+"""Adds a project's offers (hooks, MCP servers and other parts that would run) to a conversation after the
+user's consent. An offer is added in the same way as a plugin from the client.
 
 The approved files are copied byte for byte, so that edits in the project do not change them. Commands may
-still name files of the project. Each of these is compared again right before it is run.
+still name files of the project. Each of these files is compared with the approved hash again right before it
+is run.
 """
 
 import asyncio
@@ -36,13 +38,13 @@ _CONTENT = "content"
 
 
 class ExecutableChangedError(PluginError):
-    """What the user consented to has changed or does not exist any more."""
+    """An offer to which the user consented has changed or no longer exists."""
 
     code = "offer_changed"
 
 
 class ApprovedExecutables:
-    """Adds the offers that a user has consented to, to requests.
+    """Adds the offers to which a user has consented to the requests that start conversations.
 
     `directory`: where the approved files are stored, by hash.
     """
@@ -51,8 +53,9 @@ class ApprovedExecutables:
         self._directory = directory
 
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Returns the request with the offers that it consents to. Offers that have changed or are missing
-        are left out, and so are MCP servers whose name is taken. Raises UnknownProjectError.
+        """Returns the request with the parts of the offers whose hashes it lists. Offers that have changed or
+        are missing are left out. An MCP server is left out if the agent has another server with its name.
+        Raises UnknownProjectError.
         """
         taken: list[tuple[Path, list[str]]] = []
         for project, hashes in consents_of(request):
@@ -69,11 +72,11 @@ class ApprovedExecutables:
     async def take(
         self, request: StartConversationRequest, project: Path, hashes: Collection[str]
     ) -> list[tuple[Offer, Plugin]]:
-        """Stores the offers with these hashes of one project of a conversation, and returns each with its
+        """Stores the offers of one project that have these hashes. Returns each offer together with its
         content as a plugin.
 
-        `request`: of the conversation. Raises ExecutableChangedError if the project does not offer one of
-        them now; nothing is stored then.
+        `request`: the start request of the conversation. Raises ExecutableChangedError if one of the hashes
+        is not among the project's current offers; then no offer is stored.
         """
         offers = {offer.hash: offer for offer in await asyncio.to_thread(find_executables, project)}
         unknown = [one for one in hashes if one not in offers or not _joins(offers[one])]
@@ -84,7 +87,7 @@ class ApprovedExecutables:
         return [(offer, await asyncio.to_thread(self._take, offer, project, place)) for offer in wanted]
 
     async def again(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Returns the request with the offers that it consented to earlier, as they were then. Raises
+        """Returns the request with the offers that were added earlier, in their stored versions. Raises
         ExecutableChangedError.
         """
         kept = [
@@ -107,20 +110,22 @@ class ApprovedExecutables:
 
 
 def _place_of(project: Path, request: StartConversationRequest) -> Path | None:
-    """Returns the directory of a further project, and None for the conversation's own project."""
+    """Returns the directory in which commands of the project run: its directory if it is a further project,
+    and None if it is the conversation's own project.
+    """
     return project if project in further_projects(request) else None
 
 
 def _joins(offer: Offer) -> bool:
-    """Returns whether the offer becomes part of a conversation. Scripts do not: they run when the workspace
-    is prepared.
+    """Returns whether the offer becomes part of a conversation. Scripts do not become part of it: they run
+    when the workspace is prepared.
     """
     return offer.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
 
 
 def _copy(offer: Offer, project: Path, home: Path) -> None:
-    """Copies all files of the offer, or none. Raises ExecutableChangedError if a file differs from the
-    offer.
+    """Copies the files of the offer to `home`: all of the files, or none. Raises ExecutableChangedError if a
+    file differs from the offer.
     """
     fresh = home.with_name(f".{uuid4().hex}")
     try:
@@ -144,9 +149,9 @@ def _copy(offer: Offer, project: Path, home: Path) -> None:
 
 @dataclass(frozen=True)
 class _Terms:
-    """The terms on which commands of an offer run. `files`: the hash of each file that must not change, by
-    the path under which commands find it. `place`: the directory where they run; None for that of the
-    conversation.
+    """The conditions under which commands of an offer run. `files`: the hash of each file that must not
+    change, by the path that commands use for the file. `place`: the directory where the commands run; None
+    means the conversation's working directory.
     """
 
     files: Mapping[str, str]
@@ -154,8 +159,9 @@ class _Terms:
 
 
 def _kept(home: Path, project: Path, place: Path | None) -> Plugin:
-    """Returns the stored offer as a plugin. `place`: where its commands run; None for the directory of the
-    conversation. Raises ExecutableChangedError.
+    """Returns the stored offer as a plugin. `place`: the directory where the offer's commands run; None means
+    the conversation's working directory. Raises ExecutableChangedError if the stored offer is missing or
+    damaged.
     """
     try:
         offer = Offer.model_validate_json((home / _OFFER).read_bytes())
@@ -194,10 +200,10 @@ def _with_sub_agent(file: Path, project: Path) -> Plugin:
 
 
 def _guard(offer: Offer, copy: Path, project: Path) -> dict[str, str]:
-    """Returns the hash of each file that must not change, by the path under which commands find it.
+    """Returns the hash of each file that must not change, by the path that commands use for the file.
 
-    The files of a plugin are found in the copy, all others in the project. If the project itself is a plugin,
-    its files are found in both.
+    Commands use a plugin's files in the copy, and all other files in the project. If the project itself is a
+    plugin, commands use its files in both places.
     """
     places: list[tuple[Path, OfferedFile]] = []
     for file in offer.files:

@@ -1,4 +1,6 @@
-"""What a conversation's request says about consents: the projects, and the offers of each that may run."""
+"""Reads the user's consents from the request that starts a conversation: for each project, the hashes of the
+offers that may run.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,21 +12,21 @@ from agent_runtime.wire import Offer, ProjectConsent, StartConversationRequest
 
 
 class UnknownProjectError(PluginError):
-    """A directory is not one of the conversation's further projects."""
+    """The directory is neither the conversation's own project nor one of its further projects."""
 
     code = "project_not_in_conversation"
 
 
 def further_projects(request: StartConversationRequest) -> list[Path]:
-    """Returns the directories of the further projects as the client named them, each once."""
+    """Returns the directories of the further projects as the client wrote them, without duplicates."""
     named = (request.agent.get("agent_context") or {}).get("further_projects") or []
     own = Path(request.workspace.working_dir).resolve()
     return [one for one in dict.fromkeys(map(Path, named)) if one.resolve() != own]
 
 
 def project_named(request: StartConversationRequest, directory: str | None) -> Path:
-    """Returns the directory of one of the conversation's projects. `directory`: None for its own project.
-    Raises UnknownProjectError.
+    """Returns the directory of one of the conversation's projects. `directory`: one of the further projects;
+    None means the conversation's own project. Raises UnknownProjectError.
     """
     if directory is None:
         return Path(request.workspace.working_dir)
@@ -34,8 +36,8 @@ def project_named(request: StartConversationRequest, directory: str | None) -> P
 
 
 def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[str]]]:
-    """Returns the hashes that may run for each project, the conversation's own project first. Raises
-    UnknownProjectError.
+    """Returns each project with the hashes of its offers that may run. The conversation's own project comes
+    first. Raises UnknownProjectError.
     """
     return [
         (Path(request.workspace.working_dir), request.consent),
@@ -51,8 +53,8 @@ def consent_to(request: StartConversationRequest, project: Path) -> Sequence[str
 def with_consents(
     request: StartConversationRequest, consents: Sequence[tuple[Path, Sequence[str]]]
 ) -> StartConversationRequest:
-    """Returns the request with these consents, which replace those that it had. Empty and repeated ones are
-    left out.
+    """Returns the request with these consents in place of its earlier consents. Projects without a hash and
+    repeated hashes are left out.
     """
     merged: dict[Path, dict[str, None]] = {}
     for project, hashes in consents:
@@ -67,7 +69,7 @@ def with_consents(
 
 
 def is_name_taken(offer: Offer, agent: JsonObject) -> bool:
-    """Returns whether the offer is an MCP server whose name another server of the agent has. `agent`: its
-    specification.
+    """Returns whether the offer is an MCP server with the same name as another server of the agent. `agent`:
+    the agent's specification.
     """
     return offer.kind == "mcp_server" and offer.name in named_servers(agent.get("mcp_config") or {})

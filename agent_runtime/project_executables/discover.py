@@ -1,7 +1,8 @@
-"""Finds the parts of a project that would run. Only reads files. Blocking, but bounded.
+"""Finds the offers of a project: the parts that would run, such as scripts, hooks, MCP servers and plugins.
+Only reads files. Blocking, but bounded.
 
-Instructions (AGENTS.md, skills, sub-agents without commands) are not offers: they are text that the agent
-reads as the project's, and they run nothing.
+Instructions (AGENTS.md, skills, sub-agents without commands) are not offers. They are texts that the agent
+reads, and they run nothing.
 """
 
 import os
@@ -97,8 +98,8 @@ def _mcp_file(project: Path) -> dict[str, Any]:
 
 
 def _sub_agents(project: Path) -> Iterator[Offer]:
-    """Yields an offer for each sub-agent that brings commands. The offer covers the whole file, because all
-    of the file decides when the commands run and with what.
+    """Yields an offer for each sub-agent that has hooks or MCP servers with commands. The offer covers the
+    whole file of the sub-agent, because every part of the file can affect how the commands run.
     """
     agents, _ = find_sub_agents([project], None, with_built_in=False)
     for agent, reasons in map(checked, agents):

@@ -1,7 +1,8 @@
 """Collects the files of a project that a command names, with their hashes.
 
-It is not known what a command will run in the end. The files that the command names are collected, and the
-files that shell scripts among them name. An edit of such a script then counts as an edit of the command.
+Which files a command runs cannot be known in advance. So this module collects the files that the command
+names, and the files that shell scripts among these files name. An edit of such a script then counts as an
+edit of the command.
 """
 
 import hashlib
@@ -28,7 +29,7 @@ class UnreadableExecutableError(Exception):
 
 
 class Files:
-    """Collects files of a project, each once."""
+    """A set of files of a project with their contents and hashes, for one offer."""
 
     def __init__(self, project: Path) -> None:
         self._project = project.resolve()
@@ -53,8 +54,8 @@ class Files:
         return content
 
     def add_with_named(self, own: Iterable[Path], commands: Iterable[str]) -> None:
-        """Adds these files, the files that the commands name, and the files that shell scripts among them
-        name.
+        """Adds the files `own`, the files that the commands name, and the files that shell scripts among all
+        these files name.
         """
         waiting = [(command, self._project) for command in commands]
         for file in own:

@@ -1,4 +1,6 @@
-"""HTTP over connections that the caller opens, for example in another network of the same machine."""
+"""An httpx transport for connections that the caller opens, for example in another network namespace of the
+same machine.
+"""
 
 import select
 import ssl

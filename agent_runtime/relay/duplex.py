@@ -1,4 +1,4 @@
-"""Runs the two coroutines for the two directions of one socket."""
+"""Runs two coroutines that pass data on between two connections, one in each direction."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,7 +6,7 @@ from typing import Any
 
 
 async def until_either_ends(*directions: Coroutine[Any, Any, None]) -> None:
-    """Runs both coroutines. When one ends, cancels the other. Raises the error of the one that failed."""
+    """Runs both coroutines. When one ends, cancels the other. Raises the error of a coroutine that failed."""
     tasks = [asyncio.create_task(direction) for direction in directions]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

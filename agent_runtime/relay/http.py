@@ -41,7 +41,8 @@ def new_transport(
     no_tls: bool = False,
     dial: Dial | None = None,
 ) -> httpx.AsyncHTTPTransport:
-    """Returns the transport for `relay_http`: no proxies, no redirects, no cookies, no limit of connections.
+    """Returns the transport for `relay_http`: no proxies, no redirects, no cookies, no limit on the number of
+    connections.
 
     `socket`: the Unix socket that all requests go to. `trust`: the certificates to trust in place of the
     system's. `no_tls`: connects without TLS. `dial`: opens the connections, without TLS.
@@ -69,8 +70,8 @@ async def relay_http(
     send: Send,
     on_reply: OnReply,
 ) -> None:
-    """Relays an exchange. Ends when the reply has been passed on, the connection broke, or the client has
-    gone. Raises TargetSilentError.
+    """Sends a client's request to the target and passes the reply on to the client. Returns when the reply
+    has been passed on, a connection broke, or the client has disconnected. Raises TargetSilentError.
     """
     body = _Body(receive)
     request = httpx.Request(
@@ -88,7 +89,7 @@ class _ClientGone(Exception):
 
 
 class _Body:
-    """Reads the client's body, then watches whether the client is still connected."""
+    """The body of the client's request. After the body, it detects when the client disconnects."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -105,7 +106,7 @@ class _Body:
         self.release()
 
     def release(self) -> None:
-        """Tells that the rest of the body will not be read."""
+        """Marks the rest of the body as not needed. It will not be read."""
         self._is_read.set()
 
     async def until_gone(self) -> None:
@@ -153,8 +154,8 @@ def _has_body(scope: Scope) -> bool:
 
 
 def _framing(scope: Scope) -> list[Header]:
-    """Returns the length header of the body. If the length is stated in two ways, the one that our server
-    used counts, so that all hops agree.
+    """Returns the header that states the length of the request's body. If the request states the length in
+    two ways, the header that our server used is returned, so that all servers on the way agree.
     """
     if first(scope["headers"], b"transfer-encoding") is not None:
         return []

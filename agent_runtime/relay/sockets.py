@@ -1,4 +1,6 @@
-"""Relays one WebSocket: its messages, its subprotocol, and the code and reason with which it is closed."""
+"""Relays one WebSocket to another server: the messages, the subprotocol, and the code and reason of its
+close.
+"""
 
 import asyncio
 import logging
@@ -28,15 +30,15 @@ _NOT_SENT = {1005: _CLOSE_NORMAL, 1006: _CLOSE_FAILED, 1015: _CLOSE_FAILED}
 
 
 class _Direct(connect):
-    """A connection that follows no redirects: a reply that names another address counts as a refusal."""
+    """A WebSocket connection to the target that follows no redirects. A redirect counts as a refusal."""
 
     def process_redirect(self, exc: Exception) -> Exception:
         return exc
 
 
 async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Send) -> None:
-    """Relays until either side has closed. Raises TargetSilentError. If the other server refuses the
-    socket, the client's socket is refused, too.
+    """Passes messages on in both directions until either side has closed its socket. Raises
+    TargetSilentError. If the target refuses its socket, the client's socket is refused, too.
     """
     host, scheme = first(target.headers, b"host"), "wss" if target.tls else "ws"
     try:

@@ -20,13 +20,14 @@ _HOP_BY_HOP = frozenset(
 
 @dataclass(frozen=True)
 class Target:
-    """One request to another server at `host`:`port`, or on the Unix socket at `socket` for that port.
+    """The server at `host`:`port` that a request is relayed to, with the path and headers of the request. If
+    `socket` is given, the server is reached on this Unix socket.
 
-    `dial`: opens the connection of a WebSocket; None means the usual way. `tls`: the TLS settings of a
-    WebSocket; None means no TLS. For HTTP, the transport has both.
+    `dial`: opens the connection of a WebSocket; None means an ordinary TCP connection. `tls`: the TLS
+    settings of a WebSocket; None means no TLS. For HTTP, the transport has both.
 
-    `path`: as it is sent, with the query. `headers`: all headers except those that frame the body, with names
-    in lower case, `host` included.
+    `path`: the path as it is sent, with the query. `headers`: all headers except those that frame the body,
+    with names in lower case, `host` included.
     """
 
     host: str
@@ -43,9 +44,9 @@ class Target:
 
 
 class TargetSilentError(Exception):
-    """The other server gave no answer, and nothing has been sent to the client yet.
+    """The server that a request is relayed to gave no reply. Nothing has been sent to the client yet.
 
-    `was_reached`: whether the server got the request or a part of it.
+    `was_reached`: whether the server received the request or a part of it.
     """
 
     def __init__(self, reason: str, *, was_reached: bool) -> None:
@@ -54,7 +55,7 @@ class TargetSilentError(Exception):
 
 
 def end_to_end(headers: Iterable[Header]) -> list[Header]:
-    """Returns the headers that are not about a single connection, with names in lower case."""
+    """Returns the headers that proxies must pass on (no hop-by-hop headers), with names in lower case."""
     lower = [(name.lower(), value) for name, value in headers]
     named = {
         token.strip().lower() for name, value in lower if name == b"connection" for token in value.split(b",")

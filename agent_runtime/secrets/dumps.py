@@ -1,4 +1,6 @@
-"""Reads lines in the format of xxd, od, hexdump and similar tools, and decodes the bytes that they show."""
+"""Reads lines in the format of xxd, od, hexdump and similar tools, and decodes the bytes that these lines
+show. A secret value in a dump is found in this way.
+"""
 
 import re
 from collections import defaultdict
@@ -46,8 +48,8 @@ _GAP = b"\0"  # no secret holds one
 
 
 def dumped(base: TextView) -> Iterator[TextView]:
-    """Yields one view for each way of reading dump lines that fits a line of the text. In a view, each byte
-    has the position of all the digits and characters of its line.
+    """Yields one TextView for each format of a dump that fits at least one line of the text. In a view, each
+    decoded byte has the position of the whole dump line in the text.
     """
     found: dict[str, list[_Piece]] = defaultdict(list)
     for start, end, readings in _lines(base.data):
@@ -61,13 +63,15 @@ def dumped(base: TextView) -> Iterator[TextView]:
 
 
 def numbers(base: TextView) -> TextView:
-    """Returns one view of all lists of decimal numbers in the text, as `print(list(data))` writes them."""
+    """Returns one TextView of the bytes in all lists of decimal numbers in the text, as `print(list(data))`
+    writes them.
+    """
     return joined(base, _numbers(base.data))
 
 
 def line_start(data: bytes, at: int) -> int:
-    """Returns the start of the line that contains this position. Without its start, a dump line cannot be
-    recognized. A line begins after a line break, a quote, a backtick or `>`.
+    """Returns the offset at which the line that contains the offset `at` begins. Without its start, a dump
+    line cannot be recognized. A line begins after a line break, a quote, a backtick or `>`.
     """
     return max(0, *(data.rfind(mark, 0, at) + 1 for mark in (b"\n", b'"', b"'", b"`", b">")))
 
@@ -89,8 +93,8 @@ def _lines(data: bytes) -> Iterator[tuple[int, int, list[tuple[str, bytes]]]]:
 
 
 def _readings(tokens: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
-    """Yields the bytes that the tokens can mean, each with the name of the reading: hexadecimal (in order, or
-    with the bytes of each word swapped), bits, octal or decimal.
+    """Yields the bytes that the tokens of a dump line can mean, each with the name of the number format:
+    hexadecimal (in order, or with the bytes of each word swapped), bits, octal or decimal.
     """
     size = len(tokens[0])
     digits = b"".join(tokens)

@@ -23,15 +23,15 @@ UNFINISHED = re.compile(
 
 
 def unescaped(base: TextView) -> TextView | None:
-    """Decodes the backslash escapes of JSON, Python, C and shells. Returns the result as a View, which also
-    knows the positions in the original text. Returns None if the text has no backslash.
+    """Decodes the backslash escapes of JSON, Python, C and shells. Returns the result as a TextView, which
+    also knows the positions in the original text. Returns None if the text has no backslash.
     """
     return replaced(base, _BACKSLASH, _of_backslash) if b"\\" in base.data else None
 
 
 def unquoted(base: TextView) -> TextView | None:
-    """Returns a view of the text with the encodings of URLs and HTML pages decoded. Returns None if nothing
-    in it is encoded.
+    """Returns a TextView of the text with the encodings of URLs and HTML pages decoded. Returns None if the
+    text contains no such encoding.
     """
     return replaced(base, _WEB, _of_web) if _WEB.search(base.data) else None
 

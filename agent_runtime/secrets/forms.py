@@ -1,4 +1,6 @@
-"""The other ways of writing a secret value in one piece. Each shows as much as the value itself."""
+"""The encodings in which a secret value may appear as one piece of text, such as base64 or JSON. Each reveals
+the whole value.
+"""
 
 import base64
 import json
@@ -13,7 +15,9 @@ _MIN_LINE_CHARS = 12
 
 
 def forms_of(value: str) -> set[str]:
-    """Returns all ways of writing the value that are looked for. Empty for a value that is too short."""
+    """Returns the value in all encodings that the masker searches for. Returns an empty set for a value that
+    is too short.
+    """
     if len(value) < MIN_CHARS:
         return set()
     forms = {form for one in (value, *lines_of(value)) for form in _forms(one)}
@@ -21,9 +25,9 @@ def forms_of(value: str) -> set[str]:
 
 
 def lines_of(value: str) -> list[str]:
-    """Returns the lines of the value that are also looked for alone, because a key of several lines is seldom
-    quoted whole. Leaves out lines of less than 12 characters, and the header and footer of a key (`-----`),
-    which are not secret.
+    """Returns the lines of the value that the masker also searches for one by one, because a key of several
+    lines is seldom printed whole. Leaves out lines of less than 12 characters, and the header and footer of a
+    key (`-----`), which are not secret.
     """
     lines = [line.strip() for line in value.splitlines()]
     return [line for line in lines if len(line) >= _MIN_LINE_CHARS and not line.startswith("-----")]
@@ -53,8 +57,8 @@ def _escaped(value: str) -> Iterator[str]:
 
 
 def _base64(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
-    """Yields the encoding of the data alone, and the letters that it gets inside other data. Four letters
-    encode three bytes, so there are three ways, one for each offset.
+    """Yields the base64 text of the data alone, and the base64 letters that the data gets inside longer data.
+    Four letters encode three bytes, so there are three such texts, one for each offset of the data.
     """
     yield encode(data).decode()
     for offset in range(3):

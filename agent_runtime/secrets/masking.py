@@ -22,8 +22,8 @@ _BETWEEN = b"\n\0\n"
 
 
 class Masker:
-    """Knows the secret values and masks them. It also keeps values that were replaced since, because they may
-    still appear.
+    """Replaces the secret values of one conversation in texts. A masker also masks values that were replaced
+    by newer values, because the old values may still appear.
     """
 
     def __init__(self) -> None:
@@ -50,14 +50,16 @@ class Masker:
         return self._values
 
     def text(self, text: str) -> str:
-        """Returns the text with the mask in place of every value, however it is written."""
+        """Returns the text with the mask in place of every secret value, in every encoding that is searched
+        for.
+        """
         if not self.forms:
             return text
         return decoded(self._masked(encoded(text)))
 
     def begin(self, text: str) -> tuple[str, str]:
         """Masks the beginning of a text that continues. Returns the masked part that can be shown now, and
-        the rest that the next piece may change.
+        the unmasked rest, which may be the beginning of a secret value.
         """
         if not self.forms:
             return text, ""
@@ -76,8 +78,8 @@ class Masker:
 
     @property
     def _held_bytes(self) -> int:
-        """The largest number of bytes that are held back. A value that takes up more has more between its
-        letters than any tool prints.
+        """The largest number of bytes that are held back because they may begin a secret value. No tool
+        prints so much between the letters of a value that the value takes up more bytes.
         """
         return _HELD_BYTES + _HELD_PER_BYTE * self.needles.longest
 
@@ -97,7 +99,7 @@ class Masker:
         return found
 
     def value(self, value: Any, *, names: frozenset[str] = frozenset()) -> Any:
-        """Returns a copy of decoded JSON with all texts masked, also field names. `names`: field names that
+        """Returns a copy of decoded JSON with all texts and all field names masked. `names`: field names that
         are not masked; the values of these fields are masked.
         """
         match value:
@@ -125,8 +127,8 @@ class Masker:
         return bool(self._spans(_BETWEEN.join(map(encoded, texts))))
 
     def json_text(self, text: str) -> str:
-        """Masks a text of JSON, such as the arguments of a call. It stays valid JSON, because it goes back to
-        the vendor with every later request. A text that is not JSON is masked like any other.
+        """Masks a text of JSON, such as the arguments of a call. The result is still valid JSON, because it
+        is sent to the vendor with every later request. A text that is not JSON is masked like any other.
         """
         try:
             decoded = orjson.loads(text)
@@ -141,8 +143,8 @@ class Masker:
 
 
 class StreamMask:
-    """Masks a text that arrives in pieces. Holds back text that may be the beginning of a value until the
-    next piece arrives.
+    """Masks a text that arrives in pieces. Holds back text that may be the beginning of a secret value until
+    the next piece arrives.
 
     `masker`: called again for each piece, because new values may have been added.
     """
@@ -157,7 +159,7 @@ class StreamMask:
         return shown
 
     def peek(self, piece: str) -> str:
-        """Returns what `feed` would return, without changing the stream."""
+        """Returns the masked text that `feed` would return for this piece, but does not add the piece."""
         return self._masker().begin(self._held + piece)[0]
 
     def flush(self) -> str:
@@ -167,8 +169,8 @@ class StreamMask:
 
 
 def mask_everywhere(text: str) -> str:
-    """Returns the text with the secret values of all conversations in this process masked. For texts that
-    belong to no conversation.
+    """Returns the text with the secret values of all conversations in this process masked. Used for texts
+    that belong to no conversation.
     """
     for masker in tuple(_ALL):
         text = masker.text(text)
@@ -176,7 +178,7 @@ def mask_everywhere(text: str) -> str:
 
 
 def everything() -> Masker:
-    """Returns a masker that masks the current values of all maskers in this process."""
+    """Returns a masker for the secret values of all conversations in this process, as they are now."""
     known = tuple(_ALL)
     joined = Masker.__new__(Masker)
     joined.forms = frozenset().union(*(one.forms for one in known))
@@ -185,7 +187,9 @@ def everything() -> Masker:
 
 
 class MaskingFormatter(logging.Formatter):
-    """Formats the server's log with masked values: the message, then the `extra` fields by name."""
+    """A logging formatter that masks secret values. A line has the message, then the `extra`
+    fields by name.
+    """
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the name is logging's)
         extra = {name: value for name, value in vars(record).items() if name not in _STANDARD}
@@ -212,7 +216,7 @@ def decoded(data: bytes) -> str:
 
 
 def _merged(found: Sequence[Span]) -> list[Span]:
-    """Returns the spans in order. Overlapping spans are joined."""
+    """Returns the spans (pairs of start and end) in ascending order, with overlapping spans joined."""
     merged: list[Span] = []
     for start, end in sorted(found):
         if merged and start < merged[-1][1]:

@@ -1,4 +1,4 @@
-"""What to search for to find one value, for each way of reading a text."""
+"""Computes the byte strings to search for in order to find one secret value in a text."""
 
 import base64
 from collections.abc import Iterator
@@ -15,10 +15,11 @@ _ASCII, _LATIN = 0x80, 0x100
 
 @dataclass(frozen=True)
 class Needles:
-    """The byte strings to search for, by the reading of the text in which each is searched.
+    """The byte strings that reveal one secret value, grouped by the view of the text (see `views`) in which
+    they are searched.
 
-    `plain`: the bytes of the value. `spaced`: the bytes without blanks. `hexed`: the value in base 16.
-    `coded`: the letters in base 64 and 32 that depend only on the value.
+    `plain`: the bytes of the value. `spaced`: the bytes of the value without blanks. `hexed`: the value in
+    base 16. `coded`: the base64 and base32 letters that depend only on the value, not on the data around it.
     """
 
     plain: tuple[bytes, ...] = ()
@@ -58,7 +59,7 @@ def _utf8(text: str) -> bytes:
 
 def _plain(text: str) -> Iterator[bytes]:
     """Yields the bytes of the text. Some programs write characters up to U+00FF as one byte, either all of
-    them or only those that are not printable, so these forms follow.
+    them or only those that are not printable. So these two forms are also yielded.
     """
     yield _utf8(text)
     if any(_ASCII <= ord(letter) < _LATIN for letter in text):
@@ -69,8 +70,8 @@ def _plain(text: str) -> Iterator[bytes]:
 
 
 def _cores(data: bytes) -> Iterator[bytes]:
-    """Yields the letters in base 64 and 32 that depend only on the value, for each offset that it can have
-    in the encoded data.
+    """Yields the base64 and base32 letters that depend only on the value, not on the data around it, for each
+    offset that it can have in the encoded data.
     """
     for group, letters, encode in ((3, 4, base64.b64encode), (5, 8, base64.b32encode)):
         for offset in range(group):

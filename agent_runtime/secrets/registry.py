@@ -1,4 +1,6 @@
-"""The secrets of one conversation. Gives them to commands and keeps them out of all output."""
+"""The secrets of one conversation. Passes secrets to commands as environment variables, and masks their
+values in all output.
+"""
 
 import asyncio
 import re
@@ -17,7 +19,9 @@ from agent_runtime.secrets.sources import (
 
 
 class Secrets:
-    """The secrets of one conversation. Their values are only in memory and may be replaced at any time."""
+    """The secrets of one conversation. The values of the secrets are only in memory and may be replaced at
+    any time.
+    """
 
     def __init__(self, credential_for: CredentialFor = no_credential) -> None:
         """`credential_for`: returns the credential for an address of the app server. It is used for a
@@ -32,8 +36,8 @@ class Secrets:
         return {name: source.description for name, source in self._sources.items()}
 
     def update(self, given: Mapping[str, object]) -> None:
-        """Adds secrets, or replaces the secrets with the same names. Raises InvalidSecretError; nothing has
-        changed then.
+        """Adds secrets, or replaces the secrets with the same names. Raises InvalidSecretError; then no
+        secret has changed.
         """
         sources = read_sources(given)
         for source in sources.values():
@@ -45,8 +49,8 @@ class Secrets:
         return self._sources
 
     def adopt(self, other: "Secrets") -> None:
-        """Adds the secrets of another conversation. They replace secrets with the same names. Also masks all
-        values that the other conversation masks.
+        """Adds the secrets of another conversation. The added secrets replace secrets with the same names.
+        Also masks all values that the other conversation masks.
         """
         for source in other.sources.values():
             self._learn(source)
@@ -54,15 +58,19 @@ class Secrets:
         self._sources |= other.sources
 
     def keepable(self) -> JsonObject:
-        """Returns what may be written to disk: names, descriptions, addresses."""
+        """Returns the parts of the secrets that may be written to disk: names, descriptions and addresses,
+        but no values.
+        """
         return {name: source.keepable() for name, source in self._sources.items()}
 
     def revealed(self) -> dict[str, JsonObject]:
-        """Returns everything with the values in clear text, for code that encrypts it."""
+        """Returns all secrets with their values in clear text, for code that encrypts them."""
         return {name: source.revealed() for name, source in self._sources.items()}
 
     def restore(self, kept: Mapping[str, object]) -> None:
-        """Restores what `keepable` or `revealed` returned. Secrets that were set since then are kept."""
+        """Restores secrets from a result of `keepable` or `revealed`. Does not replace secrets that were set
+        since then.
+        """
         sources = read_sources(kept)
         for source in sources.values():
             self._learn(source)

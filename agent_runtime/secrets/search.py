@@ -1,4 +1,6 @@
-"""Finds secret values in a text in the formats of common tools, also across line breaks and columns."""
+"""Finds secret values that a text contains in a changed form, such as the output of a hex dump or a value
+split by line breaks.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,7 +37,9 @@ _CODE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 
 def spans(data: bytes, needles: Needles) -> Iterator[Span]:
-    """Yields the positions of values that are not written in one piece."""
+    """Yields the start and end of each secret value in the text that is not written as one
+    unchanged piece.
+    """
     for base in _bases(TextView(data)):
         for view, wanted, kind in _readings(base, needles):
             for needle in wanted:
@@ -44,8 +48,8 @@ def spans(data: bytes, needles: Needles) -> Iterator[Span]:
 
 
 def open_at(data: bytes, needles: Needles) -> int:
-    """Returns the earliest position from which the next piece of the text could complete a value. Returns the
-    length of the text if there is none.
+    """Returns the earliest offset at which an incomplete secret value may begin, which the next piece of the
+    text could complete. Returns the length of the text if there is none.
     """
     escape = UNFINISHED.search(data)
     earliest = escape.start() if escape else len(data)
@@ -61,11 +65,11 @@ def open_at(data: bytes, needles: Needles) -> int:
 
 
 def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
-    """Returns the start of the last line if it is unfinished and may become a dump line. If a found value
-    reaches into this line, returns the start of the line where the value begins. Returns the length of the
-    text if the last line is not such a line.
+    """Returns the start of the last line if it is unfinished and may become a dump line. If a secret value
+    was found that reaches into this line, returns the start of the line where the value begins. Returns the
+    length of the text if the last line is not such a line.
 
-    `found`: the positions of values in the text, in order and not overlapping.
+    `found`: the start and end of each secret value in the text, in order and not overlapping.
     """
     start = len(data)
     for base in _bases(TextView(data)):
@@ -104,8 +108,8 @@ def _earliest_start(base: Base, needles: Needles, text: bytes) -> int:
 
 
 def possible_start(data: bytes, needle: bytes) -> int:
-    """Returns the earliest position from which `data` ends with an incomplete `needle`. Returns the length of
-    `data` if it does not end so.
+    """Returns the earliest offset from which the rest of `data` is the beginning of `needle`. Returns the
+    length of `data` if there is no such offset.
     """
     at = data.find(needle[:1], max(0, len(data) - len(needle) + 1))
     while at >= 0:
@@ -117,7 +121,7 @@ def possible_start(data: bytes, needle: bytes) -> int:
 
 def _bases(text: TextView) -> Iterator[Base]:
     """Yields the text, and the text with its escapes decoded once, twice and three times, because programs
-    put escaped texts into each other.
+    put escaped texts into other escaped texts.
 
     A text that was decoded more often is searched in fewer ways, because each way of reading takes time.
     """
@@ -141,7 +145,9 @@ def _bases(text: TextView) -> Iterator[Base]:
 
 
 def _readings(base: Base, needles: Needles) -> Iterator[tuple[TextView, Sequence[bytes], str]]:
-    """Yields each way of reading the text, with the needles to search for and the name of the kind."""
+    """Yields each view of the text, with the byte strings to search for in the view, and the name of the
+    view's kind.
+    """
     view = base.view
     if view.parent is not None:
         yield view, needles.plain, "plain"
@@ -178,7 +184,7 @@ def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> I
 
 
 def _is_broken(text: bytes, letters: int) -> bool:
-    """Returns whether a line break, or something between all letters, splits the text. Words separated by
-    single blanks do not count.
+    """Returns whether the text is split by a line break, or by other characters between all its letters.
+    Words separated by single blanks do not count.
     """
     return b"\n" in text or len(text) >= 2 * letters - 1

@@ -29,7 +29,7 @@ class InvalidSecretError(Exception):
 
 
 class SecretUnavailableError(Exception):
-    """The value cannot be looked up. The text is for the model."""
+    """The value of a secret is lost or cannot be looked up. The text is for the model."""
 
 
 class _Source(BaseModel):
@@ -51,13 +51,13 @@ class StaticSecret(_Source):
         return {**self.keepable(), "value": self.value and self.value.get_secret_value()}
 
     def keepable(self) -> JsonObject:
-        """Returns the fields that may be written to disk."""
+        """Returns the fields that may be written to disk: all fields except the value."""
         return {"kind": self.kind, "description": self.description}
 
 
 class LookupSecret(_Source):
-    """A value that is looked up at an address at each use, so a new value applies at once. The reply's body
-    is the value.
+    """A secret whose value is looked up at a URL at each use, so a new value applies at once. The body of the
+    HTTP reply is the value.
     """
 
     url: str = Field(max_length=4096)
@@ -70,8 +70,8 @@ class LookupSecret(_Source):
         return {"kind": self.kind, "description": self.description, "url": self.url, "headers": headers}
 
     def keepable(self) -> JsonObject:
-        """Returns the fields that may be written to disk, never headers. The address is kept only if the
-        secret has no headers and the address has no user part and no query, so it works after a restart.
+        """Returns the fields that may be written to disk, never headers. The URL is included only if the
+        secret has no headers and the URL has no user name and no query; such a secret works after a restart.
         """
         is_plain = not self.headers and "@" not in self.url and "?" not in self.url
         url = self.url if is_plain else None
@@ -84,7 +84,9 @@ _SOURCE: TypeAdapter[Source] = TypeAdapter(Annotated[Source, Field(discriminator
 
 
 def read_sources(given: Mapping[str, object]) -> dict[str, Source]:
-    """Returns the sources by name. A text is a fixed value. Raises InvalidSecretError."""
+    """Converts secrets from a request to sources, by name. A text becomes a StaticSecret. Raises
+    InvalidSecretError.
+    """
     return {name: _read(name, one) for name, one in given.items()}
 
 

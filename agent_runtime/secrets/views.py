@@ -1,5 +1,5 @@
-"""Other readings of a text, such as without blanks or with decoded escapes. Each maps its bytes back to the
-original text.
+"""Changed copies of a text in which secret values are searched, such as the text without blanks or with
+decoded escapes. Each view maps its bytes back to offsets in the original text.
 """
 
 import re
@@ -13,13 +13,15 @@ _ALL_BYTES = bytes(range(256))
 
 
 class TextView:
-    """A text read in one way. `parent`: the text it was made from, which may be a view as well."""
+    """A text that was decoded or squeezed in one way, with the offsets in the original. `parent`: the view
+    from which this view was made; None for the original text.
+    """
 
     def __init__(
         self, data: bytes, parent: "TextView | None" = None, locate: Callable[[], Positions] | None = None
     ) -> None:
-        """`locate`: returns the positions in the parent. Called only if a value is found, because most texts
-        hold no secret.
+        """Stores the bytes. `locate`: returns the offset in the parent of each byte. It is called only if a
+        secret is found, because most texts hold no secret.
         """
         self.data = data
         self.parent = parent
@@ -31,7 +33,7 @@ class TextView:
         return TextView(self.data[:end], self.parent, self._locate)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Returns the position of data[start:end] in the original text."""
+        """Returns the start and the end of data[start:end] in the original text."""
         if self.parent is None or self._locate is None:
             return start, end
         if self._positions is None:
@@ -41,8 +43,8 @@ class TextView:
 
 
 class Squeeze:
-    """Makes a view of a text in which some bytes are left out and others are replaced, such as a text without
-    blanks in lower case.
+    """A function that makes a TextView in which some bytes are left out and others are replaced, such as a
+    text in lower case without blanks.
 
     `without`: the bytes to leave out. `table`: 256 bytes, the replacement of each byte.
     """
@@ -65,12 +67,16 @@ class Squeeze:
 def replaced(
     base: TextView, pattern: re.Pattern[bytes], meaning: Callable[[re.Match[bytes]], bytes]
 ) -> TextView:
-    """Returns a view in which each match is replaced by its meaning."""
+    """Returns a TextView of `base` in which each match of the pattern is replaced by the bytes that `meaning`
+    returns.
+    """
     return TextView(pattern.sub(meaning, base.data), base, lambda: _positions(base.data, pattern, meaning))
 
 
 def joined(base: TextView, pieces: Iterable[tuple[bytes, int, int]]) -> TextView:
-    """Returns a view of the given pieces only: their texts, starts and ends."""
+    """Returns a TextView that consists of the given pieces of `base`. A piece is its bytes, its start and its
+    end.
+    """
     kept = list(pieces)
 
     def locate() -> Positions:

@@ -40,9 +40,10 @@ def main() -> None:
 
 
 def _close_calls() -> None:
-    """Blocks some system calls (see closed_calls).
+    """Blocks some system calls of this process and its children (see `closed_calls`).
 
-    This must come first: later child processes inherit the filter.
+    This must happen before any other part of the start, because only later child processes inherit the
+    filter.
     """
     from agent_runtime.server.startup.closed_calls import FilterError, close_calls
 
@@ -53,10 +54,11 @@ def _close_calls() -> None:
 
 
 def _open_room(conversations: Path) -> None:
-    """Starts the process in which commands run, apart from the server.
+    """Starts the room, the isolated namespaces in which commands run, and the process that starts programs
+    there.
 
-    This happens before other modules are loaded: that process is forked from this one, which must have no
-    threads yet.
+    This happens before other modules are loaded: the new process is forked from this process, which must have
+    no threads yet.
     """
     from agent_runtime.workspace.room import RoomError, open_room
 
@@ -72,8 +74,8 @@ def _open_room(conversations: Path) -> None:
 def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
     """Returns the application and the default host to listen on.
 
-    With --reload, returns the name of the application's factory instead, since uvicorn loads the application
-    again and again.
+    With --reload, returns the name of the application's factory instead, because uvicorn then loads the
+    application anew after each change of the code.
     """
     from agent_runtime.secrets.masking import MaskingFormatter
     from agent_runtime.server.config import ConfigError, read_config
@@ -129,7 +131,7 @@ def _serve(app: "FastAPI", arguments: argparse.Namespace, default_host: str) -> 
 def _inherited(number: int) -> socket.socket:
     """Returns the inherited socket with this number.
 
-    Child processes do not inherit it: the agent must not use it.
+    Child processes do not inherit the socket, because the agent must not use it.
     """
     try:
         handed_over = socket.socket(fileno=number)

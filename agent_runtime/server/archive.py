@@ -1,4 +1,4 @@
-"""A directory as a compressed tar file."""
+"""Packs a directory into a compressed tar file."""
 
 import fnmatch
 import tarfile

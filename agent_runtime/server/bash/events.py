@@ -26,9 +26,9 @@ Filter = Callable[[BashCommand | BashOutput], bool]
 
 
 class BashEventStore:
-    """Events in the order of their occurrence.
+    """The events about commands that clients run: starts, output and errors, oldest first.
 
-    The oldest are dropped if there are too many or if they are too old.
+    The oldest events are dropped if there are too many or if they are too old.
     """
 
     def __init__(self, retention_seconds: float | None = None) -> None:

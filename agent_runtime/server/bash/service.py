@@ -1,4 +1,6 @@
-"""Runs commands for clients of the agent server, each in a new bash. Output is published as it comes."""
+"""Runs commands for clients of the agent server, each in a new bash. Output is published as soon as a command
+prints it.
+"""
 
 import asyncio
 import codecs
@@ -34,7 +36,7 @@ KILLED = -1
 
 
 class BashService:
-    """Runs commands and keeps their events.
+    """Runs commands for clients and stores the events about the commands.
 
     At the end of `async with BashService(default_dir)` all commands are ended.
     """
@@ -105,7 +107,7 @@ class BashService:
 
 
 class _Run:
-    """One command, from start to end."""
+    """One command of a client, from its start to its end."""
 
     def __init__(self, command: BashCommand, directory: Path, publish: Callable[[BashOutput], None]) -> None:
         self._command = command
@@ -170,8 +172,8 @@ class _Run:
         )
 
     def _emit_full(self, stdout: str, stderr: str) -> tuple[str, str]:
-        """Publishes output in pieces of MAX_EVENT_CHARS until the rest fits into one
-        event. Returns the rest.
+        """Publishes output in pieces of MAX_EVENT_CHARS until the remaining output fits into one event.
+        Returns the remaining stdout and stderr.
         """
         while len(stdout) > MAX_EVENT_CHARS or len(stderr) > MAX_EVENT_CHARS:
             self._emit(stdout[:MAX_EVENT_CHARS], stderr[:MAX_EVENT_CHARS])
@@ -192,9 +194,11 @@ class _Run:
 
 
 class _Pipe:
-    """The reading end of one output stream. It decodes text as it comes and never splits a character.
+    """The reading end of a command's stdout or stderr. It decodes the output as it arrives and never splits a
+    character.
 
-    It does not use asyncio's pipes: asyncio waits for these even after the process has ended.
+    It does not use asyncio's pipes, because asyncio waits until these are closed even after the process has
+    ended.
     """
 
     def __init__(self, on_due: Callable[[], None]) -> None:
@@ -213,7 +217,7 @@ class _Pipe:
         self._tail = ""
 
     def take(self, *, is_last: bool = False) -> str:
-        """Returns the masked text since the last call. Text that may be the beginning of a secret is held
+        """Returns the masked output since the last call. Text that may be the beginning of a secret is held
         back.
 
         `is_last`: also returns the text that was held back.
@@ -228,7 +232,7 @@ class _Pipe:
         return text
 
     def joined(self) -> str | None:
-        """Returns all text that `take` has returned; None if there was none."""
+        """Returns all text that `take` has returned. Returns None if there was no output."""
         return "".join(self._taken) or None
 
     def close_write_end(self) -> None:
