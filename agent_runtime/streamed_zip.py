@@ -1,4 +1,4 @@
-"""A zip archive that is sent while it is written. The whole archive is never in memory or on disk."""
+"""Writes a zip archive that is sent while it is written. The whole archive is never in memory or on disk."""
 
 import io
 import zipfile
@@ -21,7 +21,7 @@ class StreamedZip:
         self.archive.writestr(name, content)
 
     def take(self, *, at_least: int = CHUNK_BYTES) -> Iterator[bytes]:
-        """Yields the bytes written since the last call, if there are at least this many."""
+        """Yields the bytes written since the last call, if there are at least `at_least` of them."""
         if len(self._written.data) >= at_least:
             yield bytes(self._written.data)
             self._written.data.clear()
@@ -33,7 +33,9 @@ class StreamedZip:
 
 
 class _Written(io.RawIOBase):
-    """A file that cannot be read and has no positions: `zipfile` then never goes back to change a header."""
+    """A file object that collects the written bytes. It has no positions, so that `zipfile` never goes back
+    to change a header.
+    """
 
     def __init__(self) -> None:
         self.data = bytearray()

@@ -12,7 +12,7 @@ from agent_runtime.wire import Offer, ProjectConsent, StartConversationRequest
 
 
 class UnknownProjectError(PluginError):
-    """The directory is neither the conversation's own project nor one of its further projects."""
+    """The directory is not one of the conversation's further projects."""
 
     code = "project_not_in_conversation"
 

@@ -20,8 +20,8 @@ class TextView:
     def __init__(
         self, data: bytes, parent: "TextView | None" = None, locate: Callable[[], Positions] | None = None
     ) -> None:
-        """Stores the bytes. `locate`: returns the offset in the parent of each byte. It is called only if a
-        secret is found, because most texts hold no secret.
+        """Stores the bytes. `locate`: returns the start and the end in the parent of each byte. It is called
+        only if a secret is found, because most texts hold no secret.
         """
         self.data = data
         self.parent = parent

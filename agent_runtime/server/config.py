@@ -50,7 +50,9 @@ AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
 
 
 class Webhook(BaseModel):
-    """A receiver of reports. The settings for batches and retries that the protocol knows are ignored."""
+    """A URL that receives reports about conversations. The settings for batches and retries that the protocol
+    knows are ignored.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

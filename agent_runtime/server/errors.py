@@ -145,7 +145,7 @@ def problem_response(
 
 
 def request_id(request: Request) -> str:
-    """Returns the id of this request. Repeated calls for one request return the same id."""
+    """Returns the id of this request. Repeated calls for the same request return the same id."""
     return str(request.scope.setdefault("slipway.request_id", uuid.uuid4().hex))
 
 

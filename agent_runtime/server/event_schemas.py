@@ -90,8 +90,8 @@ def _below(base: type[Action] | type[Observation]) -> Iterator[type[Action] | ty
 
 
 def _tidy(schema: _Schema) -> None:
-    """Removes titles and the descriptions of parameters, which are written for models. Constants become
-    required; fields that can be null become optional.
+    """Removes titles and the descriptions of parameters, which are written for models. Fields with a constant
+    value become required; fields that can be null become optional.
     """
     schema.pop("title", None)
     fields: dict[str, _Schema] = schema.get("properties", {})
@@ -105,7 +105,9 @@ def _tidy(schema: _Schema) -> None:
 
 
 def _adapt(schema: _Schema, model: type[BaseModel]) -> None:
-    """Describes the model as it is on the wire: stamped events, and payloads with their `kind`."""
+    """Changes the schema to the JSON that is sent: events have their log fields, and payloads have their
+    `kind`.
+    """
     fields: dict[str, _Schema] = schema.setdefault("properties", {})
     if issubclass(model, Action):
         for name in model.off_wire:

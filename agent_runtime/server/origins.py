@@ -33,8 +33,8 @@ def is_allowed_origin(origin: str, config: Config) -> bool:
 
 
 class Cors(CORSMiddleware):
-    """The CORS middleware. It reads the configuration for each request, since this may
-    still change at start.
+    """The CORS middleware. It reads the configuration for each request, because the configuration may change
+    until the server is initialized.
     """
 
     def __init__(self, app: ASGIApp, state: Any) -> None:

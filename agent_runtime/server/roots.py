@@ -14,7 +14,8 @@ from agent_runtime.workspace.local import PathNotAllowedError, confine
 
 
 def get_file_roots(request: Request) -> list[Path]:
-    """The directories that clients may reach: `app.state.file_roots` and the system's temporary directory.
+    """Returns the directories that clients may reach: `app.state.file_roots` and the system's temporary
+    directory.
 
     `app.state.file_roots` are the workspace, the conversations and their work trees.
     """

@@ -1,4 +1,4 @@
-"""The long-lived objects that the routes use."""
+"""Creates the long-lived objects that the routes use, and closes them at the end."""
 
 import asyncio
 

@@ -33,15 +33,17 @@ class ConversationSortOrder(StrEnum):
 
 @dataclass(frozen=True)
 class _Fingerprint:
-    """Size and modification time of a log's files. They change with every event that is written."""
+    """The size and modification time of the files of a conversation's log. They change with every event that
+    is written.
+    """
 
     log: tuple[int, int]
     not_yet_in_log: tuple[int, int] | None
 
 
 class Catalog:
-    """The conversations of a server as lists show them. live: the conversations in memory, whose state is
-    newer than their files. leaving: those being deleted.
+    """Lists the conversations of a server. live: the conversations in memory, whose state is newer than their
+    files. leaving: the conversations that are being deleted.
     """
 
     def __init__(
@@ -119,7 +121,7 @@ def _key(conversation_id: UUID, entry: Entry, order: ConversationSortOrder) -> _
 def _page_id(key: _Key) -> str:
     """Returns a page id: a place in the sort order.
 
-    It stays valid if the conversation at that place is deleted.
+    The page id stays valid if the conversation at that place is deleted.
     """
     return f"{key[0].isoformat()}~{key[1]}"
 

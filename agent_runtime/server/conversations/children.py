@@ -1,7 +1,8 @@
-"""Child conversations: a conversation starts them, they run beside it and are deleted with it.
+"""Child conversations: conversations that another conversation starts for a task. They run at the same time
+as their parent and are deleted with their parent.
 
-They are not reported to the app server, which knows only the conversations that it has started. It learns of
-children from the events of their parent.
+Child conversations are not reported to the app server, which knows only the conversations that it has
+started. The app server learns of them from the events of their parent.
 """
 
 from collections.abc import Awaitable, Callable
@@ -59,8 +60,8 @@ class Children:
         self._tidy = tidy
 
     def delegation_of(self, conversation_id: UUID) -> Delegation:
-        """Returns how this conversation's agent hands work to others: it may start
-        children and sub-agents.
+        """Returns the functions by which this conversation's agent starts child conversations and
+        sub-agents.
         """
         return Delegation(
             launch_child=partial(self.start_for_agent, conversation_id),
@@ -86,8 +87,8 @@ class Children:
         return child
 
     def model(self, name: str) -> LLM | None:
-        """Returns the model of a saved profile, or None if there is none. Its cost counts as cost of the
-        agent.
+        """Returns the model of a saved profile, or None if there is none. The cost of this model's calls
+        counts as cost of the agent.
 
         Raises DelegationError if the profile is not valid.
         """
@@ -105,7 +106,7 @@ class Children:
     async def start(
         self, parent_id: UUID, wanted: StartChildConversationRequest
     ) -> StartChildConversationResponse:
-        """Creates a child conversation and starts it on the task.
+        """Creates a child conversation and starts its agent on the task.
 
         404 if there is no parent, 409 `too_many_children`, 422 `worktree_failed`.
         """

@@ -1,4 +1,6 @@
-"""Takes conversations out of memory that were not used for a while. The next call opens them again."""
+"""Closes conversations in memory that were not used for some time, to free memory. The next call opens them
+again.
+"""
 
 import asyncio
 import logging
@@ -14,8 +16,8 @@ logger = logging.getLogger(__name__)
 class IdleWatch:
     """Tracks when conversations were last used, and calls `put_away` after `ttl_seconds` without use.
 
-    `put_away` returns whether it has closed the conversation. If it could not, for example because a run goes
-    on, the watch calls it again after another `ttl_seconds`. `ttl_seconds`: None means never.
+    `put_away` returns whether it has closed the conversation. If it returns False, for example because a run
+    is going on, the watch calls it again after another `ttl_seconds`. `ttl_seconds`: None means never.
     """
 
     def __init__(self, ttl_seconds: float | None, put_away: Callable[[UUID], Awaitable[bool]]) -> None:

@@ -110,7 +110,7 @@ def answer_to(log: LogReader, question: str) -> str | None:
 class FacadeAnswer:
     """Sends one question to the agent and collects the answer.
 
-    It receives the model's stream from its creation on.
+    From its creation on, the object receives the text that the model streams.
     """
 
     def __init__(self, conversation: ConversationEngine, last: Sequence[Content]) -> None:

@@ -50,7 +50,7 @@ def damaged() -> ServerProblem:
 
 @contextmanager
 def of_creation() -> Iterator[None]:
-    """Turns the errors of `create_conversation` into problems. A full disk is no problem of the request."""
+    """Turns the errors of `create_conversation` into problems. Errors of a full disk are raised unchanged."""
     try:
         yield
     except ValidationError as error:
@@ -74,7 +74,9 @@ def of_creation() -> Iterator[None]:
 
 @contextmanager
 def of_opening(conversation_id: UUID) -> Iterator[None]:
-    """Turns the errors of `open_conversation` into problems, except that there is no such conversation."""
+    """Turns the errors of `open_conversation` into problems. The error that there is no such conversation is
+    raised unchanged.
+    """
     try:
         yield
     except LogInUseError as error:

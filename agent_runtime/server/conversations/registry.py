@@ -1,4 +1,6 @@
-"""The conversations of this server that are in memory. Each is opened at its first use, as one object."""
+"""The conversations of this server that are in memory. Each conversation is opened at its first use, and all
+routes share one object of it.
+"""
 
 import asyncio
 import gc
@@ -96,7 +98,9 @@ class Registry:
         self._idle.start()
 
     def _resume_all(self) -> None:
-        """Opens the conversations that the last process left in the middle of a run or not fully reported."""
+        """Opens the conversations that had a run going on when the last server process ended, or whose events
+        were not all reported.
+        """
         for conversation_id, entry in self.catalog.scan().items():
             try:
                 if self._is_left_over(entry):
@@ -113,7 +117,8 @@ class Registry:
         """Creates a conversation. Returns it with True, or with False if its id exists already.
 
         An existing conversation takes the keys and secrets of the request.
-        `secrets`: shared with other conversations; None gives it new ones. `git`: of the repository.
+        `secrets`: shared with other conversations; None gives it new ones. `git`: the state of the
+        workspace's git repository.
         """
         conversation_id = request.conversation_id or uuid4()
         if conversation_id in self._leaving:
@@ -210,7 +215,9 @@ class Registry:
         return found
 
     def awake(self, conversation_id: UUID) -> ConversationEngine | None:
-        """Returns the conversation if it is in memory. Returns None otherwise and does not open it."""
+        """Returns the conversation if it is in memory. Otherwise returns None and does not open the
+        conversation.
+        """
         return self._live.get(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
@@ -263,7 +270,9 @@ class Registry:
             self._leaving.remove(conversation_id)
 
     async def close(self) -> None:
-        """Stops all runs. Their logs still say `running`, so that the next process resumes them."""
+        """Stops all runs and closes the conversations. Their logs still have the status `running`, so that
+        the next server process resumes the runs.
+        """
         await self._idle.close()
         for conversation in self._live.values():
             await conversation.close()
@@ -310,7 +319,9 @@ class Registry:
         self.last_activity = time.monotonic()
 
     async def _put_away(self, conversation_id: UUID) -> bool:
-        """Takes a conversation out of memory unless it is needed. Returns False if it stays."""
+        """Closes a conversation and removes it from memory, unless it is in use. Returns False if the
+        conversation stays in memory.
+        """
         conversation = self._live[conversation_id]
         if self._is_needed(conversation):
             return False

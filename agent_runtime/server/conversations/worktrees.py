@@ -16,7 +16,7 @@ _ALL = 1_000_000
 
 
 class WorkTrees:
-    """Makes and removes the work trees.
+    """Makes and removes the git work trees of conversations.
 
     A work tree's path is `root`/<conversation id>/<name of the repository>.
     """

@@ -1,4 +1,5 @@
-"""How keys reach this process. After that they exist only in its memory, which other processes cannot read.
+"""Takes the keys that the server receives at its start. Afterwards the keys exist only in the memory of this
+process, which other processes cannot read.
 
 If the sandbox has only one user, commands of the agent run as the same user as the server (for two users see
 two_users.py). So the server makes itself "not dumpable". Then the kernel refuses these commands the server's
@@ -33,7 +34,9 @@ class HandOverError(Exception):
 
 
 def hide_from_own_user() -> None:
-    """Hides this process's memory and its details in /proc from other processes of the same user."""
+    """Makes this process "not dumpable": other processes of the same user cannot read its memory and its
+    entries in /proc.
+    """
     if sys.platform != "linux":
         return
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:

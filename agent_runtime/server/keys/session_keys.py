@@ -15,7 +15,7 @@ Verdict = Literal["accepted", "expired", "wrong"]
 
 
 class SessionKeys:
-    """The session keys: first those of `config`, later their replacements.
+    """The valid session keys of this server: at first the keys of `config`, later the keys that replace them.
 
     Without keys every caller is accepted.
     """
@@ -36,7 +36,7 @@ class SessionKeys:
         return next(iter(self._keys), None)
 
     def judge(self, given: str | None) -> Verdict:
-        """Says whether `given` is accepted, expired or wrong.
+        """Returns whether the key `given` is accepted, expired or wrong.
 
         The comparison takes constant time, so that its duration does not tell how similar `given` is to a
         key.

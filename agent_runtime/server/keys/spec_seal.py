@@ -1,10 +1,12 @@
-"""The seal that this server puts on the specifications of its conversations."""
+"""Creates the seal (a signature) that protects the stored specifications of conversations against changes."""
 
 from agent_runtime.conversation.event_log.spec_seal import SpecSeal
 from agent_runtime.server.config import Config
 
 
 def spec_seal_of(config: Config) -> SpecSeal:
-    """Returns the seal with the keys of the configuration. Without keys it neither seals nor checks."""
+    """Returns the seal that uses the keys of the configuration. Without keys the seal neither signs nor
+    checks specifications.
+    """
     keys = [bytes.fromhex(key.get_secret_value()) for key in config.spec_seal_keys]
     return SpecSeal(keys, takes_unsealed=config.takes_unsealed_specs)

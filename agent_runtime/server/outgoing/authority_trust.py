@@ -1,9 +1,9 @@
-"""Makes commands trust one more certificate authority. It signs for the hosts to whose requests the egress
-proxy adds a credential.
+"""Makes commands trust an additional certificate authority. This authority signs the certificates that the
+egress proxy shows for hosts to whose requests the proxy adds a credential.
 
-It writes a file with the system's authorities and this one, and sets the variables by which programs find the
-file. The agent's browser has a separate list and gets the authority at its start. Java programs do not trust
-it.
+This module writes a file with the system's authorities and the additional authority, and sets the variables
+by which programs find the file. The agent's browser has a separate list and gets the authority at its start.
+Java programs do not trust it.
 """
 
 import errno
@@ -52,14 +52,16 @@ def trust(directory: Path, authority: bytes) -> None:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Writes the file unless it has this content already, which would need space on a full disk."""
+    """Writes the file. Does nothing if the file already has this content, because a write needs space on the
+    disk.
+    """
     if not (path.is_file() and path.read_bytes() == content):
         replace_file(path, content, is_for_commands=True)
 
 
 def _of_system() -> bytes:
-    """Returns the authorities trusted so far: from the file that a
-    variable names, else from the system's file.
+    """Returns the certificate authorities that commands trust without this module: from the file that an
+    environment variable names, else from the system's file.
     """
     named = [
         Path(os.environ[name]) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE") if os.environ.get(name)

@@ -1,7 +1,7 @@
-"""The way from commands to the outside: a proxy on loopback that adds the session key, which commands do not
-know.
+"""A proxy on loopback through which commands reach the internet. It adds the session key, which commands do
+not know, and passes connections on to the app server's proxy.
 
-It reads only the head of each connection's first request. The app server's proxy does all the rest.
+It reads only the head of each connection's first request. The app server's proxy does all other work.
 """
 
 import asyncio

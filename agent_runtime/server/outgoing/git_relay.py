@@ -124,7 +124,7 @@ class GitRelay:
 
     @property
     def url(self) -> str:
-        """The beginning of git's URLs. The name of a repository follows."""
+        """The beginning of the URLs that git uses. The name of a repository follows it."""
         assert self._server is not None, "open() comes first"
         return f"http://{LOOPBACK}:{self._port}/{self._word}"
 
@@ -192,7 +192,9 @@ class GitRelay:
     async def _with_prompt(
         self, head: bytes, given: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
-        """Returns the rewritten head and the masked body after it. `given`: the head as it arrived."""
+        """Returns a request to a model: the rewritten head, and the body with secrets masked. `given`: the
+        head as it arrived.
+        """
         try:
             body = await read_body(given, reader, writer)
         except BodyTooLargeError as error:

@@ -39,11 +39,13 @@ _MAX_REASON_CHARS = 500
 
 
 class _UnavailableError(Exception):
-    """The receiver cannot take reports now."""
+    """The app server cannot take reports at the moment."""
 
 
 class _RefusedError(Exception):
-    """The receiver refuses this report, so sending it again does not help. The text is its reason."""
+    """The app server refuses this report, so sending the report again does not help. The text is the app
+    server's reason.
+    """
 
 
 class _UnknownConversationError(Exception):
@@ -74,8 +76,8 @@ class Outbox:
     def when_current(self, then: Callable[[], None]) -> None:
         """Calls `then` once the receiver has confirmed that it knows no events beyond the log.
 
-        Never calls it if the receiver knows more events. Also calls it if the receiver does not know the
-        conversation.
+        If the receiver knows more events than the log has, `then` is never called. If the receiver does not
+        know the conversation, `then` is called.
         """
         self._then = then
         self._wakeup.set()
@@ -104,8 +106,8 @@ class Outbox:
         self._wakeup.set()
 
     def _drop_whole(self) -> None:
-        """Drops waiting frames that the next frame replaces, so that
-        a slow receiver need not read all of them.
+        """Drops waiting frames that contain a complete state, because the next frame of this kind replaces
+        them. A slow receiver then has less to read.
         """
         kept = [piece for piece in self._pieces if not piece[1].is_whole]
         if len(kept) < len(self._pieces):
@@ -169,7 +171,8 @@ class Outbox:
             await self._settle(acknowledged, expected=max((f.seq for f in batch if f.seq), default=0))
 
     async def _isolate(self, events: list[EventFrame], reason: str) -> None:
-        """Finds the event that is refused by halving the batches. Then a stand-in is sent in its place.
+        """Halves the batch until the refused event is found. Then another event is sent in place of the
+        refused event.
 
         One refused event must not hold back all later ones. Pieces of streaming replies in the batch are
         lost.

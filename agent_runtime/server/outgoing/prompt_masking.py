@@ -36,7 +36,8 @@ Change = Callable[[str], str]
 
 
 class PromptMasking:
-    """Masks the prompts of one sandbox. Each text is searched once, and again after new values were learnt.
+    """Masks the prompts of one sandbox. Each text is searched for secrets once, and again after new secret
+    values were added.
 
     `masker`: called for each prompt. By default all values that this process knows are masked.
     """
@@ -76,7 +77,7 @@ class PromptMasking:
         )
 
     def _not_known(self, prompt: dict[str, Any]) -> dict[bytes, str]:
-        """Returns the texts that were not searched before, by their digests."""
+        """Returns the texts of the prompt that were not searched for secrets before, by their digests."""
         found: dict[bytes, str] = {}
 
         def take(text: str) -> str:
@@ -96,7 +97,9 @@ class PromptMasking:
 
 
 def _with_secret(texts: Sequence[str], masker: Masker) -> set[str]:
-    """Returns the texts that contain a secret. Searches many at once, because each search takes time."""
+    """Returns the texts that contain a secret. Searches many texts at once, because each search
+    takes time.
+    """
     if not texts or not masker.is_in(texts):
         return set()
     if len(texts) == 1:
@@ -128,7 +131,9 @@ def _schema(value: Any, change: Change) -> Any:
 
 
 def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
-    """Changes the texts of a conversation. `name`: the field that the value is in."""
+    """Returns a copy of a part of the prompt in which the texts of messages are changed by `change`, and JSON
+    texts by `change_json`. `name`: the name of the field that contains the value.
+    """
     if isinstance(value, str):
         if name in _ADDRESSES and value.startswith("data:"):
             return value
@@ -156,7 +161,9 @@ def _is_sealed(block: dict[str, Any]) -> bool:
 
 
 def _free(value: Any, change: Change) -> Any:
-    """Changes all texts of the arguments of a call, also the names of fields."""
+    """Returns a copy of the arguments of a tool call in which all texts and field names are changed by
+    `change`.
+    """
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):

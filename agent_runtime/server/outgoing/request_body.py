@@ -20,8 +20,8 @@ class UnreadableBodyError(Exception):
 
 
 async def read_body(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-    """Returns the body that follows this head of a request. A client that waits for a permission to send it
-    gets the permission.
+    """Returns the body that follows this head of a request. If the client waits for `100 Continue` before it
+    sends the body, sends this response.
 
     Raises BodyTooLargeError, UnreadableBodyError.
     """

@@ -46,7 +46,9 @@ def _tell(text: str) -> None:
 
 
 def _said(body: bytes) -> str:
-    """Returns what a refusal says: detail and fix of a problem, or the text of the relay."""
+    """Returns the text of a refusal: `detail` and `fix` of a problem document, or the plain text that the
+    relay sent.
+    """
     try:
         problem = json.loads(body)
     except ValueError:

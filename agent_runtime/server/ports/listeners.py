@@ -35,8 +35,8 @@ class _Listener:
     inode: int
 
     def precedence(self, host: str) -> int:
-        """How closely this listener matches connections to `host`: a higher number is
-        closer, 0 is no match.
+        """Returns how closely this listener matches connections to `host`. A higher number is a closer match;
+        0 is no match.
         """
         if str(self.address) == host:
             return 3

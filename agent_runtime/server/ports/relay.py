@@ -49,7 +49,9 @@ class PortConnections:
 
 
 class PortRelay:
-    """Middleware in front of `app`. It always requires a session key, even on a server without keys."""
+    """ASGI middleware in front of `app` that relays requests to ports of the sandbox. It always requires a
+    session key, even on a server without keys.
+    """
 
     def __init__(self, app: ASGIApp, state: Any) -> None:
         self._app = app

@@ -38,7 +38,7 @@ _logger.setLevel(logging.WARNING)
 
 
 class Bridge:
-    """The server on the Unix socket. It listens from `open` to `close`."""
+    """The web server of the desktop, on a Unix socket. It listens from `open` to `close`."""
 
     def __init__(self, vnc: Path) -> None:
         self._vnc = vnc
@@ -46,7 +46,8 @@ class Bridge:
 
     @classmethod
     async def open(cls, socket: Path, vnc: Path) -> "Bridge":
-        """socket: where it listens, in a directory that other users cannot enter. vnc:
+        """Starts the server. socket: the Unix socket on which it listens, in a directory that other users
+        cannot enter. vnc:
         the X server's socket.
         """
         bridge = cls(vnc)
@@ -86,7 +87,7 @@ def find_novnc() -> Path | None:
 
 
 def _choose(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:
-    """Chooses the WebSocket subprotocol `binary` if the client offers it. Older clients do."""
+    """Chooses the WebSocket subprotocol `binary` if the client offers it. Older VNC clients offer it."""
     return next((one for one in offered if one == "binary"), None)
 
 

@@ -1,4 +1,6 @@
-"""Plugins that an agent's tools start. This module only reports whether they are available."""
+"""Runtime plugins that an agent's tools start themselves. This module only reports whether such a plugin is
+available.
+"""
 
 import importlib.util
 

@@ -64,7 +64,7 @@ class PluginProgram:
         await asyncio.gather(self._listening, return_exceptions=True)
 
     async def ready(self, answers: Callable[[], Awaitable[bool]], seconds: float) -> None:
-        """Waits until `answers` returns true.
+        """Waits until `answers` returns True, which means that the program is ready.
 
         Raises RuntimePluginError if the program ends before that, or if it takes longer than `seconds`.
         """

@@ -1,7 +1,7 @@
 """What the user of an agent server without an app server has saved: settings, model profiles, secrets.
 
-All of it is in one encrypted file. Without a secret key nothing is written to disk, since commands of the
-agent may run as the same user and could read it.
+All saved values are in one encrypted file. Without a secret key nothing is written to disk, since commands of
+the agent may run as the same user and could read it.
 """
 
 import base64
@@ -37,7 +37,7 @@ class StoredSecret(BaseModel):
 
 
 class Saved(BaseModel):
-    """Everything that is saved. Immutable: a change makes a copy."""
+    """The saved settings, model profiles and secrets of a user. Immutable: a change makes a copy."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -74,7 +74,7 @@ class EncryptedSettings:
         return self._saved
 
     def change(self, **fields: object) -> Saved:
-        """Sets fields of `Saved` and writes everything atomically. Returns the new state."""
+        """Sets fields of `Saved` and writes everything atomically. Returns the new `Saved` object."""
         after = Saved.model_validate({**dict(self.saved), **fields})
         if self.is_kept:
             self._write(after)
@@ -103,13 +103,13 @@ class EncryptedSettings:
 
     @property
     def sealing(self) -> Sealing | None:
-        """How conversations encrypt their keys on disk. None without a secret key: then
-        keys are not written.
+        """The encryption for the keys of conversations on disk. None without a secret key; then keys are not
+        written to disk.
         """
         return Sealing(self.seal, self._opened, is_renewing=len(self._keys) > 1) if self.is_kept else None
 
     def _opened(self, token: str) -> str | None:
-        """Decrypts a text from `seal`. Returns None if none of the keys fits."""
+        """Decrypts a text from `seal`. Returns None if the text cannot be decrypted with any of the keys."""
         from cryptography.fernet import InvalidToken  # loaded at the first use: 30 ms
 
         try:

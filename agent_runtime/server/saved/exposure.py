@@ -1,4 +1,6 @@
-"""How callers see saved secrets: masked, unless they ask for more and are allowed to."""
+"""Decides how clients see saved secrets: masked, or encrypted or in clear text if the client asks for that
+and is allowed to see it.
+"""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -25,7 +27,9 @@ Saved = Annotated[EncryptedSettings, Depends(_encrypted_settings)]
 
 
 def require_session_key(request: Request) -> None:
-    """Refuses with 403 on a server without session keys, where the agent's own commands could ask, too."""
+    """Raises a ServerProblem 403 on a server without session keys, because commands of the agent could send
+    the same request there.
+    """
     if not request.app.state.config.session_keys:
         raise ServerProblem(
             403,
@@ -58,5 +62,5 @@ def unsealed(encrypted_settings: EncryptedSettings, settings: Any) -> Any:
 
 
 def is_masked(value: object) -> bool:
-    """Returns whether a value is the mask that clients see instead of a secret, sent back unchanged."""
+    """Returns whether a client has sent back the mask that it sees in place of a secret."""
     return value == MASK

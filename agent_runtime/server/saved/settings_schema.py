@@ -1,4 +1,4 @@
-"""The settings as data, from which a client builds its forms."""
+"""Describes the settings as JSON, from which a client builds its forms."""
 
 import typing
 from collections.abc import Mapping

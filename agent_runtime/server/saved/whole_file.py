@@ -12,8 +12,9 @@ def replace_file(
 ) -> None:
     """Writes the file atomically as a file of the server. Blocking. Raises OSError.
 
-    is_for_commands: whether commands of the agent may read the file. is_program: whether it can be started.
-    Several callers may write at the same time: each writes a separate draft, and the last to finish wins.
+    is_for_commands: whether commands of the agent may read the file. is_program: whether the file is
+    executable. Several callers may write at the same time: each writes a separate draft, and the last to
+    finish wins.
     """
     with server_files():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,9 @@ _KNOWN = {"x86_64": (_X86_64, _I386), "aarch64": (_AARCH64, _ARM)}
 
 
 class FilterError(Exception):
-    """The kernel refuses the filter, or there is none for this machine. The text says which."""
+    """The kernel refuses the filter, or there is none for this machine. The text says which of these is the
+    reason.
+    """
 
 
 def close_calls() -> None:
@@ -65,7 +67,9 @@ def close_calls() -> None:
 
 
 def _section(calls: _Calls) -> bytes:
-    """Returns the instructions for one architecture. They are skipped on others."""
+    """Returns the instructions for one architecture. These instructions are skipped on other
+    architectures.
+    """
     refused = (*_IO_URING, *calls.bundled)
     body = [_instruction(_LOAD, _NUMBER)]
     if calls is _X86_64:

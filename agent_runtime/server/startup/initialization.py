@@ -21,7 +21,7 @@ class Initialization:
         self._serve = serve
 
     async def begin(self, config: Config) -> None:
-        """Starts to serve with `config`.
+        """Configures the server with `config` and starts its services.
 
         After a failure the call may be repeated with another configuration.
         """

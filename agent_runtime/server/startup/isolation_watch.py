@@ -1,4 +1,6 @@
-"""Ends this server when the process that isolates its commands has ended. Then both are started again."""
+"""Ends this server when the process that isolates its commands has ended. Then the sandbox starts both
+processes again.
+"""
 
 import logging
 import signal

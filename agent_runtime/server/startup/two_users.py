@@ -1,4 +1,4 @@
-"""A start as root: prepares the workspace for two users (server and agent), then gives up root.
+"""Starts the server as root: prepares the workspace for two users (server and agent), then gives up root.
 
 The workspace may come from an archive, or from a time with only one user. So its content is treated as
 hostile: no link is followed. No command runs yet, so nothing changes during the preparation.
@@ -38,7 +38,8 @@ def parse_users(text: str) -> Users:
 
 
 def separate(users: Users, conversations: Path) -> None:
-    """Prepares the workspace, gives up all privileges and becomes both users. Raises TwoUsersError.
+    """Prepares the workspace, gives up all privileges and makes this process run as both users (see
+    `workspace/users.py`). Raises TwoUsersError.
 
     If the kernel cannot set a separate user for file access, the process becomes the agent's user alone.
     """
@@ -85,7 +86,9 @@ def _prepare(conversations: Path, users: Users, group: int) -> None:
 
 
 def _take(path: Path, users: Users, group: int) -> None:
-    """Makes the server the owner of an entry among the conversations that the server has not made."""
+    """Makes the server's user the owner of a file or directory in the directory of conversations that belongs
+    to another user.
+    """
     if not _is_directory(path):
         _take_file(path, users, group, _READ_BY_AGENT)
         return

@@ -67,8 +67,8 @@ def _is_list(annotation: Any) -> bool:
 
 
 def _list(environment: Mapping[str, str], variable: str) -> list[Any]:
-    """Returns the items of a JSON list, then those of the numbered variables in the order
-    of their numbers.
+    """Returns the items of a setting that is a list: first the items of the JSON list in `variable`, then the
+    values of the variables with a number at the end of the name, in the order of the numbers.
     """
     text = environment.get(variable, "").strip()
     items: list[Any] = _json_list(text) if text else []

@@ -94,7 +94,9 @@ async def send(conversation: Found, message: SendMessageRequest) -> Success:
 
 
 def local_timestamp(moment: datetime | None) -> str | None:
-    """Returns the time as events store it: local time without a zone, with microseconds. None stays None."""
+    """Returns the time as events store it: local time without a zone, with microseconds. Returns None if
+    `moment` is None.
+    """
     if moment is None:
         return None
     naive = moment.astimezone().replace(tzinfo=None) if moment.tzinfo else moment

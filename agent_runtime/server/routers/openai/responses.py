@@ -100,7 +100,7 @@ async def response(response_id: str, registry: Conversations) -> StoredResponse:
 
 
 class _Draft:
-    """The response object, before and after the answer."""
+    """Builds the response object of the Responses API, before and after the agent's answer."""
 
     def __init__(self, wanted: ResponseRequest, answer: FacadeAnswer) -> None:
         self._answer = answer
