@@ -117,7 +117,7 @@ class ApplyPatchTool(Tool[ApplyPatchAction]):
 def _paths_of(action: ApplyPatchAction) -> list[str]:
     """Returns the paths that the patch names.
 
-    Returns an empty list for an unreadable patch, which changes nothing.
+    Returns an empty list for a patch that cannot be parsed, because such a patch changes no file.
     """
     try:
         operations = parse_patch(action.patch)

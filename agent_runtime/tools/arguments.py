@@ -19,8 +19,8 @@ class ToolArgumentError(Exception):
 def model_schema(tool: AnyTool, *, asked: Collection[Asked] = ()) -> dict[str, JsonValue]:
     """Returns the tool as an OpenAI function: its own parameters first, then those in `asked`.
 
-    asked: what the model says about each call besides its arguments. A risk is asked only of calls that
-    change something, and is required of these.
+    asked: additional parameters in which the model describes each call, such as its risk. The risk is added
+    only to tools that change something, where it is required.
     """
     own = tool.parameters()
     own_properties = own.get("properties")

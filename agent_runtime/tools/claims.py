@@ -12,9 +12,11 @@ _ROOT = PurePosixPath()
 
 @dataclass(frozen=True)
 class Claim:
-    """A resource with everything below its path. The empty path stands for all resources.
+    """A resource that a tool call uses, such as a directory with everything below it. The empty path stands
+    for all resources.
 
-    is_shared: whether the call only reads the resource, so that it may run beside others that read it.
+    is_shared: whether the call only reads the resource, so that it may run at the same time as other calls
+    that only read it.
     lane: calls in different lanes may always run in parallel, whatever they touch.
     """
 

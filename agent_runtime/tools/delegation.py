@@ -1,4 +1,4 @@
-"""How a conversation hands work to others: child conversations and sub-agents."""
+"""The interface through which a conversation gives tasks to child conversations and sub-agents."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LaunchChild = Callable[[StartChildConversationRequest], Awaitable[StartChildConv
 
 
 class DelegationError(Exception):
-    """The task cannot be handed to a sub-agent. The text tells the model what to do instead."""
+    """A task cannot be given to a sub-agent. The text tells the model what to do instead."""
 
 
 class SubAgentKind(Protocol):
@@ -35,8 +35,8 @@ class SubAgentKind(Protocol):
 class Assignment:
     """A task for a sub-agent.
 
-    call_id: the id of the action that hands the task over. A repeated call_id continues the same task.
-    resume: the id of an earlier task that continues with this prompt.
+    call_id: the id of the action event of the tool call that gives the task. A repeated call_id continues the
+    same task. resume: the id of an earlier task that continues with this prompt.
     isolation: None means that the sub-agent's definition decides.
     """
 
@@ -50,7 +50,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of an assignment.
+    """The result of a sub-agent's task.
 
     text: the sub-agent's report. note: further facts for the model.
     """
@@ -63,7 +63,7 @@ class Result:
 
 
 class Tasks(Protocol):
-    """The sub-agents of one conversation."""
+    """Runs the sub-agents of one conversation."""
 
     def kinds(self, projects: Sequence[Path], given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
         """Returns the sub-agents that can be chosen. Blocking, bounded.
@@ -82,7 +82,9 @@ class Tasks(Protocol):
 
 @dataclass(frozen=True)
 class Delegation:
-    """What a conversation may use. A field is None if this is not possible here."""
+    """The functions by which a conversation starts child conversations and sub-agents. A field is None if the
+    conversation cannot use it.
+    """
 
     launch_child: LaunchChild | None = None
     tasks: Tasks | None = None

@@ -44,7 +44,8 @@ class Opens:
 
 @dataclass(frozen=True)
 class Acts:
-    """Another effect, which no path or command describes. reason: the end of the sentence "it …", for people.
+    """An effect of a tool call that no path or command describes. reason: the end of the sentence "it …", for
+    people.
 
     risk: MEDIUM if it can be undone, HIGH if it cannot or if it leaves the machine, UNKNOWN if it depends.
     """

@@ -26,8 +26,8 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 @dataclass(frozen=True)
 class Image:
-    """type: the format, as in `image/TYPE`. size: width and height in pixels; None if the
-    file does not tell.
+    """An image file that a model can read. type: the format, as in `image/TYPE`. size: width and height in
+    pixels; None if the file does not tell.
     """
 
     data: bytes

@@ -12,8 +12,8 @@ from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool
 
 
 class Readable(Protocol):
-    """The parts of a skill that the tool uses. directory: the directory of the files that
-    the skill mentions.
+    """The fields of a skill that the tool uses. directory: the directory of the files that the skill
+    mentions.
     """
 
     @property

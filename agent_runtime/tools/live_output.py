@@ -15,7 +15,7 @@ REPEAT_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class Shown:
-    """The end of an output, with secrets masked.
+    """The end of a running call's output, with secrets masked.
 
     styles: tuples of the first character, the character after the last one, and the style.
     """
@@ -32,8 +32,8 @@ class LiveOutputs:
     """The outputs of one conversation's running calls. For use in one event loop."""
 
     def __init__(self, publish: Callable[[Mapping[str, Shown]], None] | None = None) -> None:
-        """publish: called with all outputs, by the id of the call's event; with an empty mapping after the
-        last has ended.
+        """Creates the object without outputs. publish: called with all outputs, by the id of the call's
+        event; with an empty mapping after the last has ended.
         """
         self._publish = publish
         self._peeks: dict[str, Peek] = {}
@@ -65,7 +65,7 @@ class LiveOutputs:
                 self._publish_after(INTERVAL_SECONDS)
 
     def touch(self) -> None:
-        """Plans a publication, as a call may have printed something."""
+        """Schedules the next publication, because a call may have printed something."""
         if self._peeks:
             self._publish_after(INTERVAL_SECONDS)
 

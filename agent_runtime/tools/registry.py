@@ -112,7 +112,7 @@ _PARAMS: Mapping[str, Mapping[str, type]] = {
 
 
 def tool_names() -> list[str]:
-    """The name of every tool that comes with the runtime or is installed, sorted."""
+    """Returns the names of all tools that come with the runtime or are installed, sorted."""
     return sorted({*_FACTORIES, *_SETS, *installed_names()})
 
 
@@ -131,7 +131,8 @@ def resolve_name(name: str) -> str:
 def create_tools(
     specs: Iterable[NamedSpec], context: ToolContext, modules: Mapping[str, str] | None = None
 ) -> dict[str, AnyTool]:
-    """Creates the tools and returns them by name, in the order of the specs, then the built-in ones.
+    """Creates the tools and returns them by name, in the order of the specs. Then follow the tools that every
+    agent has.
 
     modules: the modules that define tools which are not part of the runtime, by tool name.
     Raises ToolNotFoundError for a tool that does not exist or cannot be loaded.

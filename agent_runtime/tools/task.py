@@ -85,11 +85,11 @@ class TaskTool(Tool[TaskAction]):
         return self._description
 
     def claims(self, action: TaskAction) -> Sequence[Claim]:
-        """Claims all resources, in a separate lane, so that sub-agents can work in parallel."""
+        """Returns a claim of all resources in a separate lane, so that sub-agents can work in parallel."""
         return (Claim(lane=f"task {action.call_id}"),)
 
     def effects(self, action: TaskAction) -> Sequence[Effect]:
-        """Declares only that work is handed over.
+        """Returns one effect: a task is given to a sub-agent.
 
         The sub-agent's calls are judged one by one in its conversation.
         """

@@ -230,8 +230,8 @@ class Tool(ABC, Generic[ActionT]):
         return self.annotations.readOnlyHint
 
     def claims(self, action: ActionT) -> Sequence[Claim]:
-        """Returns what the call touches. Calls with conflicting claims run one after another, in the model's
-        order.
+        """Returns the resources that the call uses, such as files. Calls with conflicting claims run one
+        after another, in the model's order.
 
         By default a reading tool claims everything as shared, and any other tool claims everything for
         itself. Must not raise. Called before the call runs, and again after a crash.
@@ -282,8 +282,8 @@ class Tool(ABC, Generic[ActionT]):
         return self.action_type.model_validate(arguments)
 
     def touches(self, action: ActionT, observation: Mapping[str, JsonValue]) -> Sequence[Path]:
-        """Returns the absolute paths that the call was about. The project's rules for these paths are told
-        with the result.
+        """Returns the absolute paths of the files that the call used. The project's rules for these paths are
+        added to the result for the model.
 
         observation: the logged result. Must not raise.
         """

@@ -1,4 +1,6 @@
-"""Creates the seal (a signature) that protects the stored specifications of conversations against changes."""
+"""Creates the seal (a keyed checksum) that protects the stored specifications of conversations against
+changes.
+"""
 
 from agent_runtime.conversation.event_log.spec_seal import SpecSeal
 from agent_runtime.server.config import Config

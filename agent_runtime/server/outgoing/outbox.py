@@ -256,9 +256,10 @@ class Outbox:
 
 
 def _stand_in(record: Record, reason: str) -> EventFrame:
-    """Returns the event that takes the refused event's position, since the receiver's log must not have gaps.
+    """Returns the event that is sent in place of a refused event, since the receiver's log must not have
+    gaps.
 
-    Its id depends only on the position, so that repeated sending does not change it.
+    The id of the new event depends only on the position, so that it is the same when the event is sent again.
     """
     event = ServerErrorEvent(
         id=f"refused-{record.seq}",

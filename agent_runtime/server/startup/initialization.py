@@ -9,9 +9,10 @@ InitState = Literal["dormant", "initializing", "ready"]
 
 
 class Initialization:
-    """Whether the server has been configured. `config`: the configuration of its start.
+    """The state of a server that POST /api/init configures.
 
-    `serve` starts the work.
+    `config`: the configuration with which the server was started. `serve`: called with the final
+    configuration to start the services.
     """
 
     def __init__(self, config: Config, serve: Callable[[Config], Awaitable[None]]) -> None:

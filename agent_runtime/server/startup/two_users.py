@@ -86,8 +86,8 @@ def _prepare(conversations: Path, users: Users, group: int) -> None:
 
 
 def _take(path: Path, users: Users, group: int) -> None:
-    """Makes the server's user the owner of a file or directory in the directory of conversations that belongs
-    to another user.
+    """Makes the server's user the owner of a file or directory in the directory of conversations that the
+    server has not made.
     """
     if not _is_directory(path):
         _take_file(path, users, group, _READ_BY_AGENT)

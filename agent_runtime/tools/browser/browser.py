@@ -64,7 +64,7 @@ logger = logging.getLogger(__name__)
 class Browser:
     """A browser with its tabs. roots: pages may read files only below these directories.
 
-    Call `open` before other methods, and `end` at the end.
+    Call `open` before other methods, and `end` when the browser is no longer needed.
     """
 
     def __init__(self, chromium: Chromium, roots: Sequence[Path], downloads: Path) -> None:
@@ -116,7 +116,9 @@ class Browser:
         await self.call("Browser.setDownloadBehavior", behavior)
 
     async def call(self, method: str, params: Json | None = None, *, seconds: float = 20.0) -> Json:
-        """Sends a command to the browser itself. Raises BrowserGoneError, CommandError or NoAnswerError."""
+        """Sends a DevTools command to the browser, not to one of its pages, and returns the result. Raises
+        BrowserGoneError, CommandError or NoAnswerError.
+        """
         return await self._connection.call(method, params, seconds=seconds)
 
     async def new_tab(self) -> Tab:
@@ -151,7 +153,7 @@ class Browser:
         return {info["targetId"]: (info["url"], " ".join(info["title"].split())[:200]) for info in infos}
 
     def note(self, text: str) -> None:
-        """Stores a message for the model about something that happened without a call."""
+        """Stores a message for the model about an event that no tool call caused, such as a dialog."""
         if len(self._notes) < MAX_NOTES:
             self._notes.append(text)
 
@@ -240,7 +242,7 @@ class Browser:
     async def _equip(self, session: str, *further: tuple[str, Json]) -> None:
         """Sends all set-up commands at once.
 
-        A paused page answers some only after the last one, which resumes it.
+        A paused page answers some of these commands only after the last command, which resumes the page.
         """
         calls = (*_EQUIPMENT, *further)
         await asyncio.gather(

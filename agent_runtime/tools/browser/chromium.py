@@ -1,7 +1,7 @@
-"""Starts this machine's Chromium, so that only its conversation can control it.
+"""Starts the Chromium of this machine in such a way that only its conversation can control it.
 
-It is controlled over an inherited socket, not over a port. Any program of this machine could connect to a
-port, commands of the agent included, and would control every page and cookie of the browser.
+The runtime controls Chromium over an inherited socket, not over a port. Any program of this machine could
+connect to a port, commands of the agent included, and would control every page and cookie of the browser.
 """
 
 import asyncio
@@ -100,7 +100,7 @@ class Chromium:
         return self._process.pid
 
     async def last_words(self) -> str:
-        """Returns the end of its standard error. Call it after Chromium has ended."""
+        """Returns the end of Chromium's standard error. Call it after Chromium has ended."""
         await asyncio.wait({self._listening}, timeout=EXIT_SECONDS)
         return b"".join(self._said).decode(errors="replace").strip()
 
@@ -126,8 +126,8 @@ class Chromium:
 async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromium:
     """Starts Chromium.
 
-    profile: its directory, which other users cannot read. sandboxed: with Chromium's sandbox around each
-    page.
+    profile: Chromium's profile directory, which other users cannot read. sandboxed: with Chromium's sandbox
+    around each page.
     """
     ours, theirs = socket.socketpair()
     # The descriptor must not be 3 or 4, to which bash copies it below.
@@ -158,7 +158,9 @@ async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromiu
 
 
 def may_be_sandboxed() -> bool:
-    """Returns whether Chromium's sandbox may work here: it does not for root."""
+    """Returns False if this process runs as root, because Chromium's sandbox does not work for root.
+    Otherwise returns True.
+    """
     return os.geteuid() != 0
 
 

@@ -30,7 +30,7 @@ class BrowserGoneError(Exception):
 
 
 class CommandError(Exception):
-    """The browser refuses a command. The text is the browser's."""
+    """The browser refuses a command. The text is the browser's error message."""
 
 
 class NoAnswerError(Exception):

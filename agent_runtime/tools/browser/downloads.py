@@ -11,8 +11,8 @@ _MAX_NAME_CHARS = 200
 
 
 class Downloads:
-    """Follows running downloads. say: called with messages for the
-    model. cancel: cancels the download with this id.
+    """Tracks running downloads and cancels those that are too large. say: called with messages for the model.
+    cancel: cancels the download with this id.
     """
 
     def __init__(self, directory: Path, say: Callable[[str], None], cancel: Callable[[str], None]) -> None:

@@ -38,7 +38,9 @@ class Element:
 
 @dataclass(frozen=True)
 class PageState:
-    """The elements of a page and their description. page: scroll positions and status, from `elements.js`."""
+    """The elements of a page and their description. page: the page's scroll positions and status, as
+    `elements.js` returns them.
+    """
 
     elements: Sequence[Element]
     text: str

@@ -1,4 +1,4 @@
-"""Records the browser's screen as numbered pictures, with a page that plays them."""
+"""Records the browser's screen as numbered pictures, with an HTML page that plays the pictures."""
 
 import asyncio
 import base64
@@ -46,7 +46,7 @@ _PLAYER = """\
 
 
 class Recording:
-    """A running recording. Call `follow` with each tab that is used, and `stop` at the end."""
+    """A running recording. Call `follow` with each tab that is used, and `stop` to end the recording."""
 
     def __init__(self, browser: Browser, directory: Path) -> None:
         self._browser = browser

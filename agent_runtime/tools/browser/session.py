@@ -37,7 +37,9 @@ _RESTARTED = (
 
 @dataclass(frozen=True)
 class BrowserReply:
-    """The result of a call. names_page: whether the page's address and title are put above the text."""
+    """The result of a call of a browser tool. names_page: whether the page's address and title are put above
+    the text.
+    """
 
     text: str = ""
     image_url: str | None = None
@@ -72,7 +74,8 @@ Work = Callable[[Browser], Awaitable[BrowserReply]]
 class BrowserSession:
     """Starts the browser and runs calls, one at a time.
 
-    elements: the elements of the last look at the page; their indexes are the model's numbers.
+    elements: the page's elements when they were last listed; the model refers to an element by its index in
+    this list.
     """
 
     def __init__(
@@ -152,7 +155,9 @@ class BrowserSession:
         return self.recording.directory
 
     async def glimpse(self) -> BrowserPreview | None:
-        """Returns tabs and a picture for people, without changing the page. None if no browser runs."""
+        """Returns tabs and a picture for people, without changing the page. Returns None if no
+        browser runs.
+        """
         browser = self._browser
         if browser is None or not browser.tabs:
             return None

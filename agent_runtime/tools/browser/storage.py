@@ -96,7 +96,9 @@ async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
 
 
 async def _keep(browser: Browser, origin: _Origin) -> None:
-    """Writes local storage in an empty page of this origin, without a request to its server."""
+    """Writes the local storage of this origin. Uses an empty page of the origin, so that no request is sent
+    to the origin's server.
+    """
     if not origin.origin.startswith(("http://", "https://")):
         raise PageError(f"{origin.origin!r} is not an origin of the web, such as https://example.org.")
     before = browser.current if browser.tabs else None

@@ -1,4 +1,6 @@
-"""One tab: its frames, its loading state, and scripts that run hidden from the page's scripts."""
+"""One tab of the browser: its frames, its loading state, and scripts that run hidden from the
+page's scripts.
+"""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -29,7 +31,9 @@ class PageError(Exception):
 
 @dataclass(frozen=True)
 class PageFrame:
-    """A document. owner_session: the session of the page with its iframe; None for the page itself."""
+    """The document of a page or of an iframe. owner_session: the DevTools session of the page that contains
+    the iframe; None for the page itself.
+    """
 
     id: str
     session: str
@@ -62,11 +66,11 @@ class Tab:
 
     @property
     def sessions(self) -> Sequence[str]:
-        """The sessions of the page, and of frames that run in other processes."""
+        """The ids of the DevTools sessions of the page, and of its frames that run in other processes."""
         return (self.session, *self._parents)
 
     def hear(self, session: str, event: str, params: Json) -> None:
-        """Updates the tab's state by an event of one of its sessions."""
+        """Updates the tab's state after a DevTools event from one of the tab's sessions."""
         match event:
             case "Target.attachedToTarget":
                 self._parents[params["sessionId"]] = session
@@ -88,11 +92,13 @@ class Tab:
             self._loaded.set()
 
     def stop_waiting(self) -> None:
-        """Ends the wait for loading: the expected load was not a page of this tab."""
+        """Ends the wait for a page to load. It is called if the load gives no page in this tab, for example a
+        download.
+        """
         self._loaded.set()
 
     async def wait_until_loaded(self, seconds: float) -> bool:
-        """Waits until the page has loaded. Returns False if it has not within `seconds`."""
+        """Waits until the page has loaded. Returns False if the page has not loaded within `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._loaded.wait()
@@ -173,9 +179,9 @@ class Tab:
         return x + outer_x, y + outer_y
 
     async def _process_offset(self, session: str) -> tuple[float, float]:
-        """Returns the position of a session's outermost frame.
+        """Returns the position of a session's outermost frame in the visible page, in pixels.
 
-        Positions of its other frames are relative to it.
+        The positions of the session's other frames are relative to this frame.
         """
         if session == self.session:
             return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Tools of ours that look like tools of an MCP server on the wire.
+"""Built-in tools whose events look like those of an MCP server's tool, because clients can read such events.
 
 Clients of the protocol refuse events with unknown kinds of actions and observations. MCP tools may have any
 name and any arguments.
@@ -27,7 +27,9 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
 class CarriedTool(Tool[MCPToolAction], Generic[ArgumentsT]):
-    """A tool that looks like an MCP tool. Subclasses set `kind = CARRIED` and `arguments_type`."""
+    """The base class of built-in tools whose events look like those of an MCP tool. Subclasses set `kind =
+    CARRIED` and `arguments_type`.
+    """
 
     kind = CARRIED
     action_type = MCPToolAction

@@ -1,7 +1,7 @@
-"""A tool of the client: the call becomes an event, and the client acts on it.
+"""A tool that the client runs: the call becomes an event, and the client performs it.
 
-If the tool is declared with `awaits_answer`, the client's answer is the result. Otherwise it may follow as a
-message.
+If the tool is declared with `awaits_answer`, the client's answer is the result. Otherwise the client may send
+its answer later as a message.
 """
 
 import asyncio
@@ -91,7 +91,9 @@ class ClientTool(DescribedTool[ClientAction]):
         return self.awaits_answer or super().is_repeatable
 
     def deliver(self, action_id: str, answer: ClientToolObservation) -> None:
-        """Ends the wait of a call, also if the call has not begun to wait yet."""
+        """Gives the client's answer to the call that waits for it. The answer may come before the call begins
+        to wait.
+        """
         waiting = self._waiting_of(action_id)
         if not waiting.done():
             waiting.set_result(answer)

@@ -14,7 +14,9 @@ MAX_RULE_CHARS = 500
 
 
 class DescribedTool(Tool[ActionT]):
-    """`input_schema` is shown to the model, and the model's arguments are checked against it."""
+    """A tool with a JSON Schema for its arguments. `input_schema` is shown to the model, and the model's
+    arguments are checked against it.
+    """
 
     input_schema: Mapping[str, Any]
 
@@ -44,7 +46,7 @@ class DescribedTool(Tool[ActionT]):
             raise ToolArgumentError(self._explain(problem))
 
     def _explain(self, problem: Any) -> str:
-        """Returns which rule is broken and where, without the values."""
+        """Returns a text that names the violated rule of the schema and the parameter, without the values."""
         where = ".".join(str(part) for part in problem.absolute_path)
         rule = orjson.dumps({problem.validator: problem.validator_value}, default=str).decode()
         return (

@@ -1,10 +1,10 @@
-"""Where several replacements have changed a file."""
+"""Tracks which lines of a file several replacements have changed."""
 
 from agent_runtime.tools.file_editor.view import numbered
 
 
 class ChangedLines:
-    """Line numbers of changes. Later changes above move the earlier ones."""
+    """The line numbers of changes in a file. A change moves the line numbers of earlier changes below it."""
 
     def __init__(self) -> None:
         self._places: list[tuple[int, int]] = []

@@ -11,7 +11,7 @@ KEPT_PER_FILE = 20
 
 @dataclass(frozen=True)
 class Edit:
-    """One edit. `before` is None if the edit created the file.
+    """One edit of a file. `before` is None if the edit created the file.
 
     `after_sha256` is the digest of the edited content.
     """

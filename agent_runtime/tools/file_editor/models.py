@@ -64,8 +64,8 @@ class FileEditorAction(Action):
     )
 
     def to_wire(self) -> dict[str, JsonValue]:
-        """Returns the action as clients know it. Of several replacements they see the texts one below the
-        other, so that a person who is asked to confirm the call sees them all.
+        """Returns the action in the form that clients know, which has one replacement. The texts of several
+        replacements are joined, so that a person who is asked to confirm the call sees all of them.
         """
         wire = super().to_wire()
         if self.edits:

@@ -20,7 +20,9 @@ _BYTE_ORDER_MARKS = (
 
 @dataclass(frozen=True)
 class TextFile:
-    """`text` contains the file's line endings. `newline` is the ending for new lines."""
+    """The content of a text file. `text` contains the file's line endings. `newline` is the ending for new
+    lines.
+    """
 
     text: str
     encoding: str = "utf-8"

@@ -1,4 +1,4 @@
-"""Shared parts of the Gemini tools: relative paths, and failures as results."""
+"""Functions that the Gemini tools share: resolving relative paths, and returning failures as results."""
 
 import os
 from collections.abc import Callable
@@ -28,8 +28,8 @@ def existing_file(path: Path) -> TextFile:
 
 
 def answer(work: Callable[[], ResultT], failed: Callable[[str], ResultT]) -> ResultT:
-    """Returns the result of `work`. If `work` fails, returns the result of `failed`,
-    called with the reason.
+    """Calls `work` and returns its result. If `work` raises an error, returns the result of `failed`, called
+    with the reason.
     """
     try:
         return work()

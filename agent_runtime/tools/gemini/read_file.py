@@ -75,7 +75,9 @@ class ReadFileTool(Tool[ReadFileAction]):
 
 
 def _last(lines: list[str], first: int, limit: int) -> int:
-    """Returns the end of the lines to show (exclusive): whole lines within the limits, but at least one."""
+    """Returns the index after the last line to show. The lines from `first` on are whole lines within the
+    size limits, but at least one.
+    """
     size, last = 0, first
     for line in lines[first : first + min(limit, MAX_LINES)]:
         size += len(line) + 1

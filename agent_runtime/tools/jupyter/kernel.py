@@ -32,11 +32,11 @@ Listener = Callable[[str, Mapping[str, Any]], None]
 
 
 class KernelError(Exception):
-    """The kernel did not start, or has ended. The text says how."""
+    """The kernel did not start, or has ended. The text says why."""
 
 
 class Kernel:
-    """A kernel, made by `start`. It runs one cell at a time."""
+    """An IPython kernel. Create it with `Kernel.start`. It runs one cell at a time."""
 
     def __init__(self, process: asyncio.subprocess.Process, words: IO[bytes], directory: Path) -> None:
         self._process = process
@@ -159,7 +159,9 @@ def _ignore(kind: str, content: Mapping[str, Any]) -> None:
 
 
 async def _greet(client: "AsyncKernelClient") -> None:
-    """Waits until both channels work. A subscription becomes effective only some time after it is made."""
+    """Waits until both channels to the kernel (requests and output) work. A subscription becomes effective
+    only some time after it is made.
+    """
     while True:
         request = client.kernel_info()
         with contextlib.suppress(TimeoutError):

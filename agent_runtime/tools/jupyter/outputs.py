@@ -53,7 +53,7 @@ class CellOutputs:
         self._say_block(f"[{text}]")
 
     def content(self) -> list[Content]:
-        """Returns all output and forgets it."""
+        """Returns all output collected so far and removes it from this object."""
         text = self._text.take().strip("\n")
         pictures: list[Content] = [ImageContent(image_urls=[url]) for url in self._images]
         self._images = []
@@ -78,7 +78,7 @@ class CellOutputs:
         self._say_block(self._pictured(found, data[found]) if found else _as_text(data))
 
     def _pictured(self, kind: str, encoded: str) -> str:
-        """Keeps the picture, and returns the text that marks its place in the output."""
+        """Stores the picture, and returns the text that stands in its place in the output."""
         try:
             size = len(base64.b64decode(encoded))
         except binascii.Error:

@@ -94,7 +94,9 @@ class JupyterTool(CarriedTool[CellArguments]):
         return _DESCRIPTION.format(working_dir=self._working_dir)
 
     def claims(self, action: MCPToolAction) -> Sequence[Claim]:
-        """Claims everything, in one lane: cells run one after another, and in parallel with shells."""
+        """Returns a claim of all resources in a lane of its tool: cells run one after another, and in
+        parallel with shell commands.
+        """
         del action
         return (Claim(lane=self.name),)
 

@@ -37,7 +37,7 @@ class McpServer(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, given: Any) -> Any:
-        """Drops null fields, and accepts `type` as another name of `transport`: clients send both."""
+        """Drops null fields, and accepts `type` as another name of `transport`: clients send either name."""
         if not isinstance(given, dict):
             return given
         named = {"transport": given["type"]} if "transport" not in given and "type" in given else {}
@@ -56,7 +56,7 @@ class McpServer(BaseModel):
 
     @property
     def all_headers(self) -> dict[str, str]:
-        """The configured headers, and those that follow from the credential in `auth`."""
+        """The configured HTTP headers, and the headers that contain the credential in `auth`."""
         return {**self.headers, **_credential(self.auth or {})}
 
 

@@ -52,7 +52,8 @@ class McpUnavailableError(Exception):
 
 
 class McpConnection:
-    """The connection to one server. `on_change` is called when the server says that its tools have changed.
+    """The connection to one MCP server. `on_change` is called when the server says that its tools have
+    changed.
 
     The library's contexts must be closed by the task that opened them. So one task opens the connection,
     keeps it and closes it; other tasks use its client.
@@ -134,7 +135,9 @@ class McpConnection:
                     asking.cancel()
 
     async def _answer(self, context: "ClientRequestContext", params: "ElicitRequestParams") -> "ElicitResult":
-        """Asks the user a question of the server and returns the answer. Cancels it if no call is running."""
+        """Asks the user a question of the server and returns the answer. Cancels the question if no call is
+        running.
+        """
         from mcp.types import ElicitResult
 
         del context
@@ -212,7 +215,7 @@ class McpConnection:
         )
 
     async def _own(self, opened: "asyncio.Future[Client]", words: IO[bytes]) -> None:
-        """Keeps the connection open until it is to be closed, or breaks."""
+        """Opens the connection and keeps it open until `close` is called or the connection breaks."""
         wants_end = self._wants_end
         async with self._connected(words) as client:
             self._client = client

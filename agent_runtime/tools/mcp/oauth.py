@@ -28,7 +28,9 @@ class CallbackError(Exception):
 
 
 class OAuthState:
-    """The library's token storage, in memory. The client stores the result of `to_wire`."""
+    """The OAuth tokens and registration of one sign-in, in memory. The MCP library reads and writes them. The
+    client stores the result of `to_wire`.
+    """
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         self._tokens: dict[str, Any] | None = (given or {}).get("tokens")
@@ -109,7 +111,7 @@ def oauth(
 ) -> "httpx2.Auth":
     """Returns the authentication that adds the access token to requests and renews it.
 
-    auth: the configuration as in the protocol, with `authentication`.
+    auth: the field `auth` of the MCP server's configuration, with `authentication`.
     sign_in: None raises SignInNeededError if the server requires a sign-in.
     A call that needs more permissions than the sign-in gave is refused; other calls go on.
     """

@@ -56,7 +56,9 @@ def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
 
 
 def missing_scope(response: "httpx2.Response") -> str:
-    """Returns a sentence about the missing scope; an empty text if this is not why the call was refused."""
+    """Returns a sentence about the missing scope; returns an empty text if the call was refused for another
+    reason.
+    """
     from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 
     if extract_field_from_www_auth(response, "error") != "insufficient_scope":

@@ -82,7 +82,7 @@ class McpServers:
         return any(connection.server.has_lost_secrets for connection in self._connections)
 
     def expect_changes(self) -> None:
-        """Makes the next refresh necessary: not every server reports
+        """Marks the tools as stale, so that the next refresh asks the servers again. Not every server reports
         changes, and a server may be reachable again.
         """
         self._is_stale = bool(self._connections)

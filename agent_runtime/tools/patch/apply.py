@@ -22,7 +22,9 @@ _LOOK_ALIKE = {
 
 @dataclass(frozen=True)
 class PatchedFile:
-    """The result of one operation. A content is None if the file does not exist."""
+    """The content of a file before and after one operation of a patch. A content is None if the file does not
+    exist.
+    """
 
     path: str
     move_path: str | None
@@ -184,8 +186,8 @@ def _joined(lines: list[str], file: TextFile) -> str:
 
 
 def _locate(file: TextFile, plain: list[str], chunk: Chunk, position: int, where: str) -> tuple[int, int]:
-    """Returns the position of the chunk's old lines, at or after `position`, and how many
-    match only loosely.
+    """Returns the index of the line at which the chunk's old lines begin, at or after `position`, and how
+    many of these lines match only loosely.
     """
     start = position
     for header in chunk.headers:

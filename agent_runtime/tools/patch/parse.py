@@ -20,7 +20,7 @@ class PatchError(Exception):
 class Chunk:
     """Lines to find in a file, and their replacement.
 
-    headers: lines above the place, outermost first.
+    headers: lines above the replaced lines, such as the class and the function, outermost first.
     edits: pairs of a sign (" ", "-" or "+") and a line.
     """
 

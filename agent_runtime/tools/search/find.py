@@ -189,7 +189,9 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _changed(path: bytes) -> int | None:
-    """The time of the file's last change in nanoseconds; None if the file no longer exists."""
+    """Returns the time of the file's last change in nanoseconds. Returns None if the file no
+    longer exists.
+    """
     try:
         return os.lstat(path).st_mtime_ns
     except OSError:

@@ -1,4 +1,4 @@
-"""Starts a bash on a terminal. Its start-up file makes it report the end of each command."""
+"""Starts a bash on a terminal. The start-up file makes bash report the end of each command."""
 
 import asyncio
 import fcntl

@@ -15,7 +15,8 @@ MAX_SAVED_CHARS = 64 * 1024 * 1024
 
 
 class OutputCollector:
-    """Takes output as bytes. `take` returns the text since the previous `take`.
+    """Collects the output of commands, which it takes as bytes. `take` returns the text since the previous
+    `take`.
 
     Of output beyond `max_chars` only head and tail are returned; all of it is saved in a file below
     `save_dir`.

@@ -125,12 +125,14 @@ class Paint:
         return _placed(lines, found)[-limit:]
 
     def end(self) -> None:
-        """Starts a new output: forgets lines and style."""
+        """Removes all lines and the current style, so that a new output can begin."""
         self._pen = Pen()
         self._start_over()
 
     def taken(self) -> "Paint":
-        """Returns a copy with the lines so far. Then forgets these lines but keeps the current style."""
+        """Returns a copy with the lines so far. Then removes these lines from this object but keeps the
+        current style.
+        """
         taken = copy(self)
         self._start_over()
         self._pen = self._pen.copy()

@@ -205,7 +205,9 @@ class PtyShell:
             return 0
 
     async def wait(self, patience: Patience) -> bool:
-        """Waits for the end of the command or of the shell. Returns False if the patience ends before."""
+        """Waits for the end of the command or of the shell. Returns False if a time limit of `patience` is
+        reached first.
+        """
         started = self._loop.time()
         while self.is_busy:
             limit = patience.deadline(started, self._last_output_at)
@@ -247,8 +249,8 @@ class PtyShell:
         await self._exit_watch
 
     def without_traces(self, text: str) -> str:
-        """Returns the text without the lines and paths that come from the way in which
-        commands are run here.
+        """Returns the output without the lines and paths of the temporary file from which bash reads the
+        command.
         """
         private = re.escape(str(self._dir))
         text = re.sub(rf"(?m)^\++ .*(?:__slipway_|{private}).*\n?", "", text)

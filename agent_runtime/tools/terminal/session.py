@@ -257,7 +257,7 @@ def _shorten(command: str, max_chars: int = 200) -> str:
 
 
 def _username() -> str:
-    """The name of the user that runs commands. The server's real user may be another one."""
+    """Returns the name of the user that runs commands. The server's real user may be another one."""
     try:
         named = os.environ.get("LOGNAME") or os.environ.get("USER")
         return named or pwd.getpwuid(os.geteuid()).pw_name

@@ -40,7 +40,9 @@ class TerminalTool(Tool[TerminalAction]):
         quiet_seconds: float = QUIET_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
-        """sessions: the largest number of shells. Raises ValueError unless it is 1 to MAX_SESSIONS."""
+        """Creates the tool without a shell. sessions: the largest number of shells. Raises ValueError unless
+        it is 1 to MAX_SESSIONS.
+        """
         if not 1 <= sessions <= MAX_SESSIONS:
             raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")
         self._start_dir = context.working_dir
@@ -60,8 +62,8 @@ class TerminalTool(Tool[TerminalAction]):
         return text + (SESSIONS.format(max_sessions=self._max_sessions) if self._max_sessions > 1 else "")
 
     def claims(self, action: TerminalAction) -> Sequence[Claim]:
-        """Claims everything, in a lane of the shell: calls in different
-        shells run in parallel, as the model asked.
+        """Returns a claim of all resources in a lane of the call's shell: calls in different shells run in
+        parallel.
         """
         return (Claim(lane=f"terminal {named.session_of(action)}"),)
 
