@@ -1,7 +1,7 @@
 """Request and response models of the agent server. The server and all its callers share them.
 
 Requests keep unknown fields, since clients of several versions send them. The conversation's info returns
-them.
+these unknown fields.
 """
 
 from agent_runtime.wire.bash import (

@@ -1,4 +1,4 @@
-"""What clients show people of the agent's browser."""
+"""The state of the agent's browser, as clients show it to people."""
 
 from pydantic import BaseModel
 

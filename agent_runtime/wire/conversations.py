@@ -65,7 +65,7 @@ class SendMessageRequest(BaseModel):
 
     @property
     def size_bytes(self) -> int:
-        """The size of the message's text in bytes of UTF-8."""
+        """The size of the message's text, in bytes of UTF-8."""
         return sum(len(part.text.encode()) for part in self.content if isinstance(part, TextContent))
 
     def to_message(self) -> Message:

@@ -55,7 +55,7 @@ class ToolDefinition(BaseModel):
 
 
 def fingerprint_of_change(old: ToolDefinition | None, new: ToolDefinition | None) -> str:
-    """The fingerprint of a change from `old` to `new`, which an approval refers to.
+    """Returns the fingerprint of a change from `old` to `new`. A user's approval refers to this fingerprint.
 
     `old`: None means that the tool is new. `new`: None means that the tool was removed.
     """

@@ -39,7 +39,7 @@ class Forked(BaseModel):
 
     @property
     def message_id(self) -> str:
-        """Returns the id of the message that tells the agent. It is in the log once."""
+        """The id of the message that tells the agent about the copy. The log contains this message once."""
         return f"forked-{self.id.hex}"
 
 

@@ -1,4 +1,6 @@
-"""Requests that steer an existing conversation."""
+"""Requests about an existing conversation: settings, secrets, answers, goals, model, child conversations,
+going back and forks.
+"""
 
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID

@@ -1,4 +1,5 @@
-"""Work in a separate work tree, which is merged back into another directory of the repository.
+"""Creates separate git work trees for sub-agents, and merges their changes back into another directory of the
+repository.
 
 The work tree is on no branch. Its results are kept in refs below `refs/slipway/`, which no list of branches
 shows. The user's branches, index and commits do not change. The merged changes appear in the directory as if
@@ -29,7 +30,7 @@ _at_work: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
 @dataclass(frozen=True)
 class Return:
-    """The result of merging the separate work back.
+    """The result of merging the changes in a separate work tree back.
 
     `files`: the changed files of the directory, relative to the repository. `conflicts`: files that both
     sides have changed; if there are any, nothing was merged. `ref`: the commit that holds the work.
@@ -43,9 +44,9 @@ class Return:
 
 
 async def begin(directory: Path, place: Path, name: str) -> Path:
-    """Checks out a commit in `place`. The first time for this name, this is HEAD. Later, it is the work that
-    was last merged back, or the first commit again if none was. Returns the path in `place` that corresponds
-    to `directory`. Raises GitError.
+    """Creates a work tree in `place`. The first time for this name, it has the commit HEAD. Later, it has the
+    commit that was last merged back, or the first commit again if nothing was merged back. Returns the path
+    in `place` that corresponds to `directory`. Raises GitError.
 
     An existing work tree is left unchanged.
     """
@@ -84,9 +85,9 @@ async def bring_back(directory: Path, place: Path, name: str) -> Return:
 
 
 async def forget(directory: Path, place: Path, name: str) -> None:
-    """Removes the refs and the work tree with all its files. Raises GitError.
+    """Removes the refs of this name, and the work tree with all its files. Raises GitError.
 
-    Waits until a `begin` or `bring_back` that is going on has ended, so that it leaves no ref behind.
+    Waits until a `begin` or `bring_back` that is going on has ended, so that this call leaves no ref behind.
     """
     async with _alone(place):
         if await asyncio.to_thread(place.exists):
@@ -100,7 +101,9 @@ def _alone(place: Path) -> asyncio.Lock:
 
 
 def _base_ref(name: str) -> str:
-    """Returns the ref of the work that was last merged back, or of the commit that the work began with."""
+    """Returns the name of the ref of the commit that was last merged back, or of the first commit if nothing
+    was merged back.
+    """
     return f"refs/slipway/returned/{name}"
 
 

@@ -10,7 +10,7 @@ ApprovedFiles = Mapping[str, str]
 
 def objection(approved: ApprovedFiles) -> str | None:
     """Returns why the files may not be run, if one of them has changed since its approval or cannot be read.
-    Otherwise returns None. Blocking; call it right before the run.
+    Otherwise returns None. Blocking; call this function right before the files are run.
     """
     for path, sha256 in approved.items():
         try:

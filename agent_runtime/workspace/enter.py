@@ -1,10 +1,10 @@
 """Runs a program in the room, the isolated namespaces of commands (`room.py`), on behalf of a library. The
-library can only start programs outside of the room. So it starts this program, which has the other one
-started in the room.
+library can only start programs outside of the room. So it starts this program, which asks the spawner to
+start the wanted program in the room.
 
-`python -I -S enter.py SOCKET DESCRIPTION`. It passes its streams, SIGTERM and SIGINT to the program in the
-room, and ends with the same status, or 128 and the number of the signal that ended the program. If it ends
-first, the program in the room is killed. It removes the file DESCRIPTION.
+`python -I -S enter.py SOCKET DESCRIPTION`. `enter.py` passes its streams, SIGTERM and SIGINT to the program
+in the room, and ends with the same status, or 128 and the number of the signal that ended the program. If
+`enter.py` ends first, the program in the room is killed. `enter.py` removes the file DESCRIPTION.
 """
 
 import json

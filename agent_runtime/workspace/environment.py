@@ -90,8 +90,8 @@ def _with_given_paths(allowed: Mapping[str, str]) -> dict[str, str]:
 
 
 def set_way_out(proxy_url: str | None) -> None:
-    """Sets the proxy through which commands reach the network; None means no proxy. The server's calls do not
-    use it. Commands do not use it for addresses of this machine.
+    """Sets the proxy through which commands reach the network; None means no proxy. The server's own calls do
+    not use this proxy. Commands do not use the proxy for addresses of this machine.
     """
     _way_out.clear()
     if proxy_url is not None:
@@ -113,8 +113,8 @@ def set_models_url(url: str | None) -> None:
 
 
 def conversation_of(variables: Mapping[str, str]) -> UUID | None:
-    """Returns the conversation whose agent started a process with these variables. Returns None if they name
-    none. Do not trust the result: the starting program can set any value.
+    """Returns the conversation whose agent started a process with these variables. Returns None if the
+    variables name no conversation. Do not trust the result: the starting program can set any value.
     """
     try:
         return UUID(variables.get(OF_CONVERSATION, ""))

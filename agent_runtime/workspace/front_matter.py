@@ -1,4 +1,6 @@
-"""Reads small text files with front matter. They come with a repository, so their content is not trusted."""
+"""Reads small text files with front matter. The files come with a repository, so their content is not
+trusted.
+"""
 
 import re
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""The changes in a git repository: the list of files, one file, or everything as a patch.
+"""Reads the changes in a git repository: the list of changed files, the change of one file, or all changes as
+a patch.
 
-All of it is read with the git program and a separate index. The user's index, configuration and object store
-do not change. Untracked files count as added; ignored files do not count.
+The module uses the git program and a separate index. The user's index, configuration and object store do not
+change. Untracked files count as added; ignored files do not count.
 """
 
 import asyncio
@@ -78,7 +79,9 @@ class ChangeStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Change:
-    """`path` is relative to the repository. `old_path` is the earlier path of a moved file."""
+    """A changed file. `path` is relative to the repository. `old_path` is the earlier path of a
+    moved file.
+    """
 
     status: ChangeStatus
     path: str
@@ -97,7 +100,7 @@ class FileDiff:
 
 @dataclass(frozen=True)
 class Commit:
-    """`timestamp`: the time of the commit, ISO 8601."""
+    """A commit of a git repository. `timestamp`: the time of the commit, ISO 8601."""
 
     sha: str
     short_sha: str
@@ -183,7 +186,7 @@ async def version() -> tuple[int, ...]:
 
 
 async def top_level(path: Path) -> Path:
-    """The root of the work tree that `path` (a directory) belongs to."""
+    """Returns the root of the work tree that `path` (a directory) belongs to."""
     try:
         return Path(os.fsdecode(await run_git(path, "rev-parse", "--show-toplevel")).removesuffix("\n"))
     except GitError as error:
@@ -228,7 +231,7 @@ async def _known_commit(top: Path, sha: str) -> str:
 
 
 async def _parent_of(top: Path, commit: str) -> str:
-    """The first parent; the empty tree for the very first commit."""
+    """Returns the first parent of the commit. Returns the empty tree for a commit without a parent."""
     return await _commit(top, f"{commit}^") or await _empty_tree(top)
 
 

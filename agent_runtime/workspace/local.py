@@ -1,4 +1,4 @@
-"""Paths on this machine: checks which paths a client may use, and replaces files safely."""
+"""Checks which paths of this machine a client may use, and replaces files atomically."""
 
 import os
 import tempfile
@@ -41,8 +41,8 @@ def is_directory(path: Path) -> bool:
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Gives a temporary file that replaces `path` in one step on success and is removed on failure.
 
-    Creates missing directories. Keeps the mode of an existing file. If `path` is a link, the link stays and
-    its target is replaced.
+    Creates missing directories. Keeps the mode of an existing file. If `path` is a link, the target of the
+    link is replaced and the link stays.
     """
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)

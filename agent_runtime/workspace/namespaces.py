@@ -51,7 +51,7 @@ def receive_mounts_only() -> None:
 
 
 def share(place: Path) -> None:
-    """Lets mounts below `place` also appear in namespaces copied from this one."""
+    """Lets mounts below `place` also appear in mount namespaces that are copied from the current one."""
     _mount(None, place, None, _SHARED)
 
 

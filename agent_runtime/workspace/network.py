@@ -1,8 +1,8 @@
 """Gives the agent server access to the network that programs of the agent are in.
 
-A process sandbox with a room has two networks: the server's and the room's. A socket always belongs to the
-network that it was made in. So the spawner of the room makes the socket there, and the server listens on it
-or connects it from outside. Other sandboxes have one network.
+A process sandbox with a room (isolated namespaces for commands, see `room.py`) has two networks: the server's
+and the room's. A socket always belongs to the network that it was made in. So the spawner of the room makes
+the socket there, and the server listens on it or connects it from outside. Other sandboxes have one network.
 """
 
 import asyncio

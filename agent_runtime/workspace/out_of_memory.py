@@ -11,7 +11,9 @@ _COUNTERS = (
 
 
 def kills() -> int:
-    """Returns how many processes the kernel has killed for this so far. Returns 0 if nothing counts them."""
+    """Returns how many processes of this sandbox the kernel has killed because its memory was used up.
+    Returns 0 if the system has no such counter.
+    """
     for path in _COUNTERS:
         try:
             found = re.search(r"^oom_kill (\d+)$", path.read_text(), re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Directories of the server that contain some places for the agent."""
+"""Creates and removes directories of the server in which some subdirectories belong to the agent."""
 
 import os
 import shutil
@@ -74,8 +74,8 @@ def is_of_server(path: Path) -> bool:
 def remove(directory: Path) -> None:
     """Removes the directory with all its content. Blocking. Raises OSError.
 
-    Files that a running command adds to the agent's places meanwhile may remain; the directory no longer
-    counts as a conversation then.
+    Files that a running command adds to the agent's subdirectories meanwhile may remain; the directory no
+    longer counts as a conversation then.
     """
     if not are_two():
         shutil.rmtree(directory)

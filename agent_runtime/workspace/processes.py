@@ -68,8 +68,8 @@ async def run_program(
 
 
 async def _started(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.subprocess.Process:
-    """Returns the process. If the caller is cancelled, ends the process once it has started: a start that is
-    cancelled half-way would leave programs behind.
+    """Waits for the start of the process and returns the process. If the caller is cancelled, ends the
+    process as soon as it has started: a start that is cancelled half-way would leave programs behind.
     """
     try:
         return await asyncio.shield(starting)
@@ -124,8 +124,8 @@ def signal_session(session: int, number: signal.Signals) -> None:
 
 
 def end_marked(marks: Mapping[str, str | None]) -> None:
-    """Ends every process, except this one, that was started with these variables. A value of None means that
-    the variable must be missing.
+    """Ends every process, except the current one, that was started with these environment variables. A value
+    of None means that the variable must be missing.
 
     This includes processes that have left their session and their parent. Blocks until they have ended, at
     most two seconds.

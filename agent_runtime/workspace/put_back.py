@@ -28,8 +28,8 @@ class RestorePlan:
 
     @classmethod
     def of(cls, changes: Iterable[Change], leave: Collection[str]) -> "RestorePlan":
-        """Returns the plan. `changes`: from the current to the wanted state. `leave`: paths that are not
-        changed.
+        """Returns the plan that makes the given changes. `changes`: the changes from the current to the
+        wanted state of the files. `leave`: paths of files that the plan does not change.
         """
         wanted = [change for change in changes if change.path not in leave]
         removes = (change.path for change in wanted if change.status is ChangeStatus.DELETED)
@@ -39,12 +39,15 @@ class RestorePlan:
 
 
 def blocked(directory: Path, plan: RestorePlan) -> list[str]:
-    """Returns the paths that cannot be written because something unknown to the plan is in their place."""
+    """Returns the paths that cannot be written because a file or directory that the plan does not know is in
+    their place.
+    """
     return [path for path in plan.writes if _is_blocked(directory, path, plan)]
 
 
 def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
-    """Removes and writes the files. `staging`: a directory with the new files under the same paths.
+    """Removes and writes the files of the plan. `staging`: a directory with the new files under the same
+    paths.
 
     Also removes temporary files that an earlier, killed call left in the directories it writes to.
     """

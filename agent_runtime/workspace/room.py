@@ -37,7 +37,7 @@ Show = Callable[[str], None]
 
 
 class RoomError(Exception):
-    """Commands cannot be isolated on this machine. The text says why."""
+    """The room cannot be created: commands cannot be isolated on this machine. The text says why."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _furnish(conversations: Path) -> tuple[int, Show]:
 
 def _be_first(tell: int) -> None:
     """Runs as the first process of the room. It becomes the parent of processes whose parent has ended. When
-    it ends, all processes of the room end.
+    this process ends, all processes of the room end.
     """
     namespaces.mount_new("proc", Path("/proc"))
     # The first process of a namespace gets signals from inside only if it has a handler for them.
@@ -184,7 +184,9 @@ def _be_first(tell: int) -> None:
 
 
 def _show(conversations: Path, name: str) -> None:
-    """Makes a conversation's places visible in the room. A second call changes nothing."""
+    """Makes the directories of a conversation that belong to the agent visible in the room. A second call
+    changes nothing.
+    """
     if name == FOR_COMMANDS:
         _show_place(_HIDDEN / name, conversations / name, is_read_only=True)
         return

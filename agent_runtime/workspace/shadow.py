@@ -72,7 +72,7 @@ class Snapshot:
 
 
 class Shadow:
-    """The snapshots of one directory. Make one call at a time. A call that is cut off does no damage."""
+    """The snapshots of one directory. Make one call at a time. A call that is interrupted does no damage."""
 
     def __init__(self, place: Path, work_tree: Path, excluded: Iterable[Path] = ()) -> None:
         """`place`: the directory of the snapshot repository, created by the first snapshot. `excluded`:
@@ -85,7 +85,8 @@ class Shadow:
         self._tree: str | None = None
 
     async def snapshot(self) -> Snapshot:
-        """Makes a snapshot of the current files. It is only kept for good after a call of `hold`.
+        """Makes a snapshot of the current files. The snapshot is only kept permanently after a call of
+        `hold`.
 
         Raises GitError if git or the directory is missing or git cannot read something in it, and
         WorkspaceTooLargeError.
@@ -106,20 +107,24 @@ class Shadow:
         await asyncio.to_thread(self._hold, trees)
 
     async def tidy(self, keep: Collection[str]) -> None:
-        """Forgets all snapshots except these, and packs the rest."""
+        """Deletes all snapshots except those in `keep`, and packs the snapshot repository."""
         await asyncio.to_thread(self._release_all_but, frozenset(keep))
         await self._git("repack", "-a", "-d", "-q")
         await self._git("prune", "--expire=now")
 
     async def changes(self, before: str, after: str) -> list[Change]:
-        """Returns the changes, sorted by path. A moved file counts as one deleted and one added file."""
+        """Returns the files that differ between two snapshots, sorted by path. A moved file counts as one
+        deleted and one added file.
+        """
         if before == after:
             return []
         output = await self._git("diff-tree", "-r", "-z", "--no-renames", "--name-status", before, after)
         return sorted(parse_name_status(output), key=lambda change: change.path)
 
     async def patch(self, before: str, after: str) -> bytes:
-        """Returns the difference as a unified diff. For binary files it only says that they differ."""
+        """Returns the difference between two snapshots as a unified diff. For binary files, the diff only
+        says that the files differ.
+        """
         options = ("--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--full-index")
         prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
         return await self._git("diff", *options, *prefixes, before, after)
@@ -177,8 +182,8 @@ class Shadow:
         return await run_git(where, *arguments, own=own, stdin=stdin)
 
     def _prepare(self) -> None:
-        """Makes the repository without git, because a call of git takes longer than a snapshot. Removes files
-        that a cut-off call left.
+        """Creates the snapshot repository without calling git, because a call of git takes longer than a
+        snapshot. Removes files that an interrupted call left.
         """
         if not (self.place / "HEAD").exists():
             for name in ("objects", "refs/snapshots", "info"):
@@ -284,7 +289,9 @@ class Shadow:
         return status.st_size if os.access(self.work_tree / path, os.R_OK, effective_ids=True) else -1
 
     async def _record(self, found: "_Found") -> str:
-        """Returns the new tree. Works on a copy of the index, so the index is never half updated."""
+        """Writes the found files to a new git tree and returns its id. Works on a copy of the index, so the
+        index is never half updated.
+        """
         draft = self.place / f"index-{uuid4().hex}"
         if self._index.exists():
             await asyncio.to_thread(shutil.copy2, self._index, draft)
@@ -317,7 +324,7 @@ class Shadow:
 @dataclass(frozen=True)
 class _Differing:
     """The names of files that differ from the index. `known`: files in the index. `others`: files that are
-    not in it.
+    not in the index.
     """
 
     known: Sequence[bytes]
@@ -326,8 +333,8 @@ class _Differing:
 
 @dataclass(frozen=True)
 class _Found:
-    """`gone`: names to remove from the index. `changed`: names to read into it. `skipped`: paths that cannot
-    be read into it.
+    """The changes to make to the index. `gone`: names of files to remove from the index. `changed`: names of
+    files to read into the index. `skipped`: paths of files that cannot be read.
     """
 
     gone: list[bytes]

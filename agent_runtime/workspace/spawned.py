@@ -26,8 +26,8 @@ Stream = int | IO[Any] | None
 
 
 class _Started:
-    """The parts of a `Popen` that asyncio uses. Keeps the connection, because the spawner ends the process
-    when it is closed.
+    """The parts of a `Popen` that asyncio uses. Keeps the connection to the spawner open, because the spawner
+    ends the process when the connection is closed.
     """
 
     def __init__(self, pid: int, connection: socket.socket, streams: Mapping[str, IO[bytes]]) -> None:
@@ -132,7 +132,7 @@ def new_socket(address: Path, family: int) -> socket.socket:
 def tell_of_end(address: Path, act: Callable[[], None]) -> Callable[[], None]:
     """Calls `act` in this loop when the spawner has ended. After that, nothing can be started in the room.
 
-    Returns a function that cancels this. Blocks briefly. Raises OSError.
+    Returns a function that cancels the watch. Blocks briefly. Raises OSError.
     """
     loop, connection = asyncio.get_running_loop(), _connected(address)
 
@@ -164,7 +164,7 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Returns a command that runs `words` in the room, once, and ends with the same result."""
+    """Returns a command that runs `words` in the room, once, and ends with the same exit status."""
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:
         file.write(_description(words, cwd, env))
@@ -181,7 +181,9 @@ def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str,
 def _files(
     stack: ExitStack, stdin: Stream, stdout: Stream, stderr: Stream
 ) -> tuple[dict[int, int], dict[str, IO[bytes]]]:
-    """Returns the descriptors that the program gets as 0, 1 and 2, and our ends of the pipes by name."""
+    """Returns the descriptors that the program gets as 0, 1 and 2, and the server's ends of the pipes by
+    name.
+    """
     files: dict[int, int] = {}
     ours: dict[str, IO[bytes]] = {}
     for number, (name, wanted) in enumerate((("stdin", stdin), ("stdout", stdout), ("stderr", stderr))):

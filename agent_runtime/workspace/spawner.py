@@ -1,12 +1,13 @@
-"""Starts programs in the commands' room, for the agent server outside of the room.
+"""Starts programs in the commands' room (isolated namespaces, see `room.py`), for the agent server outside of
+the room.
 
 Each connection is for one program. The request contains the program's description (JSON in a file, since it
 can be long) and the files that the program gets. The answers are its pid or an error, then its exit status.
 If the connection is closed before the program has ended, the program is killed with its process group. A
 connection can also ask for a socket of the room's network.
 
-This process has one thread and waits for no program, because a command could stop a new process before it
-has become the program.
+This process has one thread and waits for no program, because a command could stop a new process before it has
+become the program.
 """
 
 import errno
@@ -40,7 +41,7 @@ class _Program:
 class Spawner:
     """Serves the requests of the agent server to start programs.
 
-    `show`: makes a conversation's places visible in the room. `first`: the pid of the room's first
+    `show`: makes a conversation's directories visible in the room. `first`: the pid of the room's first
     process.
     """
 
@@ -128,7 +129,9 @@ class Spawner:
         self._selector.register(told, selectors.EVENT_READ, lambda: self._begun(program, told))
 
     def _begun(self, program: _Program, told: int) -> None:
-        """Answers with the pid when the new process has become the program, or with the error."""
+        """Sends the pid to the agent server when the new process has become the program, or sends
+        the error.
+        """
         said = os.read(told, _PIECE_BYTES)
         self._selector.unregister(told)
         os.close(told)
@@ -193,7 +196,7 @@ def _failure(error: OSError) -> dict[str, Any]:
 
 
 def _become(wanted: dict[str, Any], files: dict[int, int], telling: int) -> None:
-    """Turns the new process into the wanted program. Does not return."""
+    """Replaces the new process by the wanted program (exec). Does not return."""
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):

@@ -70,7 +70,7 @@ def become(users: Users) -> None:
 
 
 def start_in_room(spawner: Path, spawner_pid: int) -> None:
-    """From now on, starts all processes for the agent in the room of this spawner."""
+    """Makes `start_process` start all processes for the agent in the room of this spawner from now on."""
     global _room, _network
     _room, _network = spawner, Path(f"/proc/{spawner_pid}/net")
 
@@ -91,7 +91,9 @@ def network_tables() -> Path:
 
 
 def show_in_room(name: str) -> None:
-    """Shows the visible parts of this conversation in the commands' room, if there is one. Raises OSError."""
+    """Makes the agent's directories of this conversation visible in the commands' room, if there is a room.
+    Raises OSError.
+    """
     if _room is not None:
         spawned.show(_room, name)
 
@@ -106,8 +108,8 @@ def is_server(user: int) -> bool:
 
 @contextmanager
 def server_files() -> Iterator[None]:
-    """Inside the `with` block, files are accessed as the server's user. The block must not wait or start a
-    thread.
+    """Makes file accesses inside the `with` block use the rights of the server's user. The block must not
+    wait or start a thread.
     """
     if _users is None:
         yield
@@ -174,7 +176,7 @@ def _require_program(program: str, cwd: str | Path | None, environment: Mapping[
 
 
 def _switch_files(user: int) -> int:
-    """Sets the user for file access of this thread only. Returns the user before."""
+    """Sets the user for file access of this thread only. Returns the id of the earlier user."""
     return int(_libc.setfsuid(user))
 
 

@@ -7,8 +7,8 @@ from agent_runtime.workspace.git import GitError, NotARepositoryError, run_git, 
 
 
 async def add(directory: Path, place: Path, branch: str, start: str = "HEAD") -> Path | None:
-    """Checks out the commit `start` as a new branch in `place`. Returns the path in it that corresponds to
-    `directory`.
+    """Checks out the commit `start` as a new branch in `place`. Returns the path in `place` that corresponds
+    to `directory`.
 
     Returns None if `directory` is in no repository, or in one without a commit. Raises GitError if git cannot
     make the work tree. Uncommitted changes are not copied.

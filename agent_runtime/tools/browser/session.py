@@ -135,9 +135,9 @@ class BrowserSession:
         return await self.settled(browser)
 
     async def settled(self, browser: Browser) -> BrowserReply:
-        """Waits within limits until the page has loaded everything that an input caused.
+        """Waits until the page has loaded everything that an input caused, for a limited time.
 
-        The reply says if it is still loading.
+        If the page is still loading then, the reply says so.
         """
         await asyncio.sleep(SETTLE_SECONDS)
         await browser.wait_for_opened(self._load_seconds)
