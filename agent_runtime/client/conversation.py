@@ -249,7 +249,8 @@ class Conversation:
         """Adds hooks, MCP servers and plugins of the project to the conversation, by the hashes in
         `workspace.offers`.
 
-        Raises ConversationError `offer_changed` if one of them has changed since.
+        Raises ConversationError `offer_changed` if a hook, MCP server or plugin has changed since its hash
+        was computed.
         """
         self._session.call(self._session.link.consent(hashes))
 
@@ -312,7 +313,7 @@ class Conversation:
         self._session.call(self._session.link.navigate(event_id))
 
     def checkpoints(self) -> Sequence[CheckpointInfo]:
-        """The checkpoints, oldest first: the files before and after the work on each message."""
+        """Returns the checkpoints, oldest first: the files before and after the work on each message."""
         return self._session.call(self._session.link.checkpoints()).checkpoints
 
     def diff_checkpoint(self, checkpoint_id: int) -> CheckpointDiff:

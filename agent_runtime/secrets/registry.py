@@ -24,8 +24,8 @@ class Secrets:
     """
 
     def __init__(self, credential_for: CredentialFor = no_credential) -> None:
-        """`credential_for`: returns the credential for an address of the app server. It is used for a
-        LookupSecret that its client sent without headers.
+        """Creates the object without secrets. `credential_for`: returns the credential for an address of the
+        app server. This credential is used for a LookupSecret that its client sent without headers.
         """
         self.masker = Masker()
         self._sources: dict[str, Source] = {}

@@ -33,8 +33,9 @@ class Return:
     """The result of merging the changes in a separate work tree back.
 
     `files`: the changed files of the directory, relative to the repository. `conflicts`: files that both
-    sides have changed; if there are any, nothing was merged. `ref`: the commit that holds the work.
-    `base`: the commit that the work was compared with.
+    sides have changed; if there are any, nothing was merged. `ref`: the commit with the changes of the
+    separate work tree.
+    `base`: the commit with which these changes were compared.
     """
 
     files: tuple[str, ...]
@@ -66,9 +67,9 @@ async def begin(directory: Path, place: Path, name: str) -> Path:
 
 
 async def bring_back(directory: Path, place: Path, name: str) -> Return:
-    """Merges the work done in `place` into `directory`, including everything that is not committed there.
+    """Merges the changes in `place` into `directory`, including changes that are not committed.
 
-    Removes the work tree; the work is kept in a ref. Raises GitError; nothing in `directory` has changed
+    Removes the work tree; its changes are kept in a ref. Raises GitError; nothing in `directory` has changed
     then.
     """
     async with _alone(place):

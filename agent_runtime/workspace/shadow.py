@@ -75,8 +75,8 @@ class Shadow:
     """The snapshots of one directory. Make one call at a time. A call that is interrupted does no damage."""
 
     def __init__(self, place: Path, work_tree: Path, excluded: Iterable[Path] = ()) -> None:
-        """`place`: the directory of the snapshot repository, created by the first snapshot. `excluded`:
-        absolute paths that are left out if they are inside `work_tree`.
+        """Creates nothing on disk yet. `place`: the directory of the snapshot repository, created by the
+        first snapshot. `excluded`: absolute paths that are left out if they are inside `work_tree`.
         """
         self.place = place
         self.work_tree = work_tree

@@ -32,8 +32,8 @@ class BashEventStore:
     """
 
     def __init__(self, retention_seconds: float | None = None) -> None:
-        """retention_seconds: events older than this are dropped; None
-        means that only the number and size are limited.
+        """Creates an empty store. retention_seconds: events older than this number of seconds are dropped;
+        None means that only the number and size are limited.
         """
         self._retention = None if retention_seconds is None else timedelta(seconds=retention_seconds)
         self._events: dict[str, BashCommand | BashOutput] = {}

@@ -140,7 +140,9 @@ class Children:
     async def start_for_agent(
         self, parent_id: UUID, wanted: StartChildConversationRequest
     ) -> StartChildConversationResponse:
-        """Like `start`, but raises ChildNotStartedError with a text for the agent."""
+        """Starts a child conversation as `start` does, but raises ChildNotStartedError with a text for the
+        agent.
+        """
         try:
             return await self.start(parent_id, wanted)
         except ServerProblem as problem:

@@ -70,7 +70,8 @@ class Registry:
         sealing: Sealing | None = None,
         seal: SpecSeal = UNSEALED,
     ) -> None:
-        """sealing: encrypts the keys of conversations on disk; None means that keys are not written to disk.
+        """Creates the registry without opening a conversation. sealing: encrypts the keys of conversations on
+        disk; None means that keys are not written to disk.
 
         seal: seals the specifications of conversations, so that a changed one is detected.
         """
@@ -234,7 +235,7 @@ class Registry:
 
     @contextmanager
     def using(self, conversation_id: UUID) -> Iterator[ConversationEngine]:
-        """Like `get`, and keeps the conversation in memory until the context ends."""
+        """Returns the conversation as `get` does, and keeps it in memory until the context ends."""
         with self._idle.in_use(conversation_id):
             yield self.get(conversation_id)
 

@@ -18,7 +18,7 @@ FIRST_FRAME_TIMEOUT_SECONDS = 10
 async def require_key(
     request: Request, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
 ) -> None:
-    """A FastAPI dependency. 401 if the request has no accepted key."""
+    """Refuses requests without a valid session key with status 401. For use as a FastAPI dependency."""
     keys: SessionKeys = request.app.state.session_keys
     match keys.judge(key):
         case "expired":
@@ -42,7 +42,7 @@ async def require_bearer(
     authorization: Annotated[str | None, Header()] = None,
     key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
 ) -> None:
-    """Like `require_key`, for OpenAI clients, which send the key as a bearer token."""
+    """Does the same as `require_key` for OpenAI clients, which send the session key as a bearer token."""
     scheme, _, token = (authorization or "").partition(" ")
     await require_key(request, token.strip() if scheme.lower() == "bearer" else key)
 

@@ -18,7 +18,9 @@ class Reporter:
     """Reports each followed conversation in a separate task. Close the reporter before the conversations."""
 
     def __init__(self, url: str | None, keys: SessionKeys) -> None:
-        """url: the app server's URL for reports; None means that nothing is reported."""
+        """Creates the reporter. url: the app server's URL for reports; None means that nothing is
+        reported.
+        """
         self._url = url
         self._keys = keys
         self._http: httpx.AsyncClient | None = None

@@ -71,7 +71,8 @@ class McpConnection:
         credential_for: CredentialFor = no_credential,
         ask_user: AskUser | None = None,
     ) -> None:
-        """sign_in: lets a person sign in if the server requires it. None makes this a failure.
+        """Stores the settings; `tools` and `call` open the connection. sign_in: lets a person sign in if the
+        server requires a sign-in. With None, such a server counts as unreachable.
 
         ask_user: lets a person answer questions of the server during a call. None tells the server that it
         cannot ask.

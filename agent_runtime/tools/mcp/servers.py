@@ -34,7 +34,8 @@ class McpServers:
         credential_for: CredentialFor = no_credential,
         ask_user: AskUser | None = None,
     ) -> None:
-        """approvals: the approved tools of the servers; it is updated by what servers offer.
+        """Reads the configuration and starts no server. approvals: the approved tools of the servers; the
+        object is updated when a server offers other tools.
 
         ask_user: lets a person answer questions of servers during calls; None if no person can answer.
 

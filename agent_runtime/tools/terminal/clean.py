@@ -19,7 +19,9 @@ class LineCleaner:
     """Cleans a stream of output line by line. Escape sequences may be split between two calls of `feed`."""
 
     def __init__(self, on_line: Callable[[str, str], None]) -> None:
-        """on_line: called with each line in its raw and its clean form, without the line ending."""
+        """Creates a cleaner for a new stream. on_line: called with each line in its raw and its clean form,
+        without the line ending.
+        """
         self._on_line = on_line
         self._rest = ""
 

@@ -25,8 +25,8 @@ class OutputCollector:
     def __init__(
         self, save_dir: Path, hide: StreamMask, max_chars: int = MAX_OUTPUT_CHARS, *, label: str = "terminal"
     ) -> None:
-        """hide: masks secrets before output is kept, shortened or
-        saved. label: the beginning of the files' names.
+        """Creates an empty collector. hide: masks secrets before output is kept, shortened or saved. label:
+        the beginning of the files' names.
         """
         self._label = label
         self._save_dir = save_dir

@@ -88,7 +88,9 @@ class Paint:
     """The styles of an output's first and last lines, in bounded memory."""
 
     def __init__(self, max_chars: int) -> None:
-        """max_chars: how many characters of lines are remembered at the beginning, and at the end."""
+        """Creates the object without lines. max_chars: how many characters of lines are remembered at the
+        beginning, and at the end.
+        """
         self._max_chars = max_chars
         self._pen = Pen()
         self._is_plain = True

@@ -47,7 +47,9 @@ class _Waiting:
     """The events that one client has not received yet. A client that falls too far behind is disconnected."""
 
     def __init__(self, stored: list[BashCommand | BashOutput]) -> None:
-        """stored: the events to send first. They may be many, so each becomes text only when it is sent."""
+        """Stores the events to send first. There may be many events, so each is converted to text only when
+        it is sent.
+        """
         self._stored = deque(stored)
         self._live: deque[str] = deque()
         self._changed = asyncio.Event()
