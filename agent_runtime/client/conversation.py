@@ -371,7 +371,7 @@ class Conversation:
         return twin
 
     def update(self, *, title: str | None = None, tags: Mapping[str, str] | None = None) -> None:
-        """Sets the given fields. Given tags replace all earlier tags."""
+        """Sets the title or the tags of the conversation. Given tags replace all earlier tags."""
         new_tags = None if tags is None else dict(tags)
         self._session.call(self._session.link.update(title=title, tags=new_tags))
 

@@ -67,7 +67,9 @@ class Link(Protocol):
     async def ask(self, question: str) -> str: ...
 
     async def navigate(self, event_id: str | None) -> None:
-        """Goes back to an event. Raises EventNotFoundError or AlreadyRunningError."""
+        """Makes the conversation continue from an earlier event. Raises EventNotFoundError or
+        AlreadyRunningError.
+        """
 
     async def checkpoints(self) -> CheckpointList: ...
 
@@ -77,7 +79,7 @@ class Link(Protocol):
         """
 
     async def rewind(self, number: int, wanted: RewindRequest) -> RewindResult:
-        """Goes back to a checkpoint. See `Conversation.rewind`."""
+        """Restores the files or the chat of a checkpoint. See `Conversation.rewind`."""
 
     async def update(self, *, title: str | None, tags: dict[str, str] | None) -> None: ...
 
@@ -100,7 +102,7 @@ class Link(Protocol):
         """
 
     async def pursue_goal(self, wanted: StartGoalRequest) -> None:
-        """Sets a goal and starts a run. Raises AlreadyRunningError."""
+        """Sets a goal for the agent and starts a run. Raises AlreadyRunningError."""
 
     async def stop_goal(self) -> None: ...
 

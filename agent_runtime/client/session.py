@@ -63,7 +63,7 @@ class ConversationSession:
         return self._follower.events
 
     async def start(self) -> None:
-        """Starts a run. If a run is already going on, joins it: no error is raised."""
+        """Starts a run. If a run is already going on, that run continues and no error is raised."""
         # Counted before the start, because a restarted server may get our keys only while the run begins.
         connections = self._follower.connections
         with contextlib.suppress(AlreadyRunningError):

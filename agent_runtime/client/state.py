@@ -59,7 +59,7 @@ class ConversationState:
 
     @property
     def info(self) -> ConversationInfo:
-        """All fields of the state at one moment."""
+        """All fields of the conversation's state, read at the same moment."""
         return self._session.call(self._session.link.info())
 
     @property

@@ -116,7 +116,7 @@ class StreamListener(Protocol):
 
 
 class Silence:
-    """A listener that does nothing, for callers that only need the reply."""
+    """A StreamListener that does nothing, for callers that only need the reply."""
 
     def started(self, attempt: int) -> None: ...
     def piece(self, attempt: int, kind: PieceKind, content: str) -> None: ...

@@ -47,7 +47,7 @@ class StaticSecret(_Source):
     kind: Literal["StaticSecret"] = "StaticSecret"
 
     def revealed(self) -> JsonObject:
-        """Returns all fields, with the value in clear text."""
+        """Returns all fields of the secret, with the value in clear text."""
         return {**self.keepable(), "value": self.value and self.value.get_secret_value()}
 
     def keepable(self) -> JsonObject:
@@ -65,7 +65,7 @@ class LookupSecret(_Source):
     kind: Literal["LookupSecret"] = "LookupSecret"
 
     def revealed(self) -> JsonObject:
-        """Returns all fields, with the headers in clear text."""
+        """Returns all fields of the secret, with the headers in clear text."""
         headers = {name: value.get_secret_value() for name, value in self.headers.items()}
         return {"kind": self.kind, "description": self.description, "url": self.url, "headers": headers}
 

@@ -84,7 +84,9 @@ def _split(action: GlobAction) -> tuple[str | None, str]:
 
 
 def _fixed(parts: Sequence[str]) -> Path:
-    """Returns the deepest directory that contains all possible matches."""
+    """Returns the first parts of a glob pattern that contain no wildcard: the deepest directory that contains
+    all possible matches.
+    """
     fixed = next((i for i, part in enumerate(parts[:-1]) if set(part) & set("*?[{")), len(parts) - 1)
     return Path(*parts[: max(fixed, 0)])
 

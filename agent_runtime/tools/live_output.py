@@ -70,7 +70,7 @@ class LiveOutputs:
             self._publish_after(INTERVAL_SECONDS)
 
     def close(self) -> None:
-        """Stops publishing."""
+        """Stops publishing outputs."""
         self._publish = None
         if self._timer is not None:
             self._timer.cancel()

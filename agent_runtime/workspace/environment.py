@@ -61,7 +61,9 @@ _models: dict[str, str] = {}
 
 
 def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Returns the environment for a command of the agent. `extra` is added last."""
+    """Returns the environment for a command of the agent. The variables in `extra` are added last and replace
+    others with the same names.
+    """
     allowed = {name: value for name, value in os.environ.items() if is_allowed(name)}
     return {
         "PATH": os.defpath,

@@ -103,7 +103,7 @@ class Shadow:
         raise AssertionError
 
     async def hold(self, *trees: str) -> None:
-        """Protects these snapshots from `tidy`."""
+        """Keeps these snapshots until a call of `tidy` that does not name them."""
         await asyncio.to_thread(self._hold, trees)
 
     async def tidy(self, keep: Collection[str]) -> None:

@@ -217,7 +217,7 @@ def _become(wanted: dict[str, Any], files: dict[int, int], telling: int) -> None
 
 
 def _arrange(files: dict[int, int]) -> None:
-    """Gives each file the descriptor number that the program expects."""
+    """Gives each open file the descriptor number under which the new program expects it."""
     apart = {number: fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE) for number, file in files.items()}
     for number, file in apart.items():
         os.dup2(file, number)

@@ -38,7 +38,7 @@ _NO_USER = -1
 
 @dataclass(frozen=True)
 class Users:
-    """The ids of the two users. They are different."""
+    """The user ids of the server and of the agent. The two ids are different."""
 
     server: int
     agent: int

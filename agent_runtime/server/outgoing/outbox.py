@@ -212,7 +212,9 @@ class Outbox:
         return found
 
     async def _post(self, body: bytes) -> int:
-        """Sends the body and returns the position that the receiver has confirmed."""
+        """Sends a report to the app server. Returns the seq of the last event that the app server has
+        confirmed.
+        """
         try:
             reply = await self._http.post(
                 self._url, content=body, headers={"Content-Type": "application/json"}

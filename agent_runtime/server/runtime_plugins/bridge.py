@@ -103,7 +103,9 @@ async def _to_client(reader: asyncio.StreamReader, client: ServerConnection) -> 
 
 
 async def _answer(client: ServerConnection, request: Request) -> Response | None:
-    """Returns a file of the page. Returns None for the WebSocket's path."""
+    """Returns the HTTP response with a file of the desktop's web page. Returns None for the
+    WebSocket's path.
+    """
     path = unquote(urlsplit(request.path).path)
     if path == _VNC_PATH:
         return None

@@ -18,7 +18,7 @@ _PIECE_BYTES = 2_000
 
 
 class PluginProgram:
-    """A program that leads a process group. `start` starts it, `end` ends it."""
+    """The process of a runtime plugin, which leads a process group. `start` starts it, `end` ends it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process

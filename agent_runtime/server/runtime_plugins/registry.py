@@ -22,7 +22,7 @@ MAX_OUTPUT_CHARACTERS = 4_000
 
 
 class RuntimePlugins:
-    """Starts and describes plugins. `close` stops all that were started."""
+    """Starts and describes plugins. `close` stops all plugins that were started."""
 
     def __init__(self, config: Config) -> None:
         # In the workspace beside the conversations: it survives the machine and is not in the project.

@@ -99,7 +99,7 @@ class Browser:
 
     @property
     def current(self) -> Tab:
-        """The current tab. Raises PageError if there is none."""
+        """The tab that the next action uses. Raises PageError if no tab is open."""
         if self._current is None:
             raise PageError("No page is open. Open one with browser_navigate.")
         return self._current

@@ -48,7 +48,7 @@ class PageState:
 
 
 async def look(tab: Tab) -> PageState:
-    """Finds the elements of the page. Raises PageError."""
+    """Finds the elements of the page that can be clicked or filled in. Raises PageError."""
     elements: list[Element] = []
     lines: list[str] = []
     page: Json = {}

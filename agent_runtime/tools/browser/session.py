@@ -46,7 +46,7 @@ class BrowserReply:
     names_page: bool = True
 
     def after(self, done: str) -> "BrowserReply":
-        """Returns the same reply with `done` in front of its text."""
+        """Returns a copy of the reply with the text `done` in front of its text."""
         return replace(self, text=f"{done} {self.text}".strip())
 
 

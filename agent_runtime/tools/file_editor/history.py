@@ -21,7 +21,7 @@ class Edit:
 
 
 class EditHistory:
-    """A stack of edits for each path, stored below `directory`."""
+    """The edits of each file as a stack, stored below `directory`. Undo takes the last edit."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

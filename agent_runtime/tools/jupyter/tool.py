@@ -76,7 +76,7 @@ class JupyterTool(CarriedTool[CellArguments]):
     )
 
     def __init__(self, context: ToolContext) -> None:
-        """Raises ValueError if Jupyter is not installed."""
+        """Creates the tool without a kernel. Raises ValueError if Jupyter is not installed."""
         if missing := missing_modules():
             raise ValueError(
                 f"{' and '.join(missing)} cannot be imported. Install them beside the agent server: "

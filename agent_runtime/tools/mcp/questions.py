@@ -36,7 +36,7 @@ class Question:
 
 @dataclass(frozen=True)
 class ElicitationResponse:
-    """The user's answer. content: the values of an accepted form."""
+    """The user's answer to a question of an MCP server. content: the values of an accepted form."""
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, Any] | None = None

@@ -56,7 +56,7 @@ class McpServers:
         self.add(config)
 
     def add(self, config: Mapping[str, Any]) -> None:
-        """Adds the servers with new names. Raises pydantic.ValidationError."""
+        """Adds the servers in `config` whose names are new. Raises pydantic.ValidationError."""
         known = {connection.name for connection in self._connections}
         self._connections += [
             self._connection(name, server) for name, server in servers_of(config).items() if name not in known

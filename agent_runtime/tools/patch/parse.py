@@ -92,7 +92,7 @@ class _Reader:
 
     @property
     def is_section_over(self) -> bool:
-        """Whether only empty lines remain before the next section."""
+        """Whether only empty lines remain before the patch's next section."""
         following = self.position
         while following < len(self.lines) and self.lines[following] == "":
             following += 1

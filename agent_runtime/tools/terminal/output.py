@@ -76,7 +76,7 @@ class OutputCollector:
         return self._paint.styles(text, unfinished=self._cleaner.unfinished, limit=limit)
 
     def discard(self) -> None:
-        """Forgets the text that was not taken, and closes the file."""
+        """Drops the output that `take` has not returned, and closes the file of saved output."""
         self._hide.flush()
         self._paint.end()
         self._let_go()

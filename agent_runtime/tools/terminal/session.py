@@ -63,7 +63,7 @@ class TerminalSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether a shell exists."""
+        """Whether the session's shell was started and is not closed."""
         return self._shell is not None
 
     @property
@@ -77,7 +77,7 @@ class TerminalSession:
         return _shorten(self._running) if self._shell is not None and self._shell.is_busy else None
 
     def peek(self, max_chars: int) -> Shown:
-        """Returns the end of the output since the last observation."""
+        """Returns the end of the output that the running command has printed since the last observation."""
         text = self._output.peek(max_chars)
         text = self._shell.without_traces(text) if self._shell else text
         return Shown(text, self._output.styles_now(text, MAX_SHOWN_STYLES))
