@@ -1,6 +1,4 @@
-"""The Conversation class for programs. The class works the same way for an agent in this process and for one
-on a server.
-"""
+"""The Conversation class for programs. It works the same way for an agent in this process and on a server."""
 
 import asyncio
 import atexit
@@ -55,9 +53,9 @@ from agent_runtime.wire import (
 class Conversation:
     """A dialogue with an agent. Use it in a `with` block, or call `close`.
 
-    All methods can be called from any thread. Callbacks may call all except `close` and methods that wait for
-    a run: `run`, `wait`, and `pursue_goal` and `resume_goal` unless `blocking` is False.
-    If a call is refused, it raises a ConversationError.
+    All methods can be called from any thread. Callbacks may call all except `close` and methods that wait
+    for a run: `run`, `wait`, and `pursue_goal` and `resume_goal` unless `blocking` is False.
+    Every refusal is raised as a ConversationError.
     """
 
     def __init__(
@@ -84,11 +82,11 @@ class Conversation:
     ) -> None:
         """Starts a new conversation, or opens the existing one with this id in its last state.
 
-        An existing conversation keeps its settings. Only the agent's models and their API keys may differ
-        from the stored ones. workspace: where the agent works: a directory of this machine, or a server with
-        a directory. persistence_dir: where logs of local conversations are stored. Without it, `close`
-        deletes the log. callbacks: called once with each new event of the log, in order, in a separate
-        thread. stream_callbacks: called with the pieces of replies, if the LLM has `stream=True`.
+        An existing conversation keeps its settings. Only the agent's models and keys may be other ones.
+        workspace: where the agent works: a directory of this machine, or a server with a directory.
+        persistence_dir: where logs of local conversations are stored. Without it, `close` deletes the log.
+        callbacks: called once with every new event of the log, in order, in a separate thread.
+        stream_callbacks: called with the pieces of replies, if the LLM has `stream=True`.
         confirmation_policy: when `run` returns to let you look at the agent's next actions. Another `run`
         approves them, `reject_pending_actions` rejects them.
         security_analyzer: rates the risk of actions, in addition to the rules for commands and files.
@@ -177,9 +175,7 @@ class Conversation:
             self.wait()
 
     def wait(self) -> None:
-        """Waits until the current run has ended. Returns at once if there is no run. Raises the same errors
-        as `run`.
-        """
+        """Waits until no run is going on. Raises the same errors as `run`."""
         self._refuse_in_callback("wait")
         ending = self._session.begin(self._session.until_ended())
         try:
@@ -189,9 +185,7 @@ class Conversation:
             raise
 
     async def arun(self) -> None:
-        """Does the same as `run`, for programs with an event loop. If this coroutine is cancelled, the run is
-        interrupted.
-        """
+        """Does the same as `run`, for programs with an event loop. Cancelling it interrupts the run."""
         session = self._session
         await asyncio.wrap_future(session.begin(session.start()))
         try:
@@ -237,8 +231,7 @@ class Conversation:
         self.agent = with_llm(self.agent, llm)
 
     def load_plugin(self, plugin_ref: str) -> None:
-        """Adds one of the user's plugins by its name, or a plugin from a source. The agent is told of the new
-        plugin.
+        """Adds one of the user's plugins by its name, or a plugin from a source. The agent is told of it.
 
         Raises ConversationError `plugin_not_found`, `plugin_not_fetched` or `plugin_unusable`;
         `consent_required` for a plugin of the project (see `consent`).
@@ -249,17 +242,15 @@ class Conversation:
         """Adds hooks, MCP servers and plugins of the project to the conversation, by the hashes in
         `workspace.offers`.
 
-        Raises ConversationError `offer_changed` if a hook, MCP server or plugin has changed since its hash
-        was computed.
+        Raises ConversationError `offer_changed` if one of them has changed since.
         """
         self._session.call(self._session.link.consent(hashes))
 
     def pursue_goal(self, objective: str, *, max_iterations: int = 10, blocking: bool = True) -> None:
         """Lets the agent work, as `run` does, until a judge finds that the objective is reached.
 
-        The judge is the agent's model. If the objective is not reached, the judge's criticism is sent to the
-        agent. `state.goal` shows the progress. `max_iterations`: the agent gives up after this many verdicts
-        of the judge. Raises AlreadyRunningError.
+        The judge is the agent's model. Its criticism goes back to the agent. `state.goal` shows the progress.
+        `max_iterations`: the agent gives up after this many verdicts. Raises AlreadyRunningError.
         """
         wanted = StartGoalRequest(objective=objective, max_iterations=max_iterations)
         self._refuse_in_callback("pursue_goal" if blocking else None)
@@ -268,11 +259,11 @@ class Conversation:
             self.wait()
 
     def stop_goal(self) -> None:
-        """Stops pursuing the goal. The current run continues."""
+        """Stops pursuing the goal. A run that is going on continues."""
         self._session.call(self._session.link.stop_goal())
 
     def resume_goal(self, *, blocking: bool = True) -> None:
-        """Continues a stopped goal. The judge gives as many verdicts as were left when the goal was stopped.
+        """Continues a stopped goal with the number of verdicts that remain.
 
         Raises NoGoalToResumeError or AlreadyRunningError.
         """
@@ -282,20 +273,15 @@ class Conversation:
             self.wait()
 
     def pause(self) -> None:
-        """Stops the run before the next call of the model or of a tool. A running command ends first. Call
-        `run` to continue.
-        """
+        """Stops a run before its next step; a running command ends first. Call `run` to continue."""
         self._session.call(self._session.link.pause())
 
     def interrupt(self) -> None:
-        """Stops the run at once. An unfinished reply of the model is dropped, and a running
-        command is ended.
-        """
+        """Stops a run at once: the model's reply is dropped and a running command is ended."""
         self._session.call(self._session.link.interrupt())
 
     def condense(self) -> None:
-        """Replaces older events by a summary in what the model sees. This happens now, or before the model's
-        next reply if a run is going on.
+        """Summarizes older events now, or before the next reply if a run is going on.
 
         Raises NoCondenserError or NothingToCondenseError.
         """
@@ -313,7 +299,7 @@ class Conversation:
         self._session.call(self._session.link.navigate(event_id))
 
     def checkpoints(self) -> Sequence[CheckpointInfo]:
-        """Returns the checkpoints, oldest first: the files before and after the work on each message."""
+        """The checkpoints, oldest first: the files before and after the work on each message."""
         return self._session.call(self._session.link.checkpoints()).checkpoints
 
     def diff_checkpoint(self, checkpoint_id: int) -> CheckpointDiff:
@@ -331,8 +317,7 @@ class Conversation:
         chat: bool = True,
         on_edits: Literal["refuse", "keep"] = "refuse",
     ) -> RewindResult:
-        """Goes back to a checkpoint. First, a checkpoint of the current state is made; its id is `undo` of
-        the result.
+        """Goes back to a checkpoint. First, the current state becomes a checkpoint: `undo` of the result.
 
         The chat goes back to before the message that began the turn. `on_edits`: whether to raise
         EditedSinceError for files that others have edited since, or to keep these files as they are.
@@ -371,7 +356,7 @@ class Conversation:
         return twin
 
     def update(self, *, title: str | None = None, tags: Mapping[str, str] | None = None) -> None:
-        """Sets the title or the tags of the conversation. Given tags replace all earlier tags."""
+        """Sets the given fields. Given tags replace all earlier tags."""
         new_tags = None if tags is None else dict(tags)
         self._session.call(self._session.link.update(title=title, tags=new_tags))
 
@@ -383,8 +368,7 @@ class Conversation:
         return self._session.call(title_of(self.state.events, self.agent.llm, max_length))
 
     def close(self) -> None:
-        """Closes the conversation and frees all resources. A run in this process is stopped; a run on a
-        server continues. Safe to call twice.
+        """Stops the work and frees all resources. On a server, the work continues. Safe to call twice.
 
         If a run was going on, the log says so, and the next `run` of the reopened conversation continues it.
         """

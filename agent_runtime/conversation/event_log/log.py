@@ -1,6 +1,4 @@
-"""The event log of one conversation: an SQLite file with one writer. Events have the positions 1, 2, 3 …
-without gaps.
-"""
+"""The event log of one conversation: an SQLite file with one writer. Positions are 1, 2, 3 … without gaps."""
 
 import fcntl
 import sqlite3
@@ -42,9 +40,7 @@ class LogMissingError(Exception):
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """The log file may have been changed by a program other than the server, such as a command of the
-    agent.
-    """
+    """The log file may have been changed by another program, such as a command of the agent."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +66,7 @@ _HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
 
 @dataclass(frozen=True)
 class Filter:
-    """The conditions of a search for events. A field that is None sets no condition. `text`: must occur in
-    the message of the event, ignoring case.
-    """
+    """The conditions of a search; None sets none. `text`: must occur in the message, ignoring case."""
 
     kind: str | None = None
     source: str | None = None
@@ -117,9 +111,7 @@ ORDER BY seq DESC LIMIT 1
 
 
 class LogReader:
-    """Reads the log of a conversation, also while another process or thread writes to it. Its methods are
-    short blocking calls.
-    """
+    """Reads a log, also while another process or thread writes to it. The methods block for a short time."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         """Reads through this connection to the log's SQLite file. The caller closes the connection."""
@@ -143,9 +135,7 @@ class LogReader:
         return Record(*row) if row else None
 
     def last_said(self) -> Record | None:
-        """Returns the record of the newest event that the model wrote. Returns None if the model has written
-        none.
-        """
+        """Returns the record of the model's newest event. Returns None if the model has written none."""
         row = self._db.execute(
             "SELECT * FROM events WHERE seen_seq IS NOT NULL ORDER BY seq DESC LIMIT 1"
         ).fetchone()
@@ -172,9 +162,7 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields the records of the branch that ends with the event `leaf`, together with all updates of the
-        conversation's state. `through_seq`: the last position to yield.
-        """
+        """Yields the events of the branch that ends with the event `leaf`, and all updates of the state."""
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
 
@@ -210,9 +198,7 @@ class LogReader:
         return int(count)
 
     def seq_before(self, timestamp: str) -> int:
-        """Returns the position of the last event that is older than `timestamp`. Returns 0 if there is
-        none.
-        """
+        """Returns the position of the last event older than `timestamp`. Returns 0 if there is none."""
         row = self._db.execute("SELECT max(seq) FROM events WHERE timestamp < ?", [timestamp]).fetchone()
         return row[0] or 0
 
@@ -246,9 +232,7 @@ class LogReader:
 
 @contextmanager
 def reading(directory: Path) -> Iterator[LogReader]:
-    """Opens the log in this directory for reading only, from any thread. Raises LogMissingError if there is
-    no log.
-    """
+    """Opens the log for reading only, from any thread. Raises LogMissingError if there is no log."""
     path = directory / LOG_NAME
     if not path.exists():
         raise LogMissingError(str(directory))
@@ -327,9 +311,7 @@ class EventLog(LogReader):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Opens a transaction: writes everything inside the `with` block, or nothing. An inner transaction is
-        part of the outer one.
-        """
+        """Writes everything inside the `with` block, or nothing. An inner block is part of the outer one."""
         if self._db.in_transaction:
             yield
             return
@@ -388,8 +370,8 @@ class EventLog(LogReader):
 
 
 def _require_ours(path: Path) -> None:
-    """Checks who owns the log file, if the agent's commands run as another user. Raises ForeignLogError for a
-    file that such a command could have written.
+    """Checks the owner of the log file, if commands run as another user. Raises ForeignLogError for a file
+    that such a command could have written.
     """
     try:
         is_ours = not are_two() or private_tree.is_of_server(path)

@@ -1,6 +1,4 @@
-"""The table of security rules, which say which commands are risky. Each rule checks one command. The
-order of the rules has no effect.
-"""
+"""The security rules that say which commands are risky. Each checks one command. Any order will do."""
 
 import re
 from collections.abc import Callable

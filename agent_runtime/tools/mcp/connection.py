@@ -52,8 +52,7 @@ class McpUnavailableError(Exception):
 
 
 class McpConnection:
-    """The connection to one MCP server. `on_change` is called when the server says that its tools have
-    changed.
+    """The connection to one MCP server. `on_change` is called when the server's tools have changed.
 
     The library's contexts must be closed by the task that opened them. So one task opens the connection,
     keeps it and closes it; other tasks use its client.

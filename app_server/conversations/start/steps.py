@@ -92,9 +92,7 @@ async def create_sandbox(start: Start) -> StepOutcome:
 
 
 async def _origin(session: AsyncSession, start: Start) -> Origin:
-    """Returns the image and the plugins, or the snapshot, that the sandbox is made from. Raises StartFailure
-    `sandbox_spec_missing`.
-    """
+    """Returns the image or snapshot of the sandbox. Raises StartFailure `sandbox_spec_missing`."""
     try:
         return await sandbox_specs.origin_of(
             session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
@@ -253,9 +251,7 @@ def _address(request: StartRequest) -> Address | None:
 
 
 async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
-    """Checks out each further repository in a separate directory, and returns the addresses of these
-    repositories.
-    """
+    """Checks out each further repository in a separate directory, and returns their addresses."""
     async with start.database.read() as session:
         conversation = await session.get_one(Conversation, start.id)
     kept = KeptRepository.all_of(conversation.more_repositories)
@@ -272,9 +268,7 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
 
 
 async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
-    """Fetches the submodules of all repositories and returns them. A submodule that could not be fetched has
-    a `reason`.
-    """
+    """Fetches and returns the submodules of all repositories. One that cannot be fetched has a `reason`."""
     address = _address(start.request)
     if address is None or start.request.submodules is False:
         return []

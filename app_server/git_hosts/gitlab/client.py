@@ -262,9 +262,7 @@ class GitLab:
         return parsing.issue((await self._api.get(_item(repository, ItemKind.ISSUE, number))).json())
 
     async def checks(self, repository: str, pull_request: PullRequest) -> Sequence[Check]:
-        """Returns the jobs of the newest pipeline for the merge request's last commit, and the statuses that
-        other programs have set for this commit.
-        """
+        """Returns the jobs of the newest pipeline of the last commit, and this commit's statuses."""
         path = _item(repository, ItemKind.PULL_REQUEST, pull_request.number)
         commit = pull_request.head_commit
         pipelines = (await self._api.get(f"{path}/pipelines")).json()
@@ -331,9 +329,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Converts merge requests from GitLab's JSON. Also asks GitLab for the names of the forks that
-        contain their source branches.
-        """
+        """Converts merge requests from GitLab's JSON. Asks GitLab for the names of their forks."""
         rows = list(found)
         forks = {
             one["source_project_id"]
