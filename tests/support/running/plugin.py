@@ -97,6 +97,8 @@ class Recorder:
         self._failed: set[str] = set()
         self._skipped: set[str] = set()
         self._second_try: second_try.SecondTry | None = None
+        # At the end of the run, those that passed in it are remembered, too.
+        self._left_out = campaigns.to_leave_out(config.getoption("--green-campaigns"))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[report.nodeid] += report.duration
@@ -148,7 +150,7 @@ class Recorder:
         )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        for campaign in campaigns.to_leave_out(self._config.getoption("--green-campaigns")):
+        for campaign in self._left_out:
             terminalreporter.section(
                 f"NOT RUN: campaign {campaign.name}, green with the same inputs", sep="!"
             )
