@@ -26,8 +26,8 @@ class TriggerEvent(StrEnum):
 
 
 class Trigger(Base):
-    """A webhook of one repository at a git host. Its deliveries start conversations of the user to whom it
-    belongs.
+    """A webhook of one repository at a git host. Its deliveries start conversations of the user who owns
+    the webhook.
 
     `origin`: the host, such as `https://github.com`. `repository`: the full name of the repository at the
     host. `events`: TriggerEvent values. `label`: the label that puts the agent to work on an issue or pull

@@ -210,8 +210,8 @@ async def require(session: AsyncSession, user: User, credential_id: UUID) -> Egr
 async def uses(
     session: AsyncSession, user: User, credential_id: UUID, before: tuple[datetime, UUID] | None, limit: int
 ) -> Sequence[EgressCredentialUse]:
-    """Returns the requests that a credential was added to, latest first. Users get the requests of their own
-    sandboxes; the owner gets those of all sandboxes.
+    """Returns the requests that a credential was added to, latest first. Users get the requests from their
+    sandboxes; the owner gets the requests from all sandboxes.
     """
     query = select(EgressCredentialUse).where(EgressCredentialUse.credential_id == credential_id)
     if not owns_installation(user):
