@@ -117,7 +117,7 @@ async def candidates(
     text: str,
     with_address: Collection[UUID],
 ) -> Sequence[User]:
-    """Returns up to 20 people who can be given access to the conversation, sorted by name. Their name contains
+    """Returns up to 20 people who can get access to the conversation, sorted by name. Their name contains
     the text, or their id is in `with_address`. They are in the owner's organisation.
 
     Raises NotFound, Forbidden `conversation_access_missing`.
