@@ -185,6 +185,19 @@ def test_what_fails_gets_a_second_try_alone_and_is_named_either_way(project: Pro
     assert "second try" not in done.stdout, "more failed than may be unsteady"
 
 
+@pytest.mark.parametrize("selection", [("-k", "waits"), ("--lane", "quick"), ("test_slow.py",)])
+def test_a_partial_run_is_refused_to_remember_green_campaigns(
+    project: Project, selection: tuple[str, ...]
+) -> None:
+    project.write("test_slow.py", "def test_waits():\n    pass\n")
+
+    run = project.run("--green-campaigns", str(project.cache / "green"), *selection)
+
+    assert run.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "--green-campaigns needs all tests" in run.stderr
+    assert not (project.cache / "green").exists()
+
+
 def test_a_run_that_was_cut_short_gets_no_second_try(project: Project) -> None:
     project.write("test_a.py", UNSTEADY)
     done = project.run("--second-try", "2", "--maxfail", "1")

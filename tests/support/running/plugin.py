@@ -39,7 +39,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Raises UsageError if campaigns would be remembered as green though only some of their tests run."""
+    remembers = config.getoption("--green-campaigns") and not hasattr(config, "workerinput")
+    if remembers and (partial := _selections(config)):
+        raise pytest.UsageError(f"--green-campaigns needs all tests: leave out {', '.join(partial)}")
     config.pluginmanager.register(Recorder(config), "slipway-recorder")
+
+
+def _selections(config: pytest.Config) -> list[str]:
+    """The options of the command line that leave tests out."""
+    options = {
+        "-k": "keyword",
+        "-m": "markexpr",
+        "--deselect": "deselect",
+        "--ignore": "ignore",
+        "--ignore-glob": "ignore_glob",
+        "--lf": "lf",
+        "--lane": "lane",
+    }
+    given = [name for name, option in options.items() if getattr(config.option, option, None)]
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        given.append("the paths of tests")
+    return given
 
 
 def pytest_xdist_auto_num_workers() -> int:
