@@ -4,9 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from agent_runtime.events.content import Content
+from agent_runtime.events.content import Content, TextContent
 from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.core.database import Timestamp
+from app_server.core.errors import BadRequest, PayloadTooLarge
 from app_server.sandbox_records.models import SandboxStatus
 
 MAX_CONTENT_PARTS = 100
@@ -54,3 +55,19 @@ class WaitingMessage(BaseModel):
     created_at: Timestamp
     sender: str | None = None
     """The name of the person who wrote the message. Null: the owner of the conversation."""
+
+
+def require_sendable(message: SendMessageRequest, max_bytes: int) -> None:
+    """Checks a new message. max_bytes: the limit of its text.
+
+    Raises BadRequest `message_empty` and PayloadTooLarge `message_too_large`.
+    """
+    texts = [part.text for part in message.content if isinstance(part, TextContent)]
+    if len(texts) == len(message.content) and not any(text.strip() for text in texts):
+        raise BadRequest(
+            "The message is empty.", code="message_empty", fix="Send a text or an image for the agent."
+        )
+    if sum(len(text.encode()) for text in texts) > max_bytes:
+        raise PayloadTooLarge(
+            f"The message's text is larger than {max_bytes} bytes.", code="message_too_large"
+        )

@@ -9,12 +9,16 @@ from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.wire import SendMessageRequest as AgentMessage
 from app_server.agent_client.calls import NoAnswer
 from app_server.conversations.in_sandbox import without_sandbox
 from app_server.conversations.log.event_quota import require_room
 from app_server.conversations.log.projection import title_of
-from app_server.conversations.message_schemas import QueuedMessage, SendMessageReply, SendMessageRequest
+from app_server.conversations.message_schemas import (
+    QueuedMessage,
+    SendMessageReply,
+    SendMessageRequest,
+    require_sendable,
+)
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.repositories.workplaces import Workplace, checkouts_of, projects_of
 from app_server.conversations.schemas import StartRequest
@@ -41,7 +45,7 @@ from app_server.conversations.view import Viewer
 from app_server.core.config import Config
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
-from app_server.core.errors import Conflict, NotFound, PayloadTooLarge
+from app_server.core.errors import Conflict, NotFound
 from app_server.levels.models import SettingName
 from app_server.levels.service import require_allowed
 from app_server.llm_gateway.limits.spending import Payer, allow_as_much_again, allow_conversation
@@ -83,7 +87,7 @@ async def start(
 
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
     InvalidRepository (422), Forbidden `repository_not_allowed`, `repository_of_team`, the errors of
-    with_directories and with_directory, PayloadTooLarge, Conflict `conversation_id_taken`, NotFound
+    with_directories and with_directory, require_sendable, Conflict `conversation_id_taken`, NotFound
     `snapshot_not_found`, BadRequest `two_origins`, Forbidden `sandbox_specs_not_allowed` and
     `setting_enforced`, NotFound `sandbox_spec_not_found`, TooManyRequests `quota_reached`, and the errors of
     sandbox_choice.join.
@@ -94,7 +98,7 @@ async def start(
     request = with_parameters(with_task(request))
     message = request.initial_message
     if message:
-        _check_size(message.to_agent(message.id or conversation_id.hex), config.max_message_bytes)
+        require_sendable(message, config.max_message_bytes)
     request = await with_parent(session, user, request)
     request = with_directory(await with_origin(session, user, request))
     address = await checked_address(request, user, config.home)
@@ -233,11 +237,11 @@ async def send_message(
     The message is also stored if it is unknown whether the agent has received it. The owner of the
     conversation pays for the model calls.
 
-    Raises NotFound, Forbidden, PayloadTooLarge, TooManyRequests, BadGateway, LogFull, Conflict
+    Raises the errors of require_sendable, NotFound, Forbidden, TooManyRequests, BadGateway, LogFull, Conflict
     `sandbox_not_running`, `sandbox_holds_private_work`.
     """
     message_id = message.id or uuid4().hex
-    _check_size(message.to_agent(message_id), max_bytes)
+    require_sendable(message, max_bytes)
     async with database.session() as session:
         task = await locked_task(session, user.id, conversation_id)
         sender = sender_of(user, task)
@@ -286,11 +290,11 @@ async def queue_message(
     """Stores a message for a conversation that is starting. If the conversation is READY, sends the message
     at once.
 
-    Raises PayloadTooLarge, TooManyRequests, what `locked_task` raises, and what `send_message` raises if the
-    conversation is READY.
+    Raises the errors of require_sendable, TooManyRequests, what `locked_task` raises, and what `send_message`
+    raises if the conversation is READY.
     """
     message_id = message.id or uuid4().hex
-    _check_size(message.to_agent(message_id), max_bytes)
+    require_sendable(message, max_bytes)
     async with database.session() as session:
         task = await locked_task(session, user.id, conversation_id)
         if task.status != StartStatus.READY:
@@ -388,10 +392,3 @@ async def _keep(
     shown = await viewer.find(session, conversation_id, user_id=user.id)
     assert shown is not None
     return SendMessageReply(success=True, sandbox_status=shown.sandbox_status, message="queued")
-
-
-def _check_size(message: AgentMessage, max_bytes: int) -> None:
-    if message.size_bytes > max_bytes:
-        raise PayloadTooLarge(
-            f"The message's text is larger than {max_bytes} bytes.", code="message_too_large"
-        )

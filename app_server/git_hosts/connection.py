@@ -22,6 +22,7 @@ from app_server.git_hosts.rate_limits import RateLimits
 from app_server.git_hosts.schemas import HostUser, RateLimit
 from app_server.http.additional_trust import certificate_problem
 from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
+from app_server.http.connection_errors import connection_problem
 from app_server.http.guarded_client import bound_to
 
 TIMEOUT_SECONDS = 20.0
@@ -251,7 +252,7 @@ class HostConnection:
         except httpx.HTTPError as error:
             if problem := certificate_problem(error):
                 raise errors.untrusted(self.host, problem) from error
-            raise _TryAgain(str(error) or type(error).__name__) from error
+            raise _TryAgain(connection_problem(self.host, error)) from error
 
     def _check(self, reply: httpx.Response, content: bytes, *, wants_json: bool) -> None:
         if wait := self.limits.note(self.rate_key, reply):

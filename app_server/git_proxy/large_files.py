@@ -25,6 +25,7 @@ from app_server.git_proxy.streams import bytes_of
 from app_server.git_proxy.upstream import basic_of, explained, untrusted
 from app_server.http.additional_trust import certificate_problem
 from app_server.http.bounded_body import IDENTITY, BodyTooLong, whole_body
+from app_server.http.connection_errors import connection_problem
 from app_server.http.guarded_client import bound_to
 from app_server.http.reply_streaming import Passing
 
@@ -290,10 +291,11 @@ async def _send(access: RepositoryAccess, request: httpx.Request) -> httpx.Respo
     except Forbidden as error:
         raise Refusal(f"{error.detail} {error.fix}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
+        host = request.url.host
         if problem := certificate_problem(error):
-            raise Refusal(untrusted(request.url.host, problem)) from error
+            raise Refusal(untrusted(host, problem)) from error
         raise Refusal(
-            f"{request.url.host} did not answer ({type(error).__name__}). Try again later."
+            f"{host} did not answer: {connection_problem(host, error)}. Try again later."
         ) from error
 
 

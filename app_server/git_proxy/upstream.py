@@ -16,6 +16,7 @@ from app_server.git.command import Credentials
 from app_server.git.models import PushScope
 from app_server.git_proxy.refusal import Refusal, Service
 from app_server.http.additional_trust import certificate_problem
+from app_server.http.connection_errors import connection_problem
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ async def _send(
             raise Refusal(untrusted(target.host, problem)) from error
         logger.info("a git host did not answer", extra={"host": target.host, "cause": type(error).__name__})
         raise HostSilent(
-            f"{target.host} did not answer ({type(error).__name__}). Try again later."
+            f"{target.host} did not answer: {connection_problem(target.host, error)}. Try again later."
         ) from error
 
 

@@ -1,13 +1,14 @@
 """Certificate authorities that are trusted only for certain servers, in addition to the public ones."""
 
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import httpx
 
+from app_server.http.connection_errors import causes
 from app_server.http.origins import is_same_origin
 
 _EXTENSION = "slipway.additional_trust"
@@ -111,16 +112,10 @@ def certificate_problem(error: BaseException) -> str | None:
     """Returns why the certificate of a server was not accepted, as `self-signed certificate in certificate
     chain`. Returns None if the error has another cause.
     """
-    for one in _causes(error):
+    for one in causes(error):
         if isinstance(one, ssl.SSLCertVerificationError):
             return one.verify_message or str(one)
     return None
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _refuse(request: httpx.Request) -> httpx.Response:

@@ -22,6 +22,7 @@ from app_server.core.addresses import BadHost, Named, is_address, is_refused, pa
 from app_server.core.errors import Forbidden
 from app_server.http.additional_trust import SingleUseTransport, trust_of
 from app_server.http.certificates import public_authorities
+from app_server.http.connection_errors import unknown_host
 from app_server.http.origins import is_at, is_same_origin
 from app_server.http.outgoing_proxy import Upstream, UpstreamProxy
 
@@ -159,7 +160,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         try:
             route = await self._guard.route_to(host, request.url.scheme, request.url.port)
         except (OSError, TimeoutError) as error:
-            raise httpx.ConnectError(f"{host} cannot be found: {error}", request=request) from error
+            raise httpx.ConnectError(unknown_host(host, error), request=request) from error
         if trust := trust_of(request):
             single = SingleUseTransport(trust, route.proxy.url if route.proxy else None)
             direct = request if route.proxy else _pinned(request, route.address or host)
@@ -224,7 +225,7 @@ class GuardedSyncTransport(httpx.BaseTransport):
         try:
             route = from_thread.run(self._guard.route_to, host, request.url.scheme, request.url.port)
         except (OSError, TimeoutError) as error:
-            raise httpx.ConnectError(f"{host} cannot be found: {error}", request=request) from error
+            raise httpx.ConnectError(unknown_host(host, error), request=request) from error
         if route.proxy:
             return self._through(route.proxy).handle_request(request)
         return self._inner.handle_request(_pinned(request, route.address or host))

@@ -4,6 +4,7 @@ with httpx.
 
 from typing import TYPE_CHECKING
 
+from app_server.http.connection_errors import unknown_host
 from app_server.http.guarded_client import Guard, pinned_extensions
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def guarded_transport(guard: Guard) -> "httpx2.AsyncBaseTransport":
             try:
                 route = await guard.route_to(host, request.url.scheme, request.url.port)
             except (OSError, TimeoutError) as error:
-                raise httpx2.ConnectError(f"{host} cannot be found: {error}", request=request) from error
+                raise httpx2.ConnectError(unknown_host(host, error), request=request) from error
             if route.proxy:
                 self._proxied = self._proxied or httpx2.AsyncHTTPTransport(proxy=route.proxy.url)
                 return await self._proxied.handle_async_request(request)

@@ -146,7 +146,16 @@ async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted:
 
 
 def with_directory(request: StartRequest) -> StartRequest:
-    """Returns the request with the path of its folder normalised. Raises the errors of checked_directory."""
+    """Returns the request with the path of its folder normalised.
+
+    Raises BadRequest `branch_without_repository` and the errors of checked_directory.
+    """
+    if request.selected_branch is not None and request.selected_repository is None:
+        raise BadRequest(
+            "A branch needs a repository.",
+            code="branch_without_repository",
+            fix="Name the repository in selected_repository, or leave selected_branch out.",
+        )
     directory = checked_directory(
         request.selected_directory, has_repository=request.selected_repository is not None
     )

@@ -18,6 +18,7 @@ from app_server.git_hosts import errors
 from app_server.git_hosts.authorization.endpoints import OAuthApp
 from app_server.http.additional_trust import certificate_problem, trusting
 from app_server.http.bounded_body import IDENTITY, whole_body
+from app_server.http.connection_errors import connection_problem
 
 logger = logging.getLogger(__name__)
 
@@ -142,7 +143,7 @@ async def send(
         if problem := certificate_problem(error):
             raise errors.untrusted(app.host, problem) from error
         logger.info("a git host grants no token", extra={"host": app.host, "cause": type(error).__name__})
-        raise errors.failed(app.host, f"it did not answer ({type(error).__name__})") from error
+        raise errors.failed(app.host, f"it did not answer: {connection_problem(app.host, error)}") from error
 
 
 def refused(app: OAuthApp, refusal: TokenRefusal) -> AppError:

@@ -261,6 +261,11 @@ async def test_settings_quotas_and_models_are_those_of_the_own_organisation(two:
         profile = {"llm": {"model": "openai/any", "api_key": "a-long-key"}}
         (await who.post("/api/v1/settings/profiles/fast", json=profile)).raise_for_status()
         (await who.put("/api/v1/settings/shared-profiles/fast")).raise_for_status()
+    # The sandboxes of others do not count: Acme may still run one.
+    for _ in range(2):
+        await new_conversation(two.app, two.owner)
+    (await two.max.post(ROOT, json={"llm_profile": "fast"})).raise_for_status()
+    assert_problem(await two.max.post(ROOT, json={"llm_profile": "fast"}), 429, "quota_reached")
     (await two.client.put(f"{SETTINGS}/organisation/llm_profile", json={"value": "fast", "enforced": True}))
     assert_problem(
         await two.client.delete("/api/v1/settings/shared-profiles/fast"), 409, "llm_profile_enforced"
@@ -268,12 +273,6 @@ async def test_settings_quotas_and_models_are_those_of_the_own_organisation(two:
     (await two.olga.delete("/api/v1/settings/shared-profiles/fast")).raise_for_status()
     profiles = [(await who.get("/api/v1/settings/profiles")).text for who in (two.grace, two.max)]
     assert ["fast" in one for one in profiles] == [True, False]
-
-    # The sandboxes of others do not count: Acme may still run one.
-    for _ in range(2):
-        await new_conversation(two.app, two.owner)
-    started = await two.max.post(ROOT, json={"initial_message": {"content": []}})
-    assert started.status_code != 429, started.text
 
 
 @on_sqlite

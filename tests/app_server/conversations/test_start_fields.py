@@ -234,6 +234,10 @@ async def test_a_message_for_a_ready_conversation_does_not_wait(home: Home) -> N
     sent = await home.client.post(place, json={**message, "id": "mine"})
 
     assert (sent.status_code, sent.json()) == (201, {"id": "mine", "queued": False, "position": 0})
+    empty = {"role": "user", "content": [{"type": "text", "text": " \n"}]}
+    send = f"{ROOT}/{task['id']}/send-message"
+    for path, body in ((place, empty), (send, empty), (ROOT, {"initial_message": empty})):
+        assert_problem(await home.client.post(path, json=body), 400, "message_empty")
     assert (await home.client.get(place)).json() == []
 
     async def arrived() -> bool:

@@ -59,6 +59,8 @@ async def test_an_agent_works_in_a_folder_and_sees_what_lies_around_it(home: Hom
     assert (refused.status_code, refused.json()["code"]) == (400, "directory_outside_repository")
     refused = await home.client.post(ROOT, json={"selected_directory": "packages"})
     assert (refused.status_code, refused.json()["code"]) == (400, "directory_without_repository")
+    refused = await home.client.post(ROOT, json={"selected_branch": "main"})
+    assert (refused.status_code, refused.json()["code"]) == (400, "branch_without_repository")
 
     levels = [monorepo / level for level in ("packages/web", "packages", ".")]
     consent = [offer.hash for level in levels for offer in find_executables(level)]

@@ -1,5 +1,6 @@
 """Calls to git hosts: what each failure becomes, what is repeated, and where the token goes."""
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -123,6 +124,15 @@ async def test_a_host_that_cannot_be_reached_is_a_failure_with_the_cause() -> No
     assert calls == 3
     await failure(connected(unreachable).send("PATCH", "/x", {}))
     assert calls == 4
+
+
+async def test_a_host_without_an_address_is_named_in_a_sentence() -> None:
+    def unknown(request: httpx.Request) -> httpx.Response:
+        cause = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        raise httpx.ConnectError(str(cause), request=request) from cause
+
+    found = await failure(connected(unknown).get("/x"))
+    assert found.detail == "git.example could not be asked: git.example cannot be found in the DNS."
 
 
 @pytest.mark.parametrize(
