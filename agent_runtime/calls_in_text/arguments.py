@@ -1,5 +1,5 @@
-"""Reads the arguments of a tool call that a model wrote: JSON, or broken JSON that has only one possible
-meaning. Has no side effects.
+"""Parses the arguments of a tool call that a model wrote as text. Accepts JSON, and broken JSON that has only
+one possible meaning. Has no side effects.
 """
 
 import json
@@ -17,8 +17,8 @@ MAX_REPAIRED_CHARS = 100_000
 
 
 def object_of(text: str) -> dict[str, Any] | None:
-    """Returns the arguments of a tool call as an object. An empty text is an empty object. Returns None if
-    the meaning of the text is not certain.
+    """Parses the arguments of a tool call, which a model wrote as JSON text, and returns them as a dict.
+    Returns an empty dict for an empty text. Returns None if the meaning of the text is not certain.
     """
     if not text.strip():
         return {}
@@ -34,11 +34,11 @@ def object_of(text: str) -> dict[str, Any] | None:
 
 
 def repaired(text: str) -> Any:
-    """Returns the value of broken JSON after a repair. Repairs commas, quotes, Python's `True`, `False` and
-    `None`, a code fence around the text, and a missing bracket at the end.
+    """Repairs broken JSON that a model wrote, and returns the parsed value. Repairs commas, quotes, Python's
+    `True`, `False` and `None`, a code fence around the text, and a missing bracket at the end.
 
-    Returns None if the repair would be a guess. A text that ends inside a value was cut off, and half a
-    command must not run. Only what the model wrote may run.
+    Returns None if the repair would be a guess. For example, a text that ends inside a value was cut off, and
+    a command that is only half complete must not run.
     """
     inner = _unfenced(text.strip())
     if len(inner) > MAX_REPAIRED_CHARS or not inner.startswith(("{", "[")) or _was_cut(inner):
@@ -55,8 +55,8 @@ def repaired(text: str) -> Any:
 
 
 def _sendable(arguments: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns the arguments in a form that can be written as JSON. Returns None if they are nested too deeply
-    for this.
+    """Returns the arguments of a tool call in a form that can be encoded as JSON. Returns None if the
+    arguments are nested too deeply to be encoded.
     """
     try:
         orjson.dumps(arguments)

@@ -1,7 +1,9 @@
-"""Reads tool calls that a model wrote as text, in the form that `instructions` asks for. Has no side effects.
+"""Parses tool calls that a model wrote as text, in the markup that the module `instructions` asks the model
+for. Has no side effects.
 
-A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Reading is lenient:
-closing tags may be missing. Markup within a value is part of the value, as far as one can tell.
+A tool call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. The parser is
+lenient: closing tags may be missing. Markup inside a parameter's value is treated as a part of the value
+where this can be recognized.
 """
 
 import re
@@ -32,8 +34,9 @@ Types = Mapping[str, Mapping[str, Kinds]]
 
 
 def calls(text: str, types: Types, *, was_cut: bool) -> Iterator[tuple[int, str, str]]:
-    """Yields each tool call in the text: its index in the text, the name of the tool, and the arguments as
-    JSON. `was_cut`: the reply ended because it reached its maximum length.
+    """Yields each tool call in the text: the index of the call in the text, the name of the tool, and the
+    arguments as JSON. `types`: the known tools with the types of their parameters. `was_cut`: whether the
+    model's reply ended because it reached its maximum length.
     """
     shape = hidden(text, was_cut=was_cut)
     found = _openings(shape)
@@ -49,8 +52,8 @@ def calls(text: str, types: Types, *, was_cut: bool) -> Iterator[tuple[int, str,
 
 @dataclass(frozen=True)
 class _Written:
-    """The text of a tool call after the tool's name. `shape`: the same text, but calls inside its values are
-    hidden.
+    """One tool call that a model wrote as text. `text`: the part of the call after the tool's name. `shape`:
+    the same part, but with dots in place of calls that are inside parameter values.
     """
 
     text: str
@@ -58,7 +61,9 @@ class _Written:
 
     @property
     def closing(self) -> int:
-        """The index of the call's closing tag. -1 if there is none, or if a value still ends after it."""
+        """The index of this call's closing tag in `shape`. It is -1 if the call has no closing tag, or if a
+        parameter's value ends only after the last closing tag.
+        """
         if proper := list(_CLOSING.finditer(self.shape)):
             return proper[-1].end() - len(_CLOSING_TAG)
         last = self.shape.rfind(_CLOSING_TAG)
@@ -70,7 +75,9 @@ class _Written:
 
 
 def _openings(shape: str) -> list[re.Match[str]]:
-    """Returns where tool calls begin in the text. Leaves out tags within a value of an earlier call."""
+    """Returns the matches of the opening tags of tool calls in the text. Leaves out opening tags that are
+    inside a parameter's value of an earlier call.
+    """
     found: list[re.Match[str]] = []
     for match in islice(OPENING.finditer(shape), _MOST_OPENINGS):
         before = _just_before(match, found)
@@ -84,7 +91,9 @@ def _openings(shape: str) -> list[re.Match[str]]:
 
 
 def _just_before(match: re.Match[str], found: Sequence[re.Match[str]]) -> str:
-    """Returns the end of the text between the previous beginning of a tool call and this one."""
+    """Returns the text directly before a match, as far back as the end of the previous match, but at most a
+    fixed number of characters. `found`: the earlier matches of the same kind of tag.
+    """
     begin = found[-1].end() if found else 0
     return match.string[max(begin, match.start() - _LOOK_BACK) : match.start()]
 
@@ -111,8 +120,8 @@ def _arguments(call: _Written, known: Mapping[str, Kinds], *, is_cut: bool) -> s
 
 
 def _parameters(shape: str, known: Mapping[str, Kinds]) -> Sequence[re.Match[str]]:
-    """Returns where the parameters of a tool call begin. Leaves out tags within the value of another
-    parameter.
+    """Returns the matches of the opening tags of a tool call's parameters. Leaves out opening tags that are
+    inside the value of another parameter.
     """
     found: list[re.Match[str]] = []
     names = set[str]()

@@ -1,7 +1,7 @@
-"""Reads the arguments of tool calls as the model Gemma 4 writes them. Has no side effects.
+"""Parses the arguments of tool calls in the notation of the model Gemma 4. Has no side effects.
 
-The form is `{city:<|"|>Paris<|"|>,days:[1,2]}`. Names have no quotes. The quotes of a text are a special
-token, so the text needs no escapes. The rest is JSON.
+Example: `{city:<|"|>Paris<|"|>,days:[1,2]}`. Names have no quotes. A string is enclosed in a special token
+instead of quotes, so the string needs no escapes. Everything else is JSON.
 """
 
 import json
@@ -16,8 +16,9 @@ _PIECE = re.compile(
 
 
 def object_at(text: str, position: int) -> tuple[dict[str, Any] | None, int]:
-    """Returns the object that begins at this index, and the index at which it ends. If there is no complete
-    object, returns None and the length of the text.
+    """Parses the object that begins at the index `position` of the text. Returns the object as a dict, and
+    the index at which the object ends. If there is no complete object, returns None and the length of the
+    text.
     """
     pieces, depth = list[str](), 0
     while piece := _PIECE.match(text, position):

@@ -1,10 +1,10 @@
-"""Reads replies of the model gpt-oss in the Harmony format, in which special tokens separate reasoning and
+"""Parses replies of the model gpt-oss in the Harmony format, in which special tokens separate reasoning from
 text. Has no side effects.
 
-A reply is a list of messages: `<|start|>assistant<|channel|>analysis<|message|>…<|end|>`. The prompt contains
-the first `<|start|>assistant`. A message with a recipient (`to=functions.NAME`) is a tool call; the module
-other_markups reads it. A token counts only where the format allows it, because a model may also mention
-tokens in a text. Source: OpenAI's description of the Harmony response format.
+A reply is a list of messages: `<|start|>assistant<|channel|>analysis<|message|>…<|end|>`. The prompt already
+contains the first `<|start|>assistant`. A message with a recipient (`to=functions.NAME`) is a tool call,
+which the module `other_markups` parses. A token is recognized only where the format allows a token, because a
+model may also mention tokens in a text. Source: OpenAI's description of the Harmony response format.
 """
 
 import re
@@ -30,8 +30,9 @@ _MAX_HEADER = 150
 
 
 class HarmonyText:
-    """A reader of a Harmony reply. It takes the reply in pieces and returns its text and reasoning without
-    tokens and tool calls. A reply that does not begin like Harmony is returned unchanged.
+    """A parser for one reply of a model in the Harmony format. The parser gets the reply in pieces, and
+    returns the reply's text and reasoning without special tokens and tool calls. A reply that does not begin
+    like Harmony is returned unchanged.
     """
 
     def __init__(self) -> None:
@@ -67,7 +68,9 @@ class HarmonyText:
         return self._taken()
 
     def flush(self) -> list[Piece]:
-        """Returns the text that was held back, at the end of the reply."""
+        """Returns the last pieces of the reply: the text that `feed` held back because it could be a part of
+        a token. Must be called once, at the end of the reply.
+        """
         held, self._pending = self._pending, ""
         if not self._is_harmony:
             return [("text", held)] if held else []
@@ -123,7 +126,7 @@ class HarmonyText:
 
 
 def split(text: str) -> tuple[str, str]:
-    """Returns the text and the reasoning of a complete reply."""
+    """Returns the text and the reasoning of a complete reply in the Harmony format."""
     harmony = HarmonyText()
     pieces = [*harmony.feed(text), *harmony.flush()]
     said = "".join(piece for kind, piece in pieces if kind == "text")
@@ -131,13 +134,15 @@ def split(text: str) -> tuple[str, str]:
 
 
 def _is_harmony(text: str) -> bool | None:
-    """Returns whether the reply begins like Harmony. Returns None if more of the text is needed to decide."""
+    """Returns whether the beginning of a reply shows that the reply is in the Harmony format. Returns None if
+    more of the reply is needed to decide.
+    """
     return _begins(text.lstrip(), _BEGINNINGS)
 
 
 def _counts(token: str, rest: str) -> bool | None:
-    """Returns whether a token within a message is a real token, and not a part of the message's text. Returns
-    None if more of the text is needed to decide. `rest`: the text after the token.
+    """Returns whether a token inside a message is a real token of the format, and not a part of the message's
+    text. Returns None if more of the reply is needed to decide. `rest`: the text after the token.
     """
     match token:
         case "end" | "call" | "return":
@@ -162,8 +167,8 @@ def _begins(text: str, beginnings: tuple[str, ...]) -> bool | None:
 
 
 def _kind_of(header: str) -> ShownKind | Literal["hidden"]:
-    """Returns what a message with this header contains: text, reasoning, or something hidden, which is a tool
-    call or a result that the model has invented.
+    """Returns what a message with this header contains: `text`, `reasoning` or `hidden`. Hidden are tool
+    calls, and results of tool calls that the model has invented.
     """
     before, _, channel = header.rpartition(_CHANNEL)
     role = before.partition(_CHANNEL)[0].partition(" ")[0].strip()

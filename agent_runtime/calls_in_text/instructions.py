@@ -1,4 +1,6 @@
-"""Describes tools in words, for a model without tool calls. Has no side effects."""
+"""Describes the available tools as text in the system prompt, for a model whose API has no tool calls. Has no
+side effects.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,8 +23,8 @@ Tools:
 
 
 def documentation(tools: Sequence[Mapping[str, Any]]) -> str:
-    """Returns a system prompt that describes the tools and how the model must write calls. `tools`: in the
-    format of the OpenAI chat completions API.
+    """Returns a system prompt that describes the tools and the markup in which the model must write tool
+    calls. `tools`: the tool definitions in the format of the OpenAI chat completions API.
     """
     return _INSTRUCTIONS + "\n\n".join(_described(tool["function"]) for tool in tools)
 

@@ -1,5 +1,5 @@
-"""Finds tool calls inside a value of another tool call. A model writes them, for example, in a file that
-shows how calls are written. Has no side effects.
+"""Finds tool calls inside a parameter's value of another tool call. Such a call is only an example, for
+instance in a file that explains the markup of calls, and must not run. Has no side effects.
 """
 
 import re
@@ -18,8 +18,9 @@ _FOLLOWED_BY_CALL = re.compile(r"</function>?\s*(?:</?tool_call>\s*)*(?:<functio
 
 @dataclass
 class _Scan:
-    """The tags that are open at one index of the text. `open`: the tags, outermost first. `inner`: the begin
-    and end of each complete call inside a value of the outermost call.
+    """The progress of a scan through a text for tags of tool calls. `open`: the tags that are open at the
+    current index, outermost first. `inner`: the begin and end of each complete call inside a parameter's
+    value of the outermost call.
     """
 
     open: list[tuple[str, int]] = field(default_factory=list)
@@ -27,12 +28,12 @@ class _Scan:
 
 
 def hidden(text: str, *, was_cut: bool) -> str:
-    """Returns the text with each call inside a value replaced by as many dots. Only the outer calls remain
-    readable.
+    """Returns the text with each tool call that is inside a parameter's value of another call replaced by the
+    same number of dots. A parser then finds only the outer calls.
 
-    A call counts as inside a value only if the value is closed after the call. Otherwise closing tags may be
-    missing, and the call is a separate one. If the reply was cut off (`was_cut`), the last value has no end,
-    so calls inside it are hidden too.
+    A call is inside a value only if the value's closing tag follows the call. Without that closing tag, the
+    outer call may lack its closing tags, and the second call is a separate call. `was_cut`: the reply was cut
+    off, so the last value has no closing tag; calls inside the last value are replaced, too.
     """
     scan, found = _Scan(), list[tuple[int, int]]()
     for tag in _TAG.finditer(text):

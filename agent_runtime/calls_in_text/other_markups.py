@@ -1,8 +1,9 @@
-"""Reads tool calls in other markups than the one that the prompt asks for. Has no side effects.
+"""Parses tool calls that a model wrote in a markup other than the one that the prompt asks for. Has no side
+effects.
 
-These are the markups of the models' own chat templates: Hermes and Qwen, Claude, GLM, DeepSeek, Kimi K2 and
-K3, Mistral, Llama, Gemma 4 and gpt-oss (Harmony). A call of an unknown tool is left as text, because it may
-be an example in an answer.
+Supports the markups of the models' own chat templates: Hermes and Qwen, Claude, GLM, DeepSeek, Kimi K2 and
+K3, Mistral, Llama, Gemma 4 and gpt-oss (Harmony). A call of an unknown tool stays text, because it may be an
+example in the model's reply to the user.
 """
 
 import ast
@@ -148,8 +149,9 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[Found]:
 
 
 def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Callable[[int], None]]]:
-    """Yields each beginning of a tool call, and a function to which the caller passes the index where the
-    call ends. Text inside a call does not count as a beginning.
+    """Yields the match of each beginning of a tool call, and a function. The caller passes this function the
+    index at which the call ends, so that text inside the call is not matched as the beginning of another
+    call.
     """
     end = 0
 
@@ -198,8 +200,8 @@ def _gemma(text: str, types: Types) -> Iterator[Found]:
 
 
 def _bare(text: str, types: Types) -> Iterator[Found]:
-    """Yields the tool calls of a text that consists only of JSON calls. JSON inside an answer is not a
-    call.
+    """Yields the tool calls of a text that consists only of tool calls in JSON, without tags. JSON that is
+    mixed with other text is not a tool call.
     """
     position, found = len(text) - len(text.lstrip()), []
     while position < len(text.rstrip()):
@@ -223,8 +225,8 @@ def _with_name(call: Any, types: Types) -> tuple[str, str] | None:
 
 
 def _pythonic(text: str, types: Types) -> Iterator[Found]:
-    """Yields the tool calls of a text that is a list of calls in Python's syntax and nothing else. Does not
-    run the text.
+    """Parses a text that consists only of a list of calls in Python's syntax, and yields these tool calls.
+    Does not execute the text.
     """
     if len(text) > MAX_REPAIRED_CHARS or (list_of_calls := _PYTHONIC.fullmatch(text.strip())) is None:
         return
@@ -275,8 +277,8 @@ def _value(match: re.Match[str], known: Mapping[str, Kinds]) -> Any:
 
 
 def _json_at(text: str, position: int) -> tuple[Any, int]:
-    """Returns the JSON value that begins at this index, and the index at which it ends. If there is no JSON
-    value, returns None and the length of the text.
+    """Parses the JSON value that begins at the index `position` of the text. Returns the value, and the index
+    at which the value ends. If there is no valid JSON, returns None and the length of the text.
     """
     try:
         return _DECODER.raw_decode(text, position)

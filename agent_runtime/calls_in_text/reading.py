@@ -1,4 +1,6 @@
-"""Finds all tool calls that a model wrote in the text of a reply. Has no side effects."""
+"""Finds all tool calls that a model wrote in the text of a reply, in any supported markup. Has no side
+effects.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,12 +17,13 @@ _THOUGHT = re.compile(r"\s*(?:<think>.*?</think>|\[THINK\].*?\[/THINK\])", re.DO
 def calls_in(
     text: str, tools: Sequence[Mapping[str, Any]], *, was_cut: bool = False
 ) -> list[tuple[int, str, str]]:
-    """Returns the tool calls in the text, each as its index in the text, the name of the tool and the
-    arguments as JSON.
+    """Returns the tool calls in the text of a model's reply. Each call is returned as its index in the text,
+    the name of the tool and the arguments as JSON.
 
-    The calls are in the form that `instructions` asks for, or in a form that the model has learnt, whichever
-    begins first. `tools`: in the format of the OpenAI chat completions API. `was_cut`: the reply was cut off;
-    the arguments of a call that is cut off are not valid JSON.
+    The calls are in the markup that the module `instructions` asks for, or in the markup of a model's own
+    chat template, whichever begins first in the text. `tools`: the tool definitions in the format of the
+    OpenAI chat completions API. `was_cut`: whether the reply was cut off. The arguments of a call that is cut
+    off are not valid JSON.
     """
     types = {tool["function"]["name"]: kinds_of_parameters(tool) for tool in tools}
     thought = _THOUGHT.match(text)

@@ -37,8 +37,9 @@ def _kinds(schema: Mapping[str, Any]) -> Kinds:
 
 
 def converted(value: str, wanted: Kinds) -> Any:
-    """Converts an argument's value to a type that the tool accepts. A value that cannot be converted stays
-    text, and the tool then reports the error.
+    """Converts the value of a tool call's argument, which the model wrote as text, to one of the JSON types
+    that the tool accepts. A value that cannot be converted stays a string, so that the tool reports the
+    error. `wanted`: the accepted JSON types.
     """
     plain = value.strip().lower()
     if "null" in wanted and plain in {"null", "none"}:

@@ -1,4 +1,4 @@
-"""The `Facts` that the catalogue knows about one model, such as its context window and its price."""
+"""The facts that the model catalogue has about one model, such as its context window and its price."""
 
 from dataclasses import dataclass
 
@@ -13,17 +13,19 @@ THINKING_BLOCKS, REASONING_CONTENT = "thinking_blocks", "reasoning_content"
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts about a model. For a model that is not in the catalogue, the facts of its model family apply,
-    and the defaults of this class for the rest.
+    """The facts of the model catalogue about one model. For a model that is not in the catalogue, the facts
+    of its model family apply, and the defaults of this class for all other fields.
 
-    `is_listed`: the model is in the catalogue, not only its family. `window`, `max_output`: in tokens;
-    `max_output` is None if it is not known. `protocols`: the vendor's protocols for the model, the better one
-    first. `efforts`: the reasoning efforts that the model accepts; an empty tuple means that it accepts none,
-    None means not known. `takes_budget`: accepts a number of thinking tokens. `refused`: sampling parameters
-    that the model refuses. `echo`: the form in which the model's reasoning must be sent back:
-    THINKING_BLOCKS, REASONING_CONTENT or None. `writes_patches`: was trained on the format of `apply_patch`.
-    `caches`: whether the vendor has a prompt cache for the model; None if it is not known. `calls_tools`: the
-    model has tool calls at its vendor; False means that calls are read from its text.
+    `is_listed`: the model itself is in the catalogue, not only its family. `window`: the context window in
+    tokens. `max_output`: the maximum length of a reply in tokens; None if not known. `protocols`: the API
+    protocols that the vendor offers for the model, the preferred one first. `efforts`: the reasoning efforts
+    that the model accepts; an empty tuple means that it accepts none, None means not known. `takes_budget`:
+    the model accepts a number of thinking tokens. `refused`: sampling parameters that the model refuses.
+    `echo`: the form in which the model's reasoning must be sent back to the vendor: THINKING_BLOCKS,
+    REASONING_CONTENT or None. `writes_patches`: the model was trained on the format of the tool
+    `apply_patch`. `caches`: whether the vendor has a prompt cache for the model; None if not known.
+    `calls_tools`: the vendor's API has tool calls for this model; False means that tool calls are parsed from
+    the model's text.
     """
 
     is_listed: bool = False
@@ -48,7 +50,7 @@ class Facts:
 
     @property
     def takes_effort(self) -> bool:
-        """Whether a reasoning effort may be sent. Also True if it is not known, since it is sent only if a
-        user asks for it.
+        """Whether a reasoning effort may be sent to this model. It is also True if the accepted efforts are
+        not known, because an effort is sent only if the user has set one.
         """
         return self.efforts is None or bool(self.efforts)

@@ -1,6 +1,7 @@
-"""Looks up facts about models in the catalogue, which is read at the first lookup.
+"""Looks up the facts about a model in the model catalogue. The catalogue's files are read at the first
+lookup.
 
-`models.json` is a generated file; `families.json` is written by hand.
+The file `models.json` is generated; the file `families.json` is written by hand.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,10 +21,11 @@ _SEPARATORS = "/.:@"
 
 
 def facts_of(*names: str | None) -> Facts:
-    """Returns the facts about the first of these names that is in the catalogue. If none is, returns the
-    facts about the first name of a known model family, else the defaults.
+    """Returns the facts about the first of these model names that is in the catalogue. If no name is in the
+    catalogue, returns the facts about the first name that belongs to a known model family, or else the
+    defaults.
 
-    `litellm_proxy/anthropic/claude-x` is looked up as `anthropic/claude-x`, then as `claude-x`.
+    For example, `litellm_proxy/anthropic/claude-x` is looked up as `anthropic/claude-x`, then as `claude-x`.
     """
     given = [name for name in names if name]
     found = [_facts(name) for name in given]
@@ -64,8 +66,9 @@ def _facts(name: str) -> Facts:
 
 
 def _caches(merged: Mapping[str, Any]) -> bool | None:
-    """Returns whether the vendor caches prompts: cached input has a price, or the entry says so. Returns None
-    if the entry has no price at all.
+    """Returns whether the vendor of a model caches prompts. This is the case if cached input tokens have a
+    price, or if the catalogue's entry has the field `marks_cache`. Returns None if the entry has no price at
+    all. `merged`: the model's entry in the catalogue.
     """
     if merged.get("marks_cache"):
         return True
@@ -90,8 +93,8 @@ def _price(per_million: list[float | None] | None) -> Price | None:
 
 
 def _plain(name: str) -> str:
-    """Returns the model's name in lower case with dashes in place of dots, because vendors write versions in
-    both ways.
+    """Returns the model's name in lower case with dashes in place of dots. Vendors write versions in both
+    ways, so names are compared in this form.
     """
     return name.lower().replace(".", "-")
 
@@ -102,8 +105,9 @@ def _forms(name: str) -> Iterator[str]:
 
 
 def _family(name: str) -> Mapping[str, Any]:
-    """Returns the facts of a model family. The model's name, or a part of the name, begins with the family's
-    name; of several such families, the one with the longest name is used.
+    """Returns the facts of the model family to which the model `name` belongs. A model belongs to a family if
+    its name, or a part of its name, begins with the family's name. Of several such families, the one with the
+    longest name is used. Returns an empty mapping if there is none.
     """
     starts = [0, *(index + 1 for index, each in enumerate(name) if each in _SEPARATORS)]
     parts = [_plain(name[start:]) for start in starts]

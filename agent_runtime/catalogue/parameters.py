@@ -1,4 +1,4 @@
-"""The names of call parameters at a model's vendor, and whether the vendor has these parameters."""
+"""The names of API parameters that differ between the vendors of models, and which vendors support them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _HAS_CACHE_KEY = frozenset({"openai", "azure"})
 
 
 def is_model_of_openai(model: str) -> bool:
-    """Returns whether the name is that of a model of OpenAI. The model may be served by any vendor."""
+    """Returns whether the name belongs to a model that OpenAI made. Any vendor may offer such a model."""
     return facts_of(model).maker == "openai"
 
 

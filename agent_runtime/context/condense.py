@@ -1,6 +1,7 @@
-"""Shortens the model's prompt: selects older messages, and asks a model to summarize them.
+"""Shortens a model's prompt: selects older messages to remove, and asks a model to summarize them.
 
-The log keeps everything; only the prompt is condensed. `plan` is pure, `summarize` asks a model.
+The event log keeps all messages; only the prompt is shortened. The function `plan` has no side effects; the
+function `summarize` sends a request to a model.
 """
 
 import math
@@ -63,7 +64,9 @@ class LLMSummarizingCondenser(KnownFieldsOnly):
 
 
 class PipelineCondenser(KnownFieldsOnly):
-    """A list of condensers. The first one whose limit is reached makes the summary."""
+    """A list of condensers that are tried in order. The first condenser whose limit is reached makes the
+    summary.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -92,8 +95,8 @@ def summarizers(condenser: Condenser | None) -> Sequence[LLMSummarizingCondenser
 
 
 def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | None:
-    """Returns the condenser with another model for its summaries. Nested condensers get the model, too.
-    Returns None if there is no condenser.
+    """Returns a copy of the condenser in which `llm` makes the summaries. Nested condensers use `llm`, too.
+    Returns None if `condenser` is None.
     """
     match condenser:
         case LLMSummarizingCondenser():
@@ -107,8 +110,8 @@ def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | N
 
 @dataclass(frozen=True)
 class CondensationPlan:
-    """What a condensation will do: the messages to replace by a summary (`forgotten`), the number of events
-    before the summary (`offset`), and the condenser that makes the summary.
+    """A plan that says which messages of a prompt a summary replaces. `forgotten`: the messages to replace.
+    `offset`: the number of events before the summary. `condenser`: the condenser that makes the summary.
     """
 
     forgotten: Sequence[Passage]
@@ -116,8 +119,8 @@ class CondensationPlan:
     condenser: LLMSummarizingCondenser
 
     def to_event(self, summary: str, response_id: str, kept: str = "") -> Condensation:
-        """Returns the event that logs the condensation. `kept`: the text that follows the summary word for
-        word.
+        """Returns the event that records the condensation in the log. `summary`: the text that replaces the
+        messages. `kept`: a text that is added after the summary and was not summarized.
         """
         summary = f"{summary}\n\n{kept}" if kept else summary
         return Condensation(
@@ -136,11 +139,11 @@ def plan(
     window_tokens: int | None = None,
     is_requested: bool = False,
 ) -> CondensationPlan | None:
-    """Returns which messages to replace by a summary now. Returns None if no limit is reached, or if a
-    summary would not make the prompt shorter.
+    """Decides which messages of the prompt a summary must replace now. Returns None if no limit is reached,
+    or if a summary would not make the prompt shorter.
 
-    `context_tokens`: the size of the next prompt. `window_tokens`: the context window of the agent's model.
-    `is_requested`: makes a plan even if no limit is reached.
+    `context_tokens`: the size of the next prompt in tokens. `window_tokens`: the context window of the
+    agent's model; None if not known. `is_requested`: makes a plan even if no limit is reached.
     """
     limit = _token_limit(condenser, window_tokens)
     size = _events(passages)
@@ -164,8 +167,8 @@ def plan(
 
 
 def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool:
-    """Returns whether the condenser's model can use the vendor's cache of the agent's prompts, because both
-    use the same model, address and key.
+    """Returns whether the condenser's model can use the vendor's cache of the agent's prompts. This is the
+    case if the condenser and the agent use the same model at the same URL with the same API key.
     """
     own = condenser.llm
     return agent_llm.caching_prompt and (own.model, own.base_url, own.api_key) == (
@@ -176,9 +179,9 @@ def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool
 
 
 async def summarize_in_place(prompt: Prompt, llm: LLM, client: LLMClient) -> Reply | None:
-    """Asks for a summary at the end of the agent's own prompt, because the vendor has that prompt in its
-    cache. Returns the reply. It has no text if the model only called tools. Returns None if the prompt is too
-    long.
+    """Asks a model for a summary by adding the request to the end of the agent's own prompt, because the
+    vendor has that prompt in its cache. Returns the model's reply, or None if the prompt is too long. The
+    reply has no text if the model only called tools.
     """
     question = {"role": "user", "content": render("condense_here.j2")}
     asked = replace(prompt, messages=[*prompt.messages, orjson.dumps(question)], role=USAGE_ID)
@@ -228,8 +231,8 @@ def _token_limit(condenser: LLMSummarizingCondenser, window_tokens: int | None) 
 
 
 def _event_limit(condenser: LLMSummarizingCondenser, token_limit: int | None) -> float:
-    """Returns how many events a prompt may contain before it is condensed. Returns infinity if only tokens
-    are limited.
+    """Returns the maximum number of events in a prompt before the prompt is condensed. Returns infinity if
+    only the number of tokens is limited.
     """
     is_chosen = condenser.max_size != PROTOCOL_MAX_SIZE
     return condenser.max_size if is_chosen or token_limit is None else math.inf
@@ -248,8 +251,8 @@ def _events(passages: Iterable[Passage]) -> int:
 
 
 def _head(passages: Sequence[Passage], keep_first: int) -> int:
-    """Returns how many passages at the beginning contain the first `keep_first` events. These passages are
-    not summarized. A passage is never split.
+    """Returns the number of passages at the beginning of the prompt that are not summarized, because they
+    contain the first `keep_first` events. A passage is never split.
     """
     kept = 0
     for index, passage in enumerate(passages):
@@ -260,8 +263,8 @@ def _head(passages: Sequence[Passage], keep_first: int) -> int:
 
 
 def _tail(passages: Sequence[Passage], *, max_events: int, max_tokens: int) -> int:
-    """Returns the index of the first passage at the end that is not summarized. As many passages as fit into
-    the limits are kept, but at least the last one.
+    """Returns the index of the first passage of the prompt's end, which is not summarized. The end has as
+    many passages as fit into `max_events` and `max_tokens`, but at least one.
     """
     events = tokens = 0
     for index in reversed(range(len(passages))):

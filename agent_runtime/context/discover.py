@@ -36,8 +36,9 @@ MAX_ENTRIES = 500
 
 
 def discover(context: AgentContext, working_dir: Path, *, home: Path | None = None) -> ProjectContext:
-    """Returns the instructions, skills and notes for an agent that works in `working_dir`. `home`: the user's
-    home directory, or None. Raises pydantic.ValidationError if a skill that the client sent is not valid.
+    """Finds the instructions, skills and notes for an agent that works in `working_dir`. `context`: what the
+    client sent in its request. `home`: the user's home directory; None means the home directory of the
+    server's process. Raises pydantic.ValidationError if a skill that the client sent is not valid.
     """
     working_dir = working_dir.resolve()
     root = _repository_root(working_dir)
@@ -186,7 +187,7 @@ def _add_skills(
 
 
 def _when(skill: Skill) -> str:
-    """Returns a text for people that says when the model gets the skill."""
+    """Returns a text for users that says when the model gets the skill."""
     if skill.paths:
         return f"added to the first result that touches {', '.join(skill.paths)}"
     if calls := [trigger for trigger in skill.triggers if trigger.startswith("/")]:

@@ -1,6 +1,4 @@
-"""Converts chat messages to plain text, for a model that judges or summarizes a conversation and does not
-continue it.
-"""
+"""Converts chat messages to plain text for a second model, which judges or summarizes the conversation."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,8 +7,8 @@ import orjson
 
 
 def excerpts(messages: Iterable[bytes], chars: int) -> list[dict[str, str]]:
-    """Returns the role and plain text of each message. The middle of a message with more than `chars`
-    characters is left out.
+    """Returns the role and the plain text of each chat message. `messages`: the chat messages as JSON. If a
+    message has more than `chars` characters, the middle of its text is left out.
     """
     decoded = map(orjson.loads, messages)
     return [{"role": message["role"], "text": shortened(_text(message), chars)} for message in decoded]
@@ -28,7 +26,7 @@ def _text(message: dict[str, Any]) -> str:
 
 
 def shortened(text: str, chars: int) -> str:
-    """Returns the text. If it has more than `chars` characters, its middle is left out."""
+    """Returns the text. If the text has more than `chars` characters, its middle is left out."""
     if len(text) <= chars:
         return text
     left_out = len(text) - chars

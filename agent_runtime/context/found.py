@@ -1,5 +1,5 @@
-"""Collects the skills, instructions and notes that were found for an agent, and reports on each file that was
-examined.
+"""Collects the skills, instructions and notes that were found for an agent, and a report about each file that
+was read.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ MAX_TOTAL_BYTES = 1024 * 1024
 
 @dataclass
 class DiscoveredContext:
-    """The skills and notes found so far for an agent, and a report on each file that was examined. If two
-    skills have one name, the first is kept. `project`: file paths in the report are relative to this
-    directory.
+    """The collection of skills and notes that were found so far for an agent, with a report about each file
+    that was read. Of two skills with the same name, only the first one is added. `project`: file paths in the
+    report are relative to this directory.
     """
 
     project: Path
@@ -37,7 +37,9 @@ class DiscoveredContext:
         )
 
     def is_of_other_repository(self, name: str, root: Path) -> bool:
-        """Returns whether a skill of this name was found in a repository other than the one at `root`."""
+        """Returns whether the collection has a skill with this name from a repository other than the one in
+        the directory `root`.
+        """
         known = self.skills.get(name)
         if known is None or known.origin != "project" or known.source is None:
             return False
@@ -52,8 +54,9 @@ class DiscoveredContext:
         self._report(path, reason, origin, None, is_loaded=False)
 
     def read(self, path: Path, root: Path) -> str:
-        """Returns the text of a file below `root`. Raises the errors of `read_text`, and UnusableFileError if
-        all texts so far have more than 1 MiB in total, which is too much for a prompt.
+        """Returns the text of a file below the directory `root`. Raises the errors of `read_text`. Raises
+        UnusableFileError if all texts that were read so far are larger than 1 MiB in total, because this is
+        too much for a prompt.
         """
         return self.bounded(read_text(path, root))
 

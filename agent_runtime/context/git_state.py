@@ -1,8 +1,9 @@
-"""Describes the git state of the workspace for the prompt: last commit, upstream branch and changed files.
+"""Describes the git state of the workspace in the agent's prompt: the last commit, the upstream branch and
+the changed files.
 
-The state is read once, when a conversation is created, because the prompt must not change later. Names and
-commit messages come from the repository and could contain instructions to the model. So they are short and
-quoted, and file names with blanks are only counted.
+The git state is read once, when a conversation is created, because the prompt must not change later. Names
+and commit messages come from the repository and could contain instructions to the model. Therefore they are
+shortened and quoted, and changed files with blanks in their names are only counted.
 """
 
 import asyncio
@@ -29,12 +30,14 @@ _FIELDS = {"1": 8, "2": 9, "u": 10, "?": 1}
 
 
 class GitState(BaseModel):
-    """The git state of a repository.
+    """The git state of a repository: its last commit, upstream branch and changed files.
 
     `commit`: the beginning of the last commit's hash; empty before the first commit. `subject`: the first
-    line of the commit message, in quotes. `upstream`: the upstream branch; empty if there is none. `files`:
-    changed files, at most MAX_FILES, each after its letters from `git status`. `count`: the number of changed
-    files; None if git took more than LIMIT_SECONDS. `is_more`: there are more changed files than `count`.
+    line of the commit message, in quotes. `upstream`: the upstream branch; empty if there is none. `ahead`,
+    `behind`: the number of commits that only the local branch or only the upstream branch has. `files`:
+    changed files, at most MAX_FILES, each with its status letters from `git status`. `count`: the number of
+    changed files; None if git took more than LIMIT_SECONDS. `is_more`: there are more changed files than
+    `count`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -87,8 +90,8 @@ async def git_state(working_dir: Path) -> GitState | None:
 
 
 async def _answer(working_dir: Path, *arguments: str, answers: Collection[int] = (0,)) -> bytes | None:
-    """Runs git with these arguments and returns its output. `answers`: the exit codes that count as success.
-    Returns None if git takes too long. Raises GitError.
+    """Runs git with these arguments in `working_dir` and returns git's output. `answers`: the exit codes that
+    mean success. Returns None if git takes more than LIMIT_SECONDS. Raises GitError.
     """
     try:
         async with asyncio.timeout(LIMIT_SECONDS):
@@ -133,8 +136,8 @@ def _header(text: str) -> dict[str, object]:
 
 
 def _line(kind: str, text: str) -> str:
-    """Returns the line for a changed file: its status letters and its path. Empty if the path cannot be shown
-    safely.
+    """Returns the line of the prompt that shows a changed file: the file's status letters and its path.
+    Returns an empty text if the path cannot be shown safely.
     """
     fields = text.split(" ", _FIELDS[kind] - 1)
     path = fields[-1]

@@ -1,4 +1,6 @@
-"""Fills in the inputs of a skill that a user calls by name, as in `/release 1.4 channel=beta`."""
+"""Inserts the values of a skill's inputs into the skill's text, when a user calls the skill by name, as in
+`/release 1.4 channel=beta`.
+"""
 
 import re
 import shlex
@@ -11,8 +13,8 @@ _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class SkillInput(BaseModel):
-    """An input of a skill. Its value replaces `${name}` in the skill's text. An input with a default is
-    optional.
+    """The declaration of one input (parameter) of a skill. The value of the input replaces `${name}` in the
+    skill's text. An input with a default is optional.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -25,8 +27,8 @@ class SkillInput(BaseModel):
 
 @dataclass(frozen=True)
 class Filled:
-    """A skill's text with the values of its inputs. `missing`: required inputs without a value; their
-    placeholders remain in the text.
+    """The text of a skill after the values of its inputs were inserted. `missing`: required inputs for which
+    the user gave no value; their placeholders remain in the text.
     """
 
     text: str
@@ -34,8 +36,8 @@ class Filled:
 
 
 def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
-    """Replaces the inputs in a skill's text by the values that the user wrote after the skill's name.
-    Placeholders that are not declared as inputs stay unchanged.
+    """Replaces the placeholders of the inputs in a skill's text by the values that the user wrote after the
+    skill's name (`words`). Placeholders that are not declared as inputs stay unchanged.
     """
     given = _given(words, [one.name for one in inputs])
     values = {one.name: given.get(one.name, one.default) for one in inputs}
@@ -46,8 +48,9 @@ def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
 
 
 def _given(words: str, names: Sequence[str]) -> dict[str, str]:
-    """Returns the values that the user wrote, by the name of the input. `name=value` sets the input of that
-    name; other words are assigned in order. Extra words belong to the last input.
+    """Parses what the user wrote after the skill's name, and returns the value of each input by its name.
+    `name=value` sets the input with that name. Other words are assigned to the inputs in order. Extra words
+    become part of the last input's value.
     """
     named: dict[str, str] = {}
     rest: list[str] = []

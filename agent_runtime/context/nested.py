@@ -1,5 +1,5 @@
-"""Finds directories below the workspace that may contain instructions, such as AGENTS.md. Their number is
-limited.
+"""Finds directories below the workspace that may contain instruction files, such as AGENTS.md. At most a
+fixed number of directories is returned.
 """
 
 import os

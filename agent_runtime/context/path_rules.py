@@ -1,8 +1,8 @@
-"""Handles path rules: instructions that are only for certain files. The model gets a rule together with the
-first tool result that touches a matching file.
+"""Handles path rules: instructions that apply only to certain files. The model gets a path rule together with
+the first tool result that involves a matching file.
 
-The log alone shows which rules were given, because the text of a rule contains its name. A rule stays in the
-prompt when the events around it are condensed.
+Which path rules the model already has is computed from the event log alone, because the text of a rule
+contains the rule's name. When the events around a path rule are condensed, the rule stays in the prompt.
 """
 
 import json
@@ -34,8 +34,8 @@ def whole_directory(relative: Path) -> str:
 def rules_for(
     touched: Iterable[Path], skills: Iterable[Skill], *, working_dir: Path, given: Collection[str]
 ) -> list[Skill]:
-    """Returns the rules that match the touched paths (absolute) and were not given to the model yet, in
-    order.
+    """Returns the path rules that match one of the touched files and that the model does not have yet, in
+    order. `touched`: absolute paths. `given`: the names of the rules that the model already has.
     """
     real = [Path(os.path.realpath(path)) for path in touched]
     wanted = [skill for skill in skills if skill.paths and skill.name not in given]
@@ -50,7 +50,9 @@ def render_rule(rule: Skill) -> TextContent:
 
 
 def names_in(parts: Sequence[TextContent]) -> list[str]:
-    """Returns the names of the path rules that a tool result contains."""
+    """Returns the names of the path rules that a tool result contains. `parts`: the content of the tool
+    result.
+    """
     found = (_OPENING.match(part.text) for part in parts)
     return [json.loads(match[1]) for match in found if match]
 
@@ -60,8 +62,9 @@ def texts_in(parts: Sequence[TextContent]) -> list[str]:
 
 
 def reminder(texts: Sequence[str]) -> str:
-    """Returns a text that repeats path rules after condensing has removed the tool results that contained
-    them. The newest rules are repeated in full, the others by name.
+    """Returns a text that repeats path rules in the prompt. It is needed when condensing has removed the tool
+    results that contained these rules. The newest rules are repeated in full, the others only by name.
+    `texts`: the texts of the rules, oldest first.
     """
     kept: list[str] = []
     room = MAX_REMINDER_CHARS
@@ -89,8 +92,9 @@ def _matches(glob: str, relative: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _regex(glob: str) -> re.Pattern[str] | None:
-    """Converts a glob to a regular expression with the rules of .gitignore. A glob without a slash matches
-    names at any depth, and a directory matches everything in it. Returns None if the glob is not valid.
+    """Converts a glob to a regular expression according to the rules of .gitignore. A glob without a slash
+    matches names at any depth, and a glob of a directory matches everything in the directory. Returns None if
+    the glob is not valid.
     """
     plain = glob.removeprefix("./").removesuffix("/**") or "**"
     whole = plain.strip("/") if "/" in plain or plain != glob.removeprefix("./") else f"**/{plain}"

@@ -1,4 +1,6 @@
-"""Reads a skill from a file: its fields come from the front matter, with defaults from the file's path."""
+"""Parses a skill from a file. The skill's fields come from the file's front matter; missing fields get
+defaults from the file's path.
+"""
 
 import re
 from pathlib import Path
@@ -17,10 +19,10 @@ _COMMA = re.compile(r",(?![^{}]*\})")
 
 
 def parse(path: Path, text: str, rules_below: Path | None = None) -> Skill:
-    """Returns the skill that a file contains. Raises UnusableFileError if the front matter is not valid, or
-    if the file is a README.md.
+    """Parses the text of a file and returns the skill. Raises UnusableFileError if the front matter is not
+    valid, or if the file is a README.md.
 
-    `rules_below`: the directory to which the paths of a path rule are relative. None means the agent's
+    `rules_below`: the directory to which the globs of a path rule are relative. None means the agent's
     working directory.
     """
     if path.name.lower() == "readme.md":
@@ -70,8 +72,8 @@ def _input(one: dict[str, Any]) -> SkillInput:
 
 
 def _globs(matter: dict[str, Any]) -> tuple[str, ...]:
-    """Returns the globs of the files that a path rule is for. The front matter contains a list, or one text
-    with commas, as other coding agents write it.
+    """Returns the globs of the files to which a path rule applies. `matter`: the file's front matter, in
+    which the globs are a list, or one text with commas as other coding agents write it.
     """
     name = "paths" if "paths" in matter else "globs"
     given = matter.get(name)

@@ -1,5 +1,5 @@
-"""The instructions and skills of an agent: what is always in the prompt, what a keyword adds, and what the
-agent reads on request.
+"""The instructions and skills of an agent. Some are always in the system prompt, some are added to a message
+that contains a keyword, and some are read by the agent on request.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -23,17 +23,17 @@ SkillType = Literal["repo", "knowledge", "agentskills"]
 
 
 class Skill(BaseModel):
-    """Instructions or knowledge for the agent.
+    """A skill: a text with instructions or knowledge for the agent.
 
-    `type`: says when the model gets the text. `repo` is always in the system prompt. `knowledge` is added to
-    a message that has one of its triggers, or to the result of a tool call that touches one of its paths.
-    `agentskills` is listed by its description and read with the tool `invoke_skill`; it may have triggers,
-    too.
+    `type`: says when the model gets the text. A `repo` skill is always in the system prompt. A `knowledge`
+    skill is added to a message that contains one of the skill's triggers, or to the result of a tool call
+    that involves one of the skill's paths. An `agentskills` skill is listed with its description, and the
+    agent reads its text with the tool `invoke_skill`; it may have triggers, too.
 
-    A trigger that begins with a slash calls the skill by name; values for its inputs may follow. `paths`:
-    globs, relative to `paths_below` or else to the working directory. `origin`: who provides the skill, such
-    as the project or the user. `source`: the file or address of the skill. `directory`: the directory with
-    the skill's other files.
+    `triggers`: words; a trigger that begins with a slash calls the skill by name, and values for the skill's
+    inputs may follow. `paths`: globs of files, relative to the directory `paths_below`, or to the working
+    directory if that is None. `origin`: who provides the skill, such as the project or the user. `source`:
+    the file or URL from which the skill was read. `directory`: the directory with the skill's other files.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -52,8 +52,8 @@ class Skill(BaseModel):
 
     @classmethod
     def of_protocol(cls, given: JsonObject) -> "Skill":
-        """Returns a skill from the JSON that a client has sent. Raises pydantic.ValidationError if the JSON
-        is not valid.
+        """Creates a skill from the JSON object that a client has sent. Raises pydantic.ValidationError if the
+        object is not valid.
         """
         trigger = given.get("trigger")
         trigger = trigger if isinstance(trigger, dict) else {}
@@ -69,15 +69,17 @@ class Skill(BaseModel):
         return self.origin == "project"
 
     def shown(self, text: str | None = None) -> str:
-        """Returns the text of the skill for the model. Marks show if the text comes from the repository.
-        `text`: the skill's text with its inputs filled in; None means the text without values.
+        """Returns the text of the skill as the model sees it. If the skill comes from the repository, marks
+        around the text say so. `text`: the skill's text with the values of its inputs; None means the text
+        with unfilled placeholders.
         """
         whole = self.content if text is None else text
         return of_repository(whole, self.name) if self.is_of_repository else whole
 
     def as_read(self) -> "Skill":
-        """Returns a copy of the skill for an agent that reads it without a call by the user. The inputs have
-        their default values. The text lists the required inputs that have no value.
+        """Returns a copy of the skill with the text that the agent gets when it reads the skill itself,
+        without a call by the user. The inputs have their default values. The text lists the required inputs
+        that have no value.
         """
         filled = fill(self.content, self.inputs, "")
         content = render("read_skill.j2", text=self.shown(filled.text), missing=_missing(self, filled))
@@ -85,8 +87,8 @@ class Skill(BaseModel):
 
 
 class SkillDiscovery(BaseModel):
-    """A report on one file or place that was examined for a skill, instructions or a note: whether the
-    content was loaded, and why.
+    """A report about one file or other source that was searched for a skill, instructions or a note. It says
+    whether the content was loaded (`is_loaded`), and why or why not (`reason`).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -99,8 +101,8 @@ class SkillDiscovery(BaseModel):
 
 
 class ProjectContext(BaseModel):
-    """The instructions, skills and notes that were found for an agent. `skills`: have unique names. `notes`:
-    the notes of earlier conversations; None if the agent must not get them.
+    """The instructions, skills and notes that were found for an agent. `skills`: no two have the same name.
+    `notes`: notes of earlier conversations; None if the agent must not get notes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -114,8 +116,8 @@ class ProjectContext(BaseModel):
 
 
 class SkillFile(BaseModel):
-    """A skill file that an app server has sent, or the reason why the server could not read the file. `path`:
-    the path that is shown to people.
+    """The content of a skill file that the app server sends to the agent server. If the app server could not
+    read the file, `text` is None and `problem` gives the reason. `path`: the path that is shown to users.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -127,7 +129,9 @@ class SkillFile(BaseModel):
 
 
 class AgentContext(BaseModel):
-    """What a client adds to the instructions and skills of an agent. Unknown fields are kept unchanged."""
+    """The skills and texts that a client adds for an agent, and which other skills are loaded. Unknown fields
+    are kept unchanged.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -150,8 +154,8 @@ NO_CONTEXT = AgentContext()
 
 
 def render_project_context(context: ProjectContext) -> str:
-    """Returns the part of the system prompt with the project's instructions and the list of skills. Empty if
-    there are none.
+    """Returns the part of the system prompt that contains the project's instructions and the list of skills.
+    Returns an empty text if there are none.
     """
     rules = [skill for skill in context.skills if skill.paths]
     return render(
@@ -165,8 +169,8 @@ def render_project_context(context: ProjectContext) -> str:
 
 
 def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
-    """Returns a list of skills as text, with one line for each skill. The lines of skills from the repository
-    are marked.
+    """Returns a list of skills as text, with one line per skill. The lines of skills from the repository are
+    marked as such. `line`: returns the line for a skill.
     """
     lines = [line(one) for one in skills if not one.is_of_repository]
     marked = [line(one) for one in skills if one.is_of_repository]
@@ -174,11 +178,12 @@ def _listed(skills: Sequence[Skill], line: Callable[[Skill], str]) -> str:
 
 
 def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> list[tuple[Skill, str]]:
-    """Returns the skills that a message triggers, each with its trigger. Leaves out the `known` skills, which
-    the model already got.
+    """Returns the skills whose triggers occur in a message, each with the trigger. Leaves out the skills in
+    `known`, which the model already has.
 
-    A trigger matches anywhere in the message, ignoring case. A trigger with a slash matches only as the first
-    word. A skill with inputs is returned each time, because its values may differ.
+    A trigger matches anywhere in the message, ignoring case. A trigger that begins with a slash matches only
+    as the first word of the message. A skill with inputs is returned each time, because the values of its
+    inputs may differ.
     """
     wanted = (skill for skill in skills if skill.inputs or skill.name not in known)
     found = [(skill, _trigger_in(text, skill.triggers)) for skill in wanted]
@@ -186,8 +191,8 @@ def triggered(skills: Iterable[Skill], text: str, *, known: Collection[str]) -> 
 
 
 def render_knowledge(found: Sequence[tuple[Skill, str]], text: str) -> list[TextContent]:
-    """Returns the texts of the triggered skills. The model gets them together with the user's message
-    `text`.
+    """Returns the texts of the skills that a user's message has triggered. The model gets these texts
+    together with the message. `found`: the skills with their triggers. `text`: the text of the message.
     """
     return [TextContent(text=_render_one(skill, trigger, text)) for skill, trigger in found]
 
@@ -213,7 +218,9 @@ def _render_one(skill: Skill, trigger: str, text: str) -> str:
 
 
 def _missing(skill: Skill, filled: Filled) -> str:
-    """Returns one line for each required input of the skill that has no value. Empty if there are none."""
+    """Returns one line for each required input of the skill that has no value. Returns an empty text if there
+    is none. `filled`: the skill's text with the values of its inputs.
+    """
     lines = (
         f"- {one.name}: {one.description}" if one.description else f"- {one.name}" for one in filled.missing
     )

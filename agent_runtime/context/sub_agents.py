@@ -1,4 +1,6 @@
-"""Reads the definitions of sub-agents: from files of the project and the user, and built-in ones."""
+"""Reads the definitions of sub-agents: definitions in files of the project, definitions in files of the user,
+and built-in definitions.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,10 +37,10 @@ MAX_VALUES = 2_000
 
 
 class SubAgent(BaseModel):
-    """The definition of a sub-agent, as a file or a request states it.
+    """The definition of a sub-agent, read from a file or from a request.
 
-    `tools`, `skills`: by name; if none is named, the calling agent's are used. `metadata`: all other
-    fields of the file.
+    `tools`, `skills`: the names of the sub-agent's tools and skills; if the list is empty, the sub-agent gets
+    those of the agent that starts it. `metadata`: all other fields of the file's front matter.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -66,7 +68,8 @@ class SubAgent(BaseModel):
 
     @property
     def own_servers(self) -> JsonObject:
-        """The MCP servers that this definition adds, by name."""
+        """The configuration of the MCP servers that this definition gives to the sub-agent, by server name.
+        """
         return named_servers(self.mcp_servers or self.mcp_config or {})
 
     @property
@@ -78,7 +81,7 @@ class SubAgent(BaseModel):
 
 
 class LeftOut(BaseModel):
-    """A file that was skipped in whole or in part, and the reason."""
+    """A definition file that was skipped in whole or in part, with the reason."""
 
     path: str
     reason: str
@@ -87,11 +90,11 @@ class LeftOut(BaseModel):
 def find_sub_agents(
     projects: Sequence[Path], home: Path | None, *, with_built_in: bool = True
 ) -> tuple[list[SubAgent], list[LeftOut]]:
-    """Returns the definitions of sub-agents, and the files that were left out. First come those of the
-    projects in their order, then the user's, then the built-in ones. If two definitions have one name, the
-    first is used.
+    """Returns the definitions of all available sub-agents, and a list of the files that were skipped. The
+    order is: definitions of the projects in the order of `projects`, definitions of the user (in `home`),
+    built-in definitions. Of several definitions with the same name, only the first is returned.
 
-    Blocks for a limited time. Files that cannot be used are left out.
+    The function blocks for a limited time. Files that are not valid are skipped.
     """
     found: dict[str, SubAgent] = {}
     left_out: list[LeftOut] = []
@@ -123,7 +126,7 @@ def _files(
 
 
 def unused_parts(agent: SubAgent) -> list[str]:
-    """Returns a message for each front matter field of the definition that has no effect in this program."""
+    """Returns a message for each front matter field of the definition that has no effect in Slipway."""
     return [
         f"`{field}` in its front matter is not used: it does not name its parts, or there are too many"
         for field in _OWN_PARTS
@@ -132,7 +135,9 @@ def unused_parts(agent: SubAgent) -> list[str]:
 
 
 def parse_agent(path: Path, text: str, level: Level) -> SubAgent:
-    """Returns the definition of a sub-agent that a file contains. Raises UnusableFileError."""
+    """Parses the definition of a sub-agent from the text of a file. `level`: where the file comes from, such
+    as the project or the user. Raises UnusableFileError if the file is not valid.
+    """
     matter, body = split(text)
     description = text_of(matter.get("description"), "description") or ""
     parts = {field: part for field in _OWN_PARTS if isinstance(part := _plain(matter.get(field)), dict)}
@@ -165,8 +170,9 @@ def parse_agent(path: Path, text: str, level: Level) -> SubAgent:
 
 
 def _plain(value: object) -> Any:
-    """Returns a YAML value as JSON. Returns None if the value contains other types, or more than MAX_VALUES
-    values, because a few lines of YAML can stand for a list with a billion members.
+    """Converts a YAML value to a JSON value. Returns None if the value contains types that JSON does not
+    have, or more than MAX_VALUES values. The limit is needed because a few lines of YAML can describe a list
+    with a billion members.
     """
     left = MAX_VALUES
 
@@ -198,8 +204,8 @@ class _NotPlainError(Exception):
 
 
 def _names(matter: dict[str, Any], field: str) -> list[str]:
-    """Returns the names in a front matter field. The field is a list, or one text with commas, as other
-    coding agents write it.
+    """Returns the list of names in a front matter field. The field contains a list, or one text with commas
+    as other coding agents write it.
     """
     given = matter.get(field)
     parts = given.split(",") if isinstance(given, str) else texts(given, field)

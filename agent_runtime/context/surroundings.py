@@ -1,10 +1,10 @@
-"""Tells the agent about its machine and workspace: date, operating system, shell, git state, and the
-project's commands.
+"""Collects facts about the agent's machine and workspace for the prompt: date, operating system, shell, git
+state, and the project's commands.
 
-The agent is told once, at the beginning of a conversation, and the log keeps the text. If the prompt changed
-with the clock or with each commit, the vendor's cache could not be used. Names that come from the repository
-are checked, because they could contain instructions to the model. This module only reads files; git is asked
-in git_state.py.
+The facts are added to the prompt once, at the beginning of a conversation, and the event log keeps the text.
+If the prompt changed with the time or with each commit, the vendor's prompt cache could not be used. Names
+that come from the repository are checked, because they could contain instructions to the model. This module
+only reads files; the module git_state runs git.
 """
 
 import platform
@@ -41,9 +41,9 @@ _UNDER_WAY = (("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("rebase-
 class Surroundings:
     """Facts about the agent's machine and workspace, for the prompt.
 
-    `date`: YYYY-MM-DD, UTC. `git`: one line about the repository; empty if there is none. `git_state`:
-    further lines about the repository. `commands`: commands that the project's own files define, at most
-    MAX_COMMANDS.
+    `date`: the current date as YYYY-MM-DD in UTC. `system`: the operating system. `git`: one line about the
+    repository; empty if there is no repository. `git_state`: further lines about the repository. `commands`:
+    commands that the project's files define, at most MAX_COMMANDS.
     """
 
     date: str
@@ -55,8 +55,8 @@ class Surroundings:
 
 
 def surroundings(working_dir: Path, state: GitState | None = None) -> Surroundings:
-    """Returns the current facts about the machine and this directory: date, system, shell, git state and
-    commands. `state`: the git state when the conversation was created.
+    """Returns the facts about the machine and the workspace `working_dir`: date, operating system, shell, git
+    state and the project's commands. `state`: the git state at the creation of the conversation.
     """
     git = _git(working_dir)
     return Surroundings(

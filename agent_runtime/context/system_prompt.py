@@ -1,4 +1,4 @@
-"""Fills in the templates of the system prompt and of other texts for the model."""
+"""Renders the templates of the system prompt and of other texts for the model."""
 
 from functools import cache
 from pathlib import Path
@@ -16,8 +16,8 @@ def render_system_prompt(*, working_dir: str) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """Returns the template file of the folder `prompts/`, filled in with these values. Raises an error if the
-    template uses another variable.
+    """Renders a template file of the folder `prompts/` with these values and returns the text. Raises an
+    error if the template uses a variable that is not in `values`.
     """
     return _environment().get_template(template).render(values)
 

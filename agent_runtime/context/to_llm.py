@@ -1,4 +1,6 @@
-"""Converts events to chat messages for the model. No other module does this. Has no side effects."""
+"""Converts events of the log to chat messages for the model. All chat messages are made in this module. Has
+no side effects.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,15 +47,15 @@ def rules_message(rules: Sequence[str]) -> ChatMessage:
 
 
 def rules_of(result: ToolResult) -> list[str]:
-    """Returns the names of the path rules in a tool result. The rules are kept in the prompt when condensing
-    removes the result.
+    """Returns the names of the path rules that a tool result contains. When condensing removes the result,
+    these rules stay in the prompt.
     """
     return texts_in(result.extended_content) if isinstance(result, ObservationEvent) else []
 
 
 def assistant_message(actions: Sequence[ActionEvent]) -> ChatMessage:
-    """Returns the assistant's chat message with these tool calls. `actions`: the calls of one reply, in
-    order, at least one.
+    """Converts the tool calls of one reply to the assistant's chat message. `actions`: the tool calls of the
+    reply in order, at least one.
     """
     thought = "\n".join(part.text for part in actions[0].thought)
     return {
@@ -66,8 +68,9 @@ def assistant_message(actions: Sequence[ActionEvent]) -> ChatMessage:
 
 
 def result_messages(action: ActionEvent, result: ToolResult) -> list[ChatMessage]:
-    """Returns the chat messages for a tool result: a tool message, and a user message for images, because not
-    every vendor accepts images in tool messages.
+    """Converts the result of a tool call to chat messages: a tool message, and a user message with the
+    result's images. The images are in a separate message because not every vendor accepts images in tool
+    messages.
     """
     text, images = _result(result)
     answer = {"role": "tool", "tool_call_id": action.tool_call_id, "name": action.tool_name, "content": text}
@@ -80,8 +83,8 @@ def result_messages(action: ActionEvent, result: ToolResult) -> list[ChatMessage
 
 
 def rough_tokens(message: ChatMessage, encoded_bytes: int) -> int:
-    """Returns the estimated number of tokens of a chat message. `encoded_bytes`: its size as JSON. Every
-    image counts the same, whatever its size.
+    """Returns an estimate of the number of tokens in a chat message. `encoded_bytes`: the size of the message
+    as JSON. Every image counts as the same number of tokens.
     """
     content = message.get("content")
     images = [p["image_url"]["url"] for p in content if "image_url" in p] if isinstance(content, list) else []
@@ -89,8 +92,8 @@ def rough_tokens(message: ChatMessage, encoded_bytes: int) -> int:
 
 
 def _kept_thoughts(said: ActionEvent | Message) -> ChatMessage:
-    """Returns the reasoning data of a reply, which some vendors must get back unchanged. `llm/outgoing.py`
-    removes the data for other vendors.
+    """Returns the model's reasoning in a reply, as fields of a chat message. Some vendors require the
+    reasoning unchanged in later requests; the module `llm/outgoing` removes it for other vendors.
     """
     thoughts = {
         "reasoning_content": said.reasoning_content,
@@ -129,9 +132,9 @@ def _result(result: ToolResult) -> tuple[str, list[ImageContent]]:
 
 
 def _caption(result: ToolResult) -> list[TextContent]:
-    """Returns a text that marks the images that follow as untrusted content of a tool result. Empty if the
-    result is not from outside. Such images may contain text with instructions, and they are in a separate
-    message.
+    """Returns a text that marks the images of a tool result as untrusted content. Such images may show
+    instructions to the model, and they are in a separate message, away from the marked tool result. Returns
+    an empty list if the tool result does not contain outside content.
     """
     if not isinstance(result, ObservationEvent) or not is_foreign(result.observation):
         return []
@@ -150,10 +153,9 @@ def _observation(observation: dict[str, Any]) -> tuple[str, list[ImageContent]]:
 
 
 def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
-    """Returns a command's output for the model, followed by how the command ended and by the directory in
-    which it ran.
-
-    The suffix in `metadata` says how the command ended. If the suffix does not, the exit code is added.
+    """Returns the output of a command for the model, followed by how the command ended and by the directory
+    in which it ran. `metadata`: the data about the command; its field `suffix` says how the command ended. If
+    the suffix does not say this, the exit code is added.
     """
     suffix = metadata.get("suffix") or ""
     lines = [f"{metadata.get('prefix') or ''}{output}{suffix}"]
@@ -171,8 +173,8 @@ def _with_circumstances(output: str, metadata: dict[str, Any]) -> str:
 
 
 def _content(parts: Sequence[Content]) -> str | list[ChatMessage]:
-    """Returns plain text if all parts are texts, because not every vendor accepts a list of parts. Otherwise
-    returns the parts.
+    """Converts the parts of a message's content for a chat message. Returns a plain text if all parts are
+    texts, because not every vendor accepts a list of parts. Otherwise returns a list of parts.
     """
     if all(isinstance(part, TextContent) for part in parts):
         return "\n".join(part.text for part in parts if isinstance(part, TextContent))

@@ -1,5 +1,5 @@
-"""Keeps the chat messages that the model gets. They are updated event by event, and each message is encoded
-as JSON only once.
+"""Holds the chat messages that are sent to the model. The messages are updated with each event, and each
+message is encoded as JSON only once.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,11 +23,12 @@ from agent_runtime.events.union import AnyEvent
 
 @dataclass(frozen=True)
 class Passage:
-    """Chat messages that must stay together, with the ids of the events from which they were made.
+    """A group of chat messages that must stay together in the prompt, with the ids of the events from which
+    the messages were made.
 
-    A passage is one message, or a reply with all its tool calls and their results. `tokens`: an estimate.
-    `seq`: the log position of the first event. `rules`: the path rules in the messages, which are kept when
-    the rest is condensed.
+    A passage is one message, or one reply of the model with all its tool calls and their results. `tokens`:
+    the estimated number of tokens. `seq`: the position of the passage's first event in the log. `rules`: the
+    path rules in the messages; they stay in the prompt when the passage is condensed.
     """
 
     event_ids: tuple[str, ...]
@@ -39,8 +40,8 @@ class Passage:
 
 @dataclass
 class _Exchange:
-    """A reply with tool calls of which not all have a result yet. Messages that arrive in the meantime are
-    placed after the results.
+    """A reply of the model with tool calls of which at least one has no result yet. `results`: the results so
+    far. `said_meanwhile`: messages that arrived before all results; they are placed after the results.
     """
 
     response_id: str
@@ -56,17 +57,17 @@ class _Exchange:
 
 
 class View:
-    """The chat messages that the model gets from a log. `add` must get the log's events in order. Read
-    `messages` only when no tool call is unanswered.
+    """The chat messages that are sent to the model, built from the events of a log. Call `add` with the
+    events in the order of the log. Call `messages` only when every tool call has a result.
 
-    A reply is placed before the messages that arrived while the model wrote it. Otherwise these messages
-    would look answered. The prompt would then end with a reply of the model, which some vendors refuse and
-    others try to complete.
+    A reply is placed before the messages that arrived while the model wrote the reply. Otherwise these
+    messages would look as if the reply answered them, and the prompt would end with a reply of the model.
+    Some vendors refuse such a prompt, and others try to complete the reply.
     """
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
-        """Starts with `passages`, the messages of an earlier view without unanswered tool calls. By default,
-        starts without messages.
+        """Starts the view with these passages, which come from an earlier view in which every tool call had a
+        result. By default, the view starts empty.
         """
         self._passages: list[Passage] = list(passages)
         self._exchange: _Exchange | None = None
@@ -78,12 +79,13 @@ class View:
         return self._passages
 
     def messages(self) -> Sequence[bytes]:
-        """Returns the chat messages as JSON. Every tool call is directly followed by its result."""
+        """Returns the chat messages, each as JSON. Every tool call is directly followed by its result."""
         return [message for passage in self._passages for message in passage.messages]
 
     def add(self, event: AnyEvent, *, seq: int = 0, seen_seq: int | None = None) -> None:
-        """Adds the chat messages of an event. `seq`: the event's position in the log. `seen_seq`: the last
-        position that the model had seen when it wrote the event.
+        """Adds the chat messages of an event to the view. `seq`: the position of the event in the log.
+        `seen_seq`: for an event that the model wrote, the last position that the model had seen when it wrote
+        the event.
         """
         match event:
             case SystemPromptEvent():
@@ -134,7 +136,7 @@ class View:
             self._add_message(message, seq)
 
     def _forget(self, message_id: str) -> None:
-        """Removes a message that a hook refused, so that the model never gets the message."""
+        """Removes a user's message that a hook refused, so that the message is never sent to the model."""
         self._passages = [passage for passage in self._passages if passage.event_ids != (message_id,)]
         self.tokens = sum(passage.tokens for passage in self._passages)
 

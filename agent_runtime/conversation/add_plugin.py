@@ -1,4 +1,6 @@
-"""Adds a plugin (skills, hooks, sub-agents and MCP servers) to a conversation that has already begun."""
+"""Adds a plugin to a conversation that has already begun. A plugin consists of skills, hooks, sub-agents and
+MCP servers.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,12 +33,13 @@ def add_plugin(
     conversation: ConversationEngine, plugin: Plugin, *, consent: tuple[Path, str] | None = None
 ) -> None:
     """Adds the skills, hooks, sub-agents and MCP servers of a plugin to the conversation. They are used from
-    the next turn on, and also after a restart of the server. The agent gets a message that names the new
-    parts.
+    the agent's next reply on, and still after a restart of the server. The agent gets a message with the
+    names of what was added.
 
-    If the conversation already has a part with the same name, the plugin's part is left out. Raises
-    HookConfigError or pydantic.ValidationError for parts that are not valid. `consent`: the project's
-    directory and the hash of its offer, if the plugin consists of executables that a project offers.
+    If the conversation already has, for example, a skill with the same name, the plugin's skill is left out.
+    Raises HookConfigError or pydantic.ValidationError for parts that are not valid. `consent`: set if the
+    plugin is made of executables that a repository contains; it is the repository's directory and the hash of
+    the executables that the user has approved.
     """
     before, agent = conversation.spec, conversation.agent
     after = _extended(before, plugin)
@@ -67,11 +70,11 @@ async def take_up(
     hashes: Sequence[str],
     directory: str | None = None,
 ) -> None:
-    """Adds the executables that a project offers (such as hooks and MCP servers) and that have these hashes.
-    The user has consented to them. An MCP server is left out if the conversation already has one of that
-    name.
+    """Adds a repository's executables (such as hooks and MCP servers) to the conversation after the user has
+    approved them. `hashes`: the hashes of the approved executables. An MCP server is left out if the
+    conversation already has one with the same name.
 
-    `directory`: the directory of a further project; None means the conversation's own project. Raises
+    `directory`: the directory of a further repository; None means the conversation's first repository. Raises
     PluginError, HookConfigError, or pydantic.ValidationError.
     """
     request = conversation.spec.request
@@ -87,8 +90,8 @@ async def take_up(
 async def take_plugin_keys(
     conversation: ConversationEngine, store: PluginStore, offers: ApprovedExecutables
 ) -> None:
-    """Loads the conversation's plugins and its project's approved executables again, to get the secrets that
-    the agent's MCP servers lack. Raises PluginError.
+    """Loads the conversation's plugins and the approved executables of its repository again, if MCP servers
+    of the agent lack secrets. The secrets in the loaded configuration are then used. Raises PluginError.
     """
     request = conversation.spec.request
     if conversation.keys.are_lacking and (request.plugins or request.consent or request.further_consent):
@@ -97,8 +100,8 @@ async def take_plugin_keys(
 
 
 def _adopt(conversation: ConversationEngine, spec: Spec, agent: Agent) -> None:
-    """Replaces the specification and the agent of the conversation by these, which contain the parts of a new
-    plugin. If the function raises HookConfigError or pydantic.ValidationError, the conversation is unchanged.
+    """Replaces the specification and the agent of the conversation by versions that contain the parts of a
+    new plugin. If it raises HookConfigError or pydantic.ValidationError, the conversation is unchanged.
     """
     context = conversation.run_context
     hooks = parse_hooks(spec.request.hook_config)

@@ -1,5 +1,5 @@
-"""Goes back to an earlier point of a conversation. The events after that point stay in the log as an
-abandoned branch.
+"""Returns a conversation to an earlier event, so that it continues from there. The later events stay in the
+log as an abandoned branch.
 """
 
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -10,10 +10,11 @@ from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionSt
 
 
 def go_back(conversation: ConversationEngine, event_id: str | None) -> None:
-    """Goes back to an event, so that the conversation continues from there. `event_id`: None means the
-    beginning of the conversation, before all events.
+    """Returns the conversation to an earlier event, so that it continues from there. `event_id`: the id of
+    that event; None means the beginning of the conversation, before all events.
 
-    Raises EventNotFoundError, or AlreadyRunningError while a run or a condensation is going on.
+    Raises EventNotFoundError if there is no such event, or AlreadyRunningError during a run or a
+    condensation.
     """
     conversation.require_rest()
     if event_id is not None and not _is_on_some_branch(conversation, event_id):

@@ -1,5 +1,5 @@
-"""Takes screenshots of the agent's browser for people. A screenshot does not change the pages and is not
-logged.
+"""Takes screenshots of the agent's browser for users. A screenshot does not change the browser's pages and is
+not logged.
 """
 
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -8,8 +8,8 @@ from agent_runtime.wire import BrowserGlimpse, BrowserPage
 
 
 async def glimpse(conversation: ConversationEngine) -> BrowserGlimpse:
-    """Returns a screenshot of the agent's browser, with the addresses and titles of its pages. Secrets in
-    addresses and titles are masked; secrets in the screenshot itself stay visible. The result is empty if no
+    """Returns a screenshot of the agent's browser, with the URLs and titles of the open pages. Secrets in
+    URLs and titles are masked; secrets in the screenshot itself stay visible. The result is empty if no
     browser is open.
     """
     tool = next((one for one in conversation.tools.values() if isinstance(one, BrowserTool)), None)

@@ -1,5 +1,5 @@
-"""Applies changes that clients make to an existing conversation: its title, tags, budget and list of child
-conversations.
+"""Applies changes that clients request for an existing conversation: a new title, tags or budget, or a new
+list of child conversations.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from agent_runtime.events.state import ConversationStateUpdateEvent
 def relabel(
     conversation: ConversationEngine, *, title: str | None = None, tags: dict[str, str] | None = None
 ) -> None:
-    """Sets the given title and tags of the conversation. None means no change. Given tags replace all earlier
-    tags.
+    """Sets the title and the tags of a conversation. If `title` or `tags` is None, the current value stays.
+    New tags replace all earlier tags.
     """
     given = {"title": title, "tags": tags}
     changes = {key: value for key, value in given.items() if value is not None}
@@ -30,7 +30,9 @@ def set_budget(conversation: ConversationEngine, dollars: float | None) -> None:
 
 
 def note_children(conversation: ConversationEngine, children: Sequence[UUID]) -> None:
-    """Logs which conversations, of those that this conversation has started, still exist."""
+    """Logs which of the conversations that this conversation has started still exist. `children`: the ids of
+    these conversations.
+    """
     value = [str(child) for child in children]
     conversation.emit(ConversationStateUpdateEvent(key=CHILDREN, value=value))
     conversation.publish_full_state()

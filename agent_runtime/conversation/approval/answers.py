@@ -1,5 +1,5 @@
-"""Records whether the user approves or rejects the actions that wait for confirmation, and sets the policy
-for when the agent must ask.
+"""Records the user's decision to approve or reject the actions that wait for confirmation. Also sets the
+policy that says when the agent must ask for confirmation.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from agent_runtime.security.policy import read_policy
 
 
 async def until_answers_are_taken(conversation: ConversationEngine) -> None:
-    """Waits until the run that asks the user for confirmation has ended. The log contains the question a
-    moment before the run ends, because the run still saves a checkpoint of the files. Until then, no answer
-    is accepted.
+    """Waits until the user's decision about waiting actions can be recorded. The log shows that actions wait
+    for confirmation shortly before the run ends, because the run still saves a checkpoint of the files. This
+    function waits until that run has ended.
     """
     if (
         conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION
@@ -30,11 +30,11 @@ async def until_answers_are_taken(conversation: ConversationEngine) -> None:
 def approve(
     conversation: ConversationEngine, *, remember: bool = False, action_ids: Sequence[str] | None = None
 ) -> None:
-    """Approves the actions that wait for confirmation. They run next. `remember`: True means that similar
-    actions do not need confirmation any more.
+    """Approves the actions that wait for confirmation. The agent executes the actions when it continues.
+    `remember`: if True, similar actions no longer need confirmation in this conversation.
 
-    `action_ids`: the actions that the user saw; None means all that wait. Raises NothingToConfirmError, or
-    ConfirmationOutdatedError if other actions wait.
+    `action_ids`: the ids of the actions that the user saw; None means all waiting actions. Raises
+    NothingToConfirmError if no action waits, or ConfirmationOutdatedError if other actions wait.
     """
     check(conversation, action_ids)
     if remember:
@@ -50,11 +50,11 @@ def reject(
     action_ids: Sequence[str] | None = None,
     approved: Sequence[str] = (),
 ) -> None:
-    """Rejects the actions that wait for confirmation. The model is told the reason at the next run.
+    """Rejects the actions that wait for confirmation. The model gets the reason when the agent continues.
 
-    `action_ids`: the actions that the user saw; None means all that wait. `approved`: the ids of actions that
-    are approved instead and run at once. Raises NothingToConfirmError, or ConfirmationOutdatedError if other
-    actions wait.
+    `action_ids`: the ids of the actions that the user saw; None means all waiting actions. `approved`: the
+    ids of those waiting actions that the user approves instead; they are executed at once. Raises
+    NothingToConfirmError if no action waits, or ConfirmationOutdatedError if other actions wait.
     """
     check(conversation, action_ids, approved)
     refused = [action for action in conversation.state.pending if action.id not in approved]
@@ -68,14 +68,15 @@ def reject(
 
 def set_policy(conversation: ConversationEngine, policy: JsonObject) -> None:
     """Sets the confirmation policy, which says when the agent must ask the user before it acts. The policy
-    applies from the model's next reply on. Raises UnsupportedKindError.
+    applies from the model's next reply on. Raises UnsupportedKindError for an unknown policy.
     """
     _set(conversation, POLICY, read_policy(policy).model_dump(mode="json"))
 
 
 def set_analyzer(conversation: ConversationEngine, analyzer: JsonObject | None) -> None:
-    """Sets which security analyzer rates the risk of actions, from the model's next reply on. Raises
-    UnsupportedKindError.
+    """Sets the security analyzer, which rates the risk of the agent's actions. The analyzer is used from the
+    model's next reply on. `analyzer`: its configuration; None means no analyzer. Raises UnsupportedKindError
+    for an unknown analyzer.
     """
     known = read_analyzer(analyzer)
     _set(conversation, ANALYZER, known.model_dump(mode="json") if known else None)
@@ -85,10 +86,11 @@ def set_analyzer(conversation: ConversationEngine, analyzer: JsonObject | None) 
 def check(
     conversation: ConversationEngine, action_ids: Sequence[str] | None, approved: Sequence[str] = ()
 ) -> None:
-    """Checks that exactly the actions `action_ids` wait for confirmation, and that `approved` names only some
-    of them. `action_ids`: None means any waiting actions.
+    """Checks that the user decided about the actions that wait for confirmation now, and not about other
+    actions. `action_ids`: the ids of the actions that the user saw; None means all waiting actions.
+    `approved`: must contain only ids of waiting actions.
 
-    Raises NothingToConfirmError or ConfirmationOutdatedError.
+    Raises NothingToConfirmError if no action waits, or ConfirmationOutdatedError if other actions wait.
     """
     if not conversation.is_waiting:
         raise NothingToConfirmError

@@ -1,4 +1,4 @@
-"""Receives the result of a client tool: a tool that the agent calls and that the client runs."""
+"""Records the result of a client tool: a tool that the agent calls and that a client executes."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ from agent_runtime.tools.external.client_tool import ClientTool, ClientToolObser
 def answer_client_call(
     conversation: ConversationEngine, action_id: str, content: Sequence[Content], *, is_error: bool = False
 ) -> None:
-    """Logs the content that a client sends as the result of a call of its tool. This also works while no run
-    is going on.
+    """Logs the content that a client sends as the result of a call of its tool. This is also possible while
+    the agent is not running. `action_id`: the id of the tool call's event.
 
     Raises ClientCallNotWaitingError if the call already has a result, waits for confirmation, or is not a
     call of a client tool.

@@ -1,5 +1,5 @@
-"""Records whether the user accepts an MCP tool that is new or whose definition has changed since its
-approval.
+"""Records whether the user approves an MCP tool that is new, or whose definition has changed since the user
+approved it.
 """
 
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -9,11 +9,11 @@ from agent_runtime.conversation.errors import McpChangeOutdatedError
 def answer_mcp_change(
     conversation: ConversationEngine, server: str, tool: str, fingerprint: str, *, accept: bool
 ) -> None:
-    """Records whether the user accepts a new or changed MCP tool. `accept`: True approves the tool as the
-    server offers it now; False refuses all calls of the tool.
+    """Records the user's decision about a new or changed tool of an MCP server. `accept`: True approves the
+    tool's current definition; False refuses all calls of the tool.
 
-    `fingerprint`: identifies the version of the tool that the user saw. Raises McpChangeOutdatedError if the
-    server offers another version now.
+    `fingerprint`: identifies the version of the tool's definition that the user saw. Raises
+    McpChangeOutdatedError if the server's current version is a different one.
     """
     approvals = conversation.run_context.mcp_approvals.approvals
     change = approvals.change_of(server, tool)

@@ -1,5 +1,5 @@
-"""Stores which tools of a conversation's MCP servers are approved. The approvals are stored beside the log,
-and the log reports them to clients.
+"""Stores which tools of a conversation's MCP servers the user has approved. The approvals are stored in the
+log's database, apart from the events. Events report changes of the approvals to clients.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,14 @@ CHANGES = "mcp_changes"
 
 
 class McpApprovals:
-    """The MCP tools that the user has approved or refused in one conversation. Going back in the conversation
-    or forking it does not change them.
+    """The MCP tools that the user has approved or refused in one conversation. The approvals stay the same
+    when the conversation goes back to an earlier event.
     """
 
     def __init__(self, log: EventLog, given: Mapping[str, JsonObject]) -> None:
-        """Loads the stored approvals of the conversation. If there are none yet, starts with `given`: tools
-        that were approved in other conversations, by server. Raises pydantic.ValidationError.
+        """Loads the approvals that are stored for the conversation. If none are stored yet, starts with
+        `given`: tools that the user approved in other conversations, by server name. Raises
+        pydantic.ValidationError.
         """
         self._log = log
         kept = log.get_meta(_META)
@@ -33,7 +34,7 @@ class McpApprovals:
             self._told, self.approvals = (Approvals.model_validate_json(kept) for _ in range(2))
 
     def approved(self) -> JsonObject:
-        """Returns the approved tools by server and name, in the form in which a client can pass them to the
+        """Returns the approved tools by server name and tool name. A client can put this object into the
         request that starts another conversation.
         """
         return {

@@ -1,5 +1,5 @@
-"""Holds the questions that MCP servers ask the user (elicitations). The log lists the questions that are not
-answered yet.
+"""Holds the questions that MCP servers ask the user (elicitations) until the user has answered. The event log
+lists the open questions.
 """
 
 import asyncio
@@ -26,8 +26,9 @@ class _Open:
 
 
 class McpQuestions:
-    """The unanswered questions of MCP servers, for as long as the conversation is open. After a crash,
-    `close_lost` closes the questions whose servers no longer wait.
+    """The questions of MCP servers that the user has not answered yet. They exist only while the conversation
+    is open in this process. After a crash, `close_lost` closes the questions of which the log says that they
+    are open.
     """
 
     def __init__(self, log: EventLog, emit: Callable[[ConversationStateUpdateEvent], None]) -> None:
@@ -37,7 +38,9 @@ class McpQuestions:
         self._has_lost = bool(log.get_meta(_META))
 
     async def ask(self, question: Question) -> ElicitationResponse:
-        """Shows the question of an MCP server to the user, waits, and returns the user's answer."""
+        """Shows the question of an MCP server to the user, waits for the user's answer, and returns the
+        answer.
+        """
         question_id = uuid4().hex
         self._open[question_id] = _Open(question, asyncio.get_running_loop().create_future())
         self._tell()
@@ -48,11 +51,11 @@ class McpQuestions:
             self._tell()
 
     def answer(self, question_id: str, answer: ElicitationResponse) -> None:
-        """Passes the user's answer to the MCP server that asked. Form fields that are left out get their
-        defaults.
+        """Passes the user's answer to the MCP server that asked the question. Form fields without a value get
+        their defaults.
 
         Raises McpQuestionClosedError if the question is not open, or McpAnswerInvalidError if the answer does
-        not fit the form.
+        not fit the question's form.
         """
         asked = self._open.get(question_id)
         if asked is None or asked.answered.done():
@@ -60,7 +63,7 @@ class McpQuestions:
         asked.answered.set_result(_checked(asked.question, answer))
 
     def close_lost(self) -> None:
-        """Logs that the questions which were open at a crash are closed."""
+        """Logs that the questions which were open when the server crashed are closed."""
         if self._has_lost and not self._open:
             self._tell()
 

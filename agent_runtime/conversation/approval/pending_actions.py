@@ -46,9 +46,9 @@ def reviewer_of(spec: Spec, state: State, tools: Mapping[str, AnyTool]) -> Revie
 
 
 def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
-    """Decides whether the user must confirm the actions. Returns the events for the log: the security
-    analysis, and the status `waiting_for_confirmation` if the user must confirm. The caller logs these events
-    and the actions in one transaction, so that a crash cannot separate them.
+    """Decides whether the user must confirm the agent's actions. Returns events for the log: the security
+    analysis, and the status `waiting_for_confirmation` if the user must confirm. The caller must log these
+    events and the actions in one transaction, so that a crash cannot separate them.
     """
     found = reviewer.review(actions)
     waits = [status_update(ExecutionStatus.WAITING_FOR_CONFIRMATION)] if found.asks else []
@@ -56,8 +56,8 @@ def review(reviewer: Reviewer, actions: Sequence[ActionEvent]) -> list[Event]:
 
 
 def approval(reviewer: Reviewer, state: State) -> ConversationStateUpdateEvent:
-    """Returns the event that approves all actions of the same kinds as the pending actions, for the rest of
-    the conversation.
+    """Returns the event that approves the pending actions and all similar actions in the rest of the
+    conversation.
     """
     kinds = dict.fromkeys((*state.approved, *map(reviewer.likeness, state.pending)))
     return ConversationStateUpdateEvent(key="agent_state", value={APPROVED: list(kinds)})
