@@ -1,5 +1,5 @@
-"""The engine of a conversation between a user and an agent. Its whole state is computed from its event
-log.
+"""The engine of a conversation between a user and an agent. The whole state of a conversation is computed
+from its event log.
 """
 
 import asyncio
@@ -54,12 +54,12 @@ _ENDED_BY_MESSAGE = {
 
 
 class ConversationEngine:
-    """A conversation between a user and an agent: `send` adds a message, `run` lets the agent work. There is
-    one object per log. Use it from one event loop.
+    """A conversation between a user and an agent: `send` adds a user's message, `run` lets the agent work.
+    There is one engine for each event log. All methods must be called from the same event loop.
 
-    The module `creation` creates and opens conversations. Functions that need only public members are in
-    other modules, such as `changes`, `branches` and `run/recovery`. `run_context` holds the parts that runs
-    use.
+    The module `creation` creates and opens conversations. Functions that need only the engine's public
+    members are in other modules, such as `changes`, `branches` and `run/recovery`. `run_context` holds the
+    objects that a run uses.
     """
 
     def __init__(
@@ -74,8 +74,9 @@ class ConversationEngine:
         delegation: Delegation = ALONE,
         sealing: Sealing | None = None,
     ) -> None:
-        """Sets up the engine of an existing log. Call `create_conversation` or `open_conversation` instead.
-        The engine closes the log. The caller closes `client` and `slots`.
+        """Builds the engine of a conversation from its event log. Call `create_conversation` or
+        `open_conversation` instead of this constructor. The engine closes the log. The caller closes `client`
+        and `slots`.
         """
         self.id = spec.id
         self.directory = directory
@@ -107,7 +108,7 @@ class ConversationEngine:
 
     @property
     def status(self) -> ExecutionStatus:
-        """The current status. It is `running` only while a run is going on."""
+        """The current status of the conversation. The status is `running` only while a run is going on."""
         return self.run_context.status
 
     @property
@@ -120,15 +121,15 @@ class ConversationEngine:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the conversation must not be closed: a run or another task is going on, or a tool has a
-        running process, such as a server that was started in a shell.
+        """Whether the conversation must not be closed now. This is the case during a run or another task, and
+        while a tool has a running process, such as a server that was started in a shell.
         """
         is_working = self.is_running or self.condensing.is_under_way or self.background.is_busy
         return is_working or any(tool.holds_work() for tool in self.tools.values())
 
     @property
     def is_waiting(self) -> bool:
-        """Whether actions of the agent wait for the user's confirmation."""
+        """Whether actions of the agent wait now for the user's confirmation."""
         return self.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION and not self.is_running
 
     # Talking to it
@@ -221,14 +222,14 @@ class ConversationEngine:
             self.publish_full_state()
 
     def require_rest(self) -> None:
-        """Raises AlreadyRunningError while a run or a condensation is going on."""
+        """Checks that no run and no condensation is going on. Raises AlreadyRunningError."""
         if self.is_running or self.condensing.is_under_way:
             raise AlreadyRunningError
 
     def keep_secrets(self) -> None:
-        """Stores the names and descriptions of the conversation's secrets. Addresses from which secrets are
-        read are stored only if they contain no credentials. Stores the values of secrets only if encryption
-        is available.
+        """Stores the names and descriptions of the conversation's secrets on disk. The URL of a secret that
+        is looked up is stored only if the URL contains no credentials. The values of secrets are stored only
+        if encryption is available.
         """
         self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
         self.keys.keep()
@@ -250,7 +251,9 @@ class ConversationEngine:
         self.release()
 
     async def rest(self) -> None:
-        """Ends the hooks' session and closes shells and other tools. The next run opens new ones."""
+        """Ends the session of the hooks, and closes shells and other tools, to free resources. The next run
+        opens new ones.
+        """
         if self.run_context.hooks is not None:
             await self.run_context.hooks.end()
         await self.run_context.toolbox.close()

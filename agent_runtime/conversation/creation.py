@@ -1,4 +1,4 @@
-"""Creates a conversation in its directory, and opens it there again."""
+"""Creates a conversation in a directory, and opens an existing conversation from its directory."""
 
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -37,16 +37,16 @@ def create_conversation(
     seal: SpecSeal = UNSEALED,
     git: GitState | None = None,
 ) -> ConversationEngine:
-    """Creates a conversation in `directory`. If an earlier creation was interrupted there, its files are
-    reused.
+    """Creates a conversation in `directory` and returns its engine. If an earlier creation in this directory
+    was interrupted, its files are reused.
 
-    Raises pydantic.ValidationError for a bad agent, ToolNotFoundError for unknown tools, UnsupportedKindError
-    for an unknown policy or analyzer, InvalidSecretError, and FileExistsError if the conversation already
-    exists.
+    Raises pydantic.ValidationError for an agent that is not valid, ToolNotFoundError for unknown tools,
+    UnsupportedKindError for an unknown policy or analyzer, InvalidSecretError, and FileExistsError if the
+    conversation already exists.
 
-    `secrets`: the store for the secrets of the request. `sealing`: encrypts the keys on disk; without it,
-    keys are not stored. `seal`: signs the stored specification. `git`: the state of the repository, for the
-    prompt.
+    `secrets`: the store for the secrets of the request. `sealing`: encrypts API keys on disk; if it is None,
+    the keys are not stored. `seal`: signs the stored specification of the conversation. `git`: the state of
+    the repository, for the prompt.
     """
     check_safeguards(request)
     agent = Agent.model_validate(request.agent)
@@ -79,11 +79,12 @@ def open_conversation(
     sealing: Sealing | None = None,
     seal: SpecSeal = UNSEALED,
 ) -> ConversationEngine:
-    """Opens the conversation in `directory` in its last state. The keys come from `agent`, or else from
-    encrypted storage.
+    """Opens the conversation in `directory` in its last state and returns its engine. The API keys come from
+    `agent`, or else from encrypted storage.
 
-    Raises LogMissingError if there is no conversation, LogInUseError if another process has opened it, and
-    SpecChangedError if `seal` shows that the stored specification was changed.
+    Raises LogMissingError if there is no conversation, LogInUseError if another process has opened the
+    conversation, and SpecChangedError if the check by `seal` shows that another program changed the stored
+    specification.
     """
     log = EventLog(directory, seal=seal)
     try:

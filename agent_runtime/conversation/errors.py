@@ -23,7 +23,7 @@ class ConversationError(Exception):
 
 
 class _Refusal(ConversationError):
-    """A refused request. Its class sets the code and the text."""
+    """The base class of errors for refused requests. Each subclass sets the error's code, text and fix."""
 
     _code: ClassVar[str]
     _detail: ClassVar[str]
@@ -34,12 +34,12 @@ class _Refusal(ConversationError):
 
     @classmethod
     def of_problem(cls, problem: JsonObject) -> Self:
-        """Returns this error from a problem document (RFC 9457) that a server has sent."""
+        """Creates this error from a problem document (RFC 9457) that a server has sent as its HTTP reply."""
         return cls(str(problem["detail"]))
 
 
 class AlreadyRunningError(_Refusal):
-    """The request is not possible while the agent's run is going on."""
+    """The request is refused because the agent is running."""
 
     _code = "already_running"
     _detail = "The conversation is running already."
@@ -47,7 +47,8 @@ class AlreadyRunningError(_Refusal):
 
 
 class LogGapError(_Refusal):
-    """The events to add begin after the end of the log, so the events in between are missing."""
+    """The events to add to a log do not directly follow its last event, so the events in between are missing.
+    """
 
     _code = "log_gap"
     _detail = "The log ends before this position."
@@ -55,7 +56,7 @@ class LogGapError(_Refusal):
 
 
 class LogDiffersError(_Refusal):
-    """The log already has other events at the positions of the events to add."""
+    """The events to add to a log differ from the events that the log already has at the same positions."""
 
     _code = "log_differs"
     _detail = "The log has another event on one of these positions."
@@ -69,7 +70,7 @@ class NothingToConfirmError(_Refusal):
 
 
 class ConfirmationOutdatedError(_Refusal):
-    """The user approved or rejected other actions than those that wait now."""
+    """The user approved or rejected actions that are not the actions that wait for confirmation now."""
 
     _code = "confirmation_outdated"
     _detail = "Other actions wait now."
@@ -131,8 +132,8 @@ class HookConfigError(_Refusal):
 
 
 class NoGoalToResumeError(_Refusal):
-    """A goal was to be resumed, but the conversation has no goal, or its goal is over (reached, or checked
-    too often).
+    """A goal cannot be resumed: the conversation has no goal, or its goal is over (reached, or checked too
+    often).
     """
 
     _code = "no_resumable_goal"
@@ -152,14 +153,16 @@ class EventNotFoundError(_Refusal):
 
 
 class CheckpointNotFoundError(_Refusal):
-    """The checkpoint never existed or was deleted."""
+    """A request names a checkpoint that never existed or was deleted."""
 
     _code = "checkpoint_not_found"
     _detail = "There is no such checkpoint."
 
 
 class CheckpointsUnavailableError(_Refusal):
-    """The current files cannot be saved in a checkpoint, so a rewind is refused."""
+    """The current files cannot be saved in a checkpoint. A rewind is then refused, because it could not be
+    undone.
+    """
 
     _code = "checkpoints_unavailable"
     _detail = "No checkpoint of the workspace can be made."
@@ -185,8 +188,8 @@ class EditedSinceError(_Refusal):
 
 
 class RewindIncompleteError(_Refusal):
-    """Some files could not be restored from the checkpoint. Another checkpoint holds the files from before
-    the rewind.
+    """Some files could not be restored from the checkpoint. The user can restore the files from before the
+    rewind from another checkpoint.
     """
 
     _code = "rewind_incomplete"

@@ -1,4 +1,4 @@
-"""Takes a conversation back to a checkpoint: its files, its chat, or both."""
+"""Resets a conversation to a checkpoint (a rewind): its files, its chat, or both."""
 
 import asyncio
 from collections.abc import Collection
@@ -21,12 +21,13 @@ from agent_runtime.wire import CheckpointKind, RewindRequest, RewindResult
 
 
 async def rewind(conversation: ConversationEngine, number: int, wanted: RewindRequest) -> RewindResult:
-    """Goes back to a checkpoint. Before that, the current files become a checkpoint, so that the rewind can
-    be undone. Cancelling the caller's wait does not stop the rewind.
+    """Resets the conversation to the checkpoint with this number. Before that, a checkpoint of the current
+    files is made, so that the user can undo the rewind. Cancelling the caller's wait does not stop the
+    rewind.
 
     Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError or RewindIncompleteError.
-    Raises EditedSinceError if the rewind would drop edits of the user and `wanted` does not say to keep them.
-    After any of these errors except RewindIncompleteError, nothing has changed.
+    Raises EditedSinceError if the rewind would drop edits of the user and `wanted` does not say to keep these
+    edits. After any of these errors except RewindIncompleteError, nothing has changed.
     """
     outcome: list[RewindResult | ConversationError] = []
     work = conversation.background.begin(_rewind_alone(conversation, number, wanted, outcome), "rewind")
@@ -89,9 +90,10 @@ def _intend(
     leave: Collection[str],
     told: JsonObject,
 ) -> Checkpoint:
-    """Stores a rewind before it changes files, so that the rewind can be completed after a crash. Returns the
-    stored checkpoint. `safety`: a checkpoint of the current files. `leave`: the paths that the rewind does
-    not touch. `told`: what the log will say about the rewind.
+    """Stores the details of a rewind before any file is changed, so that the rewind can be completed after a
+    crash. Returns the stored checkpoint, which contains these details. `safety`: a checkpoint of the current
+    files. `target`: the checkpoint to restore. `leave`: the paths that the rewind must not change. `told`:
+    the details of the rewind for the event log.
     """
     restoring = Restoring(tree=target.tree, leave=sorted(map(written, leave)), told=told)
     intended = safety.model_copy(update={"restoring": restoring})

@@ -1,5 +1,5 @@
-"""Stores snapshots of the workspace (checkpoints). A snapshot is made each time the agent starts to work, and
-each time it stops.
+"""Stores snapshots of the workspace (checkpoints), so that files can be restored. A checkpoint is made each
+time the agent starts to work, and each time it stops.
 """
 
 import asyncio
@@ -38,10 +38,10 @@ _REPOSITORY = "checkpoints.git"
 
 
 class Restoring(BaseModel):
-    """A rewind of files that is not complete yet. It holds the git tree to restore and the paths to leave
-    alone (encoded by `written`).
+    """The details of a rewind whose files are not all restored yet. `tree`: the hash of the git tree to
+    restore. `leave`: the paths that the rewind must not change, encoded by the function `written`.
 
-    `told`: what the log will say about the rewind when it is complete.
+    `told`: the details of the rewind that are logged when it is complete.
     """
 
     tree: str
@@ -50,12 +50,14 @@ class Restoring(BaseModel):
 
 
 class Checkpoint(BaseModel):
-    """A stored snapshot of the workspace, with the point of the conversation at which it was made.
+    """A stored snapshot of the workspace's files, together with the event of the conversation at which it was
+    made.
 
-    `tree`: the git tree of the files. `before`: the git tree of the files as the agent had left them.
-    Differences between `before` and `tree` were made by the user or by another program.
+    `tree`: the hash of the git tree of these files. `before`: the hash of the git tree of the files after the
+    agent's last change. Differences between `before` and `tree` were made by the user or by another program.
 
-    `leaf`: the id of the event to which the chat goes back. `restoring`: set while a rewind is incomplete.
+    `leaf`: the id of the event to which a rewind resets the chat. `restoring`: set only while a rewind from
+    this checkpoint is incomplete.
     """
 
     info: CheckpointInfo
@@ -66,8 +68,9 @@ class Checkpoint(BaseModel):
 
 
 class Position(BaseModel):
-    """A point in a conversation's log: the number (`seq`) of its last event and the id of the newest event of
-    the active branch (`leaf`). `event_id`: the user's message that begins a turn at this point, or None.
+    """A point in a conversation's log. `seq`: the position of the last event. `leaf`: the id of the newest
+    event of the active branch. `event_id`: the id of a user's message; set if the agent starts to work on
+    this message at this point, otherwise None.
     """
 
     seq: int
@@ -76,7 +79,9 @@ class Position(BaseModel):
 
 
 class Checkpoints:
-    """The checkpoints of one conversation. A lock makes sure that only one call works on them at a time."""
+    """The checkpoints of one conversation. Callers hold `lock`, so that only one call works on the
+    checkpoints at a time.
+    """
 
     def __init__(self, log: EventLog, directory: Path, working_dir: Path) -> None:
         """Loads the checkpoints of a conversation from its log. `directory`: the conversation's directory.
@@ -97,12 +102,11 @@ class Checkpoints:
         return CheckpointList(checkpoints=infos, unavailable=self._unavailable)
 
     async def take(self, kind: CheckpointKind, position: Position, *, by_others: bool) -> None:
-        """Makes a checkpoint of the current files. The kinds `end` (after a run) and `edits` (files were
-        changed between runs) are made only if files have changed. A failure is logged and does not raise an
-        error.
+        """Makes a checkpoint of the current files. A checkpoint of the kind `end` (after a run) or `edits`
+        (between runs) is made only if files have changed. A failure is logged and raises no error.
 
-        `by_others`: True if the user or other programs, not this agent, made the changes since the last
-        checkpoint.
+        `by_others`: True if the changes since the last checkpoint were made by the user or other programs;
+        False if they were made by this agent.
         """
         async with self.lock:
             try:
@@ -122,15 +126,18 @@ class Checkpoints:
         return self.made[-1].tree if self.made else None
 
     async def look(self) -> Snapshot:
-        """Makes a snapshot of the current files in git and returns it. Raises CheckpointsUnavailableError."""
+        """Takes a snapshot of the current files in git and returns it, without making a checkpoint. Raises
+        CheckpointsUnavailableError.
+        """
         with self._noting():
             return await self.shadow.snapshot()
 
     async def add(
         self, kind: CheckpointKind, position: Position, found: Snapshot, *, before: str
     ) -> Checkpoint:
-        """Creates a checkpoint from a snapshot of the files, stores it and returns it. `before`: the git tree
-        of the files as the agent had left them. Raises CheckpointsUnavailableError.
+        """Creates a checkpoint from a snapshot of the files, stores the checkpoint and returns it. `before`:
+        the hash of the git tree of the files after the agent's last change. Raises
+        CheckpointsUnavailableError.
         """
         info = CheckpointInfo(
             id=self.made[-1].info.id + 1 if self.made else 1,
@@ -147,7 +154,9 @@ class Checkpoints:
         return checkpoint
 
     def put(self, checkpoint: Checkpoint) -> None:
-        """Stores a new checkpoint, or the changed fields of a stored one. Raises sqlite3.Error."""
+        """Stores a new checkpoint, or replaces a stored checkpoint with the same number. Raises
+        sqlite3.Error.
+        """
         self._log.put_checkpoint(checkpoint.info.id, checkpoint.model_dump_json())
         others = [one for one in self.made if one.info.id != checkpoint.info.id]
         self.made = sorted([*others, checkpoint], key=lambda one: one.info.id)
@@ -158,7 +167,7 @@ class Checkpoints:
 
     async def tidy(self) -> None:
         """Deletes the oldest checkpoints if there are too many, and compresses the git repository of the
-        others. Raises GitError.
+        checkpoints. Raises GitError.
         """
         async with self.lock:
             self.made = self.made[-MAX_CHECKPOINTS:]
@@ -196,8 +205,8 @@ class Checkpoints:
         )
 
     async def conflicts(self, target: Checkpoint, present: str) -> "Conflicts":
-        """Returns the paths that a rewind to `target` must not touch. `present`: the git tree of the current
-        files. Raises CheckpointsUnavailableError.
+        """Returns the paths that a rewind to the checkpoint `target` must not change. `present`: the hash of
+        the git tree of the current files. Raises CheckpointsUnavailableError.
         """
         later = [one for one in self.made if one.info.id > target.info.id]
         pairs = {(one.before, one.tree) for one in later} | {(self.last_tree or present, present)}
@@ -222,8 +231,9 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Conflicts:
-    """Paths that a rewind cannot restore safely. `edited`: files that the user or another program has
-    changed. `blocked`: paths at which something else now exists that no snapshot contains.
+    """The paths that a rewind cannot restore safely. `edited`: files that the user or another program has
+    changed. `blocked`: paths where a file or directory now exists that is in no snapshot, so the rewind would
+    destroy it.
     """
 
     edited: frozenset[str]

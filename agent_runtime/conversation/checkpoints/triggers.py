@@ -1,5 +1,5 @@
-"""Makes checkpoints of the workspace: one before the agent works on a message of the user, and one when a run
-has ended.
+"""Makes checkpoints of the workspace: one before the agent starts to work on a user's message, and one when a
+run has ended.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ from agent_runtime.wire import CheckpointKind
 
 
 class CheckpointTriggers:
-    """Makes the checkpoints of one conversation at the right times. The model is asked while a checkpoint is
-    being made; only tools wait until it is complete.
+    """Makes the checkpoints of one conversation when a run starts, gets a message, or ends. The model can be
+    asked while a checkpoint is being made; only tools wait until the checkpoint is complete.
     """
 
     def __init__(self, model_input: ModelInput, checkpoints: Checkpoints, begin: Begin) -> None:
-        """Sets when checkpoints of one conversation are made. `begin`: starts a coroutine as a background
-        task.
+        """Prepares the object and makes no checkpoint yet. `model_input`: gives the user's new messages.
+        `begin`: starts a coroutine as a background task.
         """
         self._model_input = model_input
         self._checkpoints = checkpoints
@@ -30,8 +30,8 @@ class CheckpointTriggers:
         """True while the checkpoint at the end of the agent's work is made."""
 
     def begin(self) -> None:
-        """Makes a checkpoint at the start of a run. The user or other programs, not the agent, made all
-        changes since the last run.
+        """Starts to make a checkpoint at the start of a run. All changes of files since the last run count as
+        changes by the user or other programs, not by the agent.
         """
         message = self._new_message()
         if message is None:
@@ -40,8 +40,8 @@ class CheckpointTriggers:
             self._take(CheckpointKind.TURN, self._before(message), by_others=True)
 
     def steer(self) -> None:
-        """Makes a checkpoint before the model is asked again, if the user has sent a message during the
-        run.
+        """Starts to make a checkpoint if the user has sent a message during the run. Called before each
+        request to the model.
         """
         message = self._new_message()
         if message is not None:
@@ -78,7 +78,7 @@ class CheckpointTriggers:
 
 
 def position(state: State) -> Position:
-    """Returns the last sequence number of the log and the id of the newest event of the active branch. A
-    checkpoint stores them.
+    """Returns the current point in the conversation's log, which a checkpoint stores: the position of the
+    last event and the id of the newest event of the active branch.
     """
     return Position(seq=state.last_seq, leaf=state.leaf_event_id)

@@ -1,5 +1,5 @@
-"""Classifies a shell command: does it only read, change files, or run tests? The class is a guess from the
-words of the command. It is only shown to people; no permission depends on it.
+"""Guesses from the words of a shell command whether the command only reads, changes files, or runs tests. The
+result is only shown to users; no permission depends on it.
 """
 
 import re
@@ -39,8 +39,8 @@ _LOOKS = re.compile(
 
 
 def kind_of(command: str) -> CommandKind:
-    """Returns the class of the command: `tests` if it runs tests, otherwise `changes` if a part of it changes
-    files, `looks` if all parts only read, and `runs` for everything else.
+    """Returns the kind of a shell command: `tests` if it runs tests, otherwise `changes` if a part of it
+    changes files, `looks` if all parts only read, and `runs` for every other command.
     """
     plain = _QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))
     parts = [part for piece in _SEPARATORS.split(_without_streams(plain)) if (part := _program(piece))]
@@ -52,8 +52,8 @@ def kind_of(command: str) -> CommandKind:
 
 
 def tells_result(command: str) -> bool:
-    """Returns whether the exit code of the whole command line is the exit code of the last tests in it. This
-    is the case if everything after the tests is joined by `&&`, or by a pipe under `pipefail`.
+    """Returns whether the exit code of a command line tells if the tests in it passed. This is the case if
+    everything after the last tests is joined by `&&`, or by a pipe under `pipefail`.
     """
     plain = _without_streams(_QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))).strip()
     kept = {"&&", "|"} if "pipefail" in plain else {"&&"}
@@ -66,13 +66,15 @@ def tells_result(command: str) -> bool:
 
 
 def _without_streams(text: str) -> str:
-    """Returns the command without redirections, because the `&` in `2>&1` does not separate commands."""
+    """Returns the command without redirections of streams. They are removed because the `&` in `2>&1` does
+    not separate commands.
+    """
     return re.sub(r"\d?>&\d?|&>", " ", text)
 
 
 def _program(part: str) -> str:
-    """Returns the part of a command from its program on. Removes variable assignments, and programs such as
-    `sudo` that only start another program.
+    """Returns a part of a command line without the words before its program: variable assignments, and
+    programs such as `sudo` that only start another program.
     """
     words = part.strip().lstrip("({").split()
     while words and (_VARIABLE.match(words[0]) or words[0] in _PREFIXES):

@@ -1,4 +1,4 @@
-"""Finds tool calls without a result that may have begun, and builds error results for calls that will never
+"""Finds tool calls that a crash may have interrupted, and builds error results for tool calls that will never
 have a result.
 """
 
@@ -12,8 +12,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool]) -> Sequence[ActionEvent]:
-    """Returns the tool calls that must not run again after a crash. These are all unanswered calls, or none
-    if every call that may have begun is safe to repeat.
+    """Returns the tool calls that must not be executed again after a crash. This is an empty list if every
+    call that may have begun is safe to repeat; otherwise it contains all calls in `pending`. `pending`: the
+    tool calls without a result.
     """
     begun = [tools.get(action.tool_name) for action in _begun(pending, agent, tools)]
     is_harmless = all(tool is not None and tool.is_repeatable for tool in begun)

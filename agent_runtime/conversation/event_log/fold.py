@@ -1,4 +1,4 @@
-"""Reads a log and computes the conversation's state and the messages that the model sees."""
+"""Computes the state of a conversation and the messages for its model from the events of its log."""
 
 import logging
 from collections.abc import Iterable
@@ -28,15 +28,17 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class _Measure:
-    """The vendor's token count of a prompt, and our rough count of the same prompt."""
+    """The size of one prompt in tokens. `counted`: the number that the vendor reported. `rough`: our own
+    estimate for the same prompt.
+    """
 
     counted: int = 0
     rough: int = 0
 
 
 class Fold:
-    """Computes the conversation's state, and the messages that the model sees, from the records of a log in
-    order. The result is the same with or without a snapshot.
+    """Computes the state of a conversation, and the messages for its model, from the records of a log in
+    order. Starting from a saved snapshot gives the same result as reading the whole log.
     """
 
     def __init__(self, usage_id: str) -> None:
@@ -50,8 +52,8 @@ class Fold:
 
     @property
     def context_tokens(self) -> int:
-        """The estimated number of tokens of the next prompt: the vendor's count of the last prompt, corrected
-        by our estimate of the messages that were added or removed since.
+        """The estimated number of tokens in the next prompt: the vendor's count for the last prompt, plus our
+        estimate for the messages that were added since, minus our estimate for those that were removed.
         """
         return max(self._measure.counted + self.view.tokens - self._measure.rough, 0)
 
@@ -75,8 +77,8 @@ class Fold:
         return self
 
     def snapshot(self) -> str | None:
-        """Returns the state and the messages as text, to be stored and restored later. Returns None while a
-        tool call has no result.
+        """Returns the state and the messages as text. The function `restore` reads this text. Returns None
+        while a tool call has no result.
         """
         if self.state.pending:
             return None
@@ -99,10 +101,11 @@ class Fold:
 
     @classmethod
     def restore(cls, snapshot: str | None, usage_id: str) -> "Fold":
-        """Restores a fold from the text that `snapshot` returned. Returns an empty fold if `snapshot` is None
-        or cannot be read.
+        """Creates a Fold from a text that `snapshot` returned. Returns a Fold with the state of an empty log
+        if `snapshot` is None or cannot be parsed.
 
-        The log holds all facts; a snapshot only saves time when a conversation is opened.
+        A lost snapshot is no problem: the log contains all data, and a snapshot only saves time when a
+        conversation is opened.
         """
         if snapshot is None:
             return cls(usage_id)
@@ -130,7 +133,9 @@ class Fold:
         return fold
 
     def _metrics(self) -> JsonObject:
-        """Returns the tokens and the cost of all calls of the agent's own model so far."""
+        """Returns the number of tokens and the cost of all calls of the agent's own model so far, without
+        other models such as the condenser's.
+        """
         agent = self.state.agent
         usage_id = agent["llm"]["usage_id"] if agent else self._usage_id
         metrics: JsonObject = self.state.stats["usage_to_metrics"].get(usage_id, {})
@@ -149,8 +154,8 @@ class Fold:
 
 
 def fold_log(log: LogReader, usage_id: str, *, snapshot: str | None = None) -> Fold:
-    """Computes the state and the model's messages from the whole log. Starts from the snapshot, if there is
-    one, and reads only later records.
+    """Computes the state of a conversation and the messages for its model from the whole log. If `snapshot`
+    is given, starts from this snapshot and reads only later records.
     """
     fold = Fold.restore(snapshot, usage_id)
     if fold.state.last_seq > log.last_seq:
@@ -165,8 +170,9 @@ def fold_log(log: LogReader, usage_id: str, *, snapshot: str | None = None) -> F
 
 
 def fold_branch(log: LogReader, usage_id: str, leaf: str | None, *, through_seq: int) -> Fold:
-    """Computes the state and the model's messages from the branch that ends at the event `leaf`. Leaves out
-    the events of other branches. `through_seq`: the last position to read.
+    """Computes the state of a conversation and the messages for its model from the branch that ends at the
+    event `leaf`. Leaves out the events of other branches. `through_seq`: the last position of the log to
+    read.
     """
     return Fold(usage_id).take_records(log.branch(leaf, through_seq=through_seq))
 

@@ -1,5 +1,5 @@
-"""Sends one reader the stored events of a conversation from a position on, and then new events as they
-occur.
+"""Streams the events of a conversation to one reader: first the stored events after a position, then new
+events as they occur.
 """
 
 import asyncio
@@ -18,23 +18,24 @@ MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 
 class SlowConsumerError(Exception):
-    """The reader is too many events behind and is disconnected. It may connect again with its last
-    position.
+    """The reader of an event stream is too many events behind and is disconnected. The reader may connect
+    again and continue after the last event that it got.
     """
 
 
 class EndedError(Exception):
-    """The conversation that the reader followed was closed."""
+    """The event stream ends because the conversation was closed."""
 
 
 async def follow(
     conversation: ConversationEngine, *, after_seq: int, told: ConversationStateUpdateEvent | None = None
 ) -> AsyncGenerator[EventFrame, None]:
-    """Yields all frames after the position `after_seq` without gaps and repetitions. First come stored
-    events, then the full state and the output of running tool calls, then new frames as they are published.
+    """Yields all frames of a conversation after the position `after_seq`, without gaps and repetitions. First
+    come the stored events, then the full state and the output of running tool calls, then new frames as they
+    are published.
 
-    `told`: the full state that the reader already has. It is sent again only if something has happened since.
-    Raises SlowConsumerError or EndedError at the end. The caller must close the iterator to end its
+    `told`: the full state that the reader already has; the state is sent again only if something has happened
+    since. Raises SlowConsumerError or EndedError at the end. The caller must close the iterator to end its
     subscription.
     """
     log = conversation.log
@@ -62,7 +63,9 @@ async def follow(
 
 
 class _Listener:
-    """A bounded queue of the frames that a conversation publishes, for one reader."""
+    """A queue of limited size that collects the frames of a conversation for one reader. If the reader is too
+    slow, the queue is full and the reader is disconnected.
+    """
 
     def __init__(self, conversation: ConversationEngine) -> None:
         self._waiting: deque[EventFrame] = deque()

@@ -1,5 +1,5 @@
-"""The frames that a conversation publishes: events and other messages for clients. Each frame is serialized
-once for all readers (docs/protocol.md, section 2).
+"""The frames that a conversation publishes. A frame is one message to clients, for example an event of the
+log. Each frame is encoded as JSON once for all readers (docs/protocol.md, section 2).
 """
 
 from collections.abc import Mapping
@@ -26,12 +26,13 @@ from agent_runtime.wire.frames import (
 
 @dataclass(frozen=True)
 class EventFrame:
-    """An event or another message that a conversation sends to its readers.
+    """One message that a conversation publishes to its readers, for example an event of the log.
 
-    `wire`: the frame as JSON. `event`: the event in the frame, for readers that want events without frames.
+    `wire`: the frame as JSON. `event`: the event inside the frame as JSON, for readers that want only events.
 
-    `seq`: the event's position in the log; None for frames that are never logged. `is_reported`: the frame is
-    also sent to the app server. `is_whole`: the frame replaces all earlier frames of its kind.
+    `seq`: the event's position in the log; None for a frame that is not logged. `is_reported`: whether the
+    frame is also sent to the app server. `is_whole`: whether the frame replaces all earlier frames of the
+    same kind.
     """
 
     wire: bytes
@@ -79,8 +80,8 @@ def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = 
 
 
 def output(shown: Mapping[str, Shown]) -> EventFrame:
-    """Returns the frame with the output so far of the tool calls that are running. `shown`: the output by the
-    id of the call's event.
+    """Returns the frame that shows the current output of all running tool calls. `shown`: the output by the
+    id of the event of the tool call.
     """
     outputs = [
         CallOutput(action_id=action_id, text=one.text, styles=list(one.styles))

@@ -1,5 +1,5 @@
-"""Appends events to the log, then updates the conversation's state, then publishes the events. The order is
-always the same.
+"""Records new events of a conversation in a fixed order: appends them to the log, updates the conversation's
+state, then publishes them to readers.
 """
 
 import logging
@@ -39,7 +39,8 @@ Subscriber = Callable[[EventFrame], None]
 
 
 class History:
-    """The only writer of a conversation's log, with the state that is computed from the log."""
+    """The only writer of a conversation's event log. It also holds the state that is computed from the log.
+    """
 
     def __init__(self, log: EventLog, usage_id: str, masker: Masker) -> None:
         """Computes the state from the log. `usage_id`: the id under which the tokens and cost of the agent's
@@ -61,7 +62,7 @@ class History:
 
     @property
     def view(self) -> View:
-        """The chat messages that the model gets."""
+        """The chat messages for the model, computed from the current log."""
         return self._fold.view
 
     @property
@@ -110,8 +111,9 @@ class History:
         return lambda: self._subscribers.remove(subscriber)
 
     def save_snapshot(self, *, after_events: int = SNAPSHOT_EVENTS) -> None:
-        """Saves a snapshot of the state, so that opening the conversation only has to read later events. Does
-        nothing if fewer than `after_events` events are new, or while a tool call has no result.
+        """Saves a snapshot of the conversation's state and messages. When the conversation is opened again,
+        only later events must be read. Does nothing if fewer than `after_events` events are new, or while a
+        tool call has no result.
         """
         if self._log.last_seq - self._snapshot_seq < after_events:
             return
@@ -126,8 +128,8 @@ class History:
         self._snapshot_seq = self._log.last_seq
 
     def save_summary(self) -> None:
-        """Saves a summary of the state, so that a list of conversations can show this one without reading its
-        log.
+        """Saves a short summary of the conversation's state, so that a list of conversations can show this
+        conversation without reading its log.
         """
         if self._summary_seq == self._log.last_seq:
             return

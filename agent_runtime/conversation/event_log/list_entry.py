@@ -1,5 +1,5 @@
-"""Reads the data that a list of conversations shows. Only a few rows of each log are read, and the
-conversations are not opened.
+"""Reads the data that a list of conversations shows. It reads only a few rows of each log and does not open
+the conversations.
 """
 
 from collections.abc import Iterable
@@ -26,8 +26,9 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class Entry:
-    """A conversation in a list. `status`: the last logged status, which is still `running` if a crash ended
-    the run.
+    """One conversation in a list of conversations. `status`: the last logged status; it is still `running` if
+    a crash ended the run. `acknowledged_seq`: the position of the last event that the app server has
+    confirmed as received.
     """
 
     created_at: datetime
@@ -38,21 +39,24 @@ class Entry:
     is_child: bool = False
 
     def at_rest(self) -> "Entry":
-        """Returns the entry with the status `idle` if its status is `running`. For a run that a crash has
-        ended and that will not continue.
+        """Returns a copy of the entry with the status `idle` in place of `running`. It is used when a crash
+        has ended the run and the run will not continue. Any other status stays.
         """
         is_cut_off = self.status is ExecutionStatus.RUNNING
         return replace(self, status=ExecutionStatus.IDLE) if is_cut_off else self
 
 
 def entry_of(spec: Spec, state: State, status: ExecutionStatus) -> Entry:
-    """Returns the list entry of a conversation that is already open, from its specification and state."""
+    """Returns the list entry of an open conversation, built from its specification and state without reading
+    the log.
+    """
     return Entry(spec.created_at, updated_at(spec, state.last_timestamp), status)
 
 
 def save(log: EventLog, state: State) -> None:
-    """Saves a summary of the state beside the log, so that a list of conversations can be built without
-    reading the whole log. Events that are added later are read from the log.
+    """Saves a summary of the conversation's state beside the log, so that a list of conversations can be
+    built without reading the whole log. The list reads from the log only events that are newer than the
+    summary.
     """
     body = {"format": _FORMAT, "state": _STATE.dump_python(state, mode="json")}
     log.set_meta(_KEY, orjson.dumps(body).decode())
@@ -81,7 +85,7 @@ def read_entry(directory: Path) -> Entry:
 
 def read_info(directory: Path) -> ConversationInfo:
     """Returns the description of the conversation in this directory without opening the conversation. Raises
-    LogMissingError if there is no conversation, sqlite3.DatabaseError if its log is damaged.
+    LogMissingError if there is no conversation, or sqlite3.DatabaseError if its log is damaged.
     """
     with reading(directory) as log:
         stored = log.get_meta("spec")

@@ -1,4 +1,6 @@
-"""The event log of one conversation: an SQLite file with one writer. Positions are 1, 2, 3 … without gaps."""
+"""The event log of one conversation: an SQLite file with one writer. The events have the positions 1, 2, 3 …
+without gaps.
+"""
 
 import fcntl
 import sqlite3
@@ -32,15 +34,17 @@ CREATE TABLE IF NOT EXISTS checkpoints (number INTEGER PRIMARY KEY, body TEXT NO
 
 
 class LogInUseError(Exception):
-    """Another process has opened this conversation's log for writing."""
+    """Another process has already opened this conversation's log for writing."""
 
 
 class LogMissingError(Exception):
-    """The directory contains no conversation log."""
+    """The directory contains no event log of a conversation."""
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """The log file may have been changed by another program, such as a command of the agent."""
+    """The log file cannot be trusted, because a program other than the server, such as a command of the
+    agent, could have written it.
+    """
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,9 @@ _HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
 
 @dataclass(frozen=True)
 class Filter:
-    """The conditions of a search; None sets none. `text`: must occur in the message, ignoring case."""
+    """The conditions of a search for events in a log. A field that is None sets no condition. `text`: the
+    event's message must contain this text, ignoring case.
+    """
 
     kind: str | None = None
     source: str | None = None
@@ -111,7 +117,9 @@ ORDER BY seq DESC LIMIT 1
 
 
 class LogReader:
-    """Reads a log, also while another process or thread writes to it. The methods block for a short time."""
+    """Reads an event log, also while another process or thread writes to the log. The methods block for a
+    short time.
+    """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         """Reads through this connection to the log's SQLite file. The caller closes the connection."""
@@ -135,7 +143,7 @@ class LogReader:
         return Record(*row) if row else None
 
     def last_said(self) -> Record | None:
-        """Returns the record of the model's newest event. Returns None if the model has written none."""
+        """Returns the record of the newest event that the model wrote. Returns None if there is none."""
         row = self._db.execute(
             "SELECT * FROM events WHERE seen_seq IS NOT NULL ORDER BY seq DESC LIMIT 1"
         ).fetchone()
@@ -144,8 +152,8 @@ class LogReader:
     def page(
         self, *, after_seq: int, through_seq: int | None = None, limit: int, max_bytes: int | None = None
     ) -> list[Record]:
-        """Returns the records after the position `after_seq`, at most `limit`. Returns fewer if they exceed
-        `max_bytes`, but at least one. `through_seq`: the last position to return.
+        """Returns the records after the position `after_seq`, at most `limit`. Returns fewer, but at least
+        one, if the records are larger than `max_bytes` in total. `through_seq`: the last position to return.
         """
         last = self.last_seq if through_seq is None else through_seq
         rows = self._db.execute(
@@ -162,7 +170,9 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields the events of the branch that ends with the event `leaf`, and all updates of the state."""
+        """Yields the events of the branch that ends with the event `leaf`, together with all events that
+        update the conversation's state. `through_seq`: the last position of the log to read.
+        """
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
 
@@ -181,9 +191,9 @@ class LogReader:
     def search(
         self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
     ) -> tuple[list[Record], str | None]:
-        """Returns a page of matching records, and the id of the first event of the next page. The id is None
-        if this is the last page. `from_seq`: the position at which the page begins; None means the first
-        page.
+        """Returns one page of the records that match `wanted`, and the id of the first event of the next
+        page. The id is None on the last page. `from_seq`: the position at which the page begins; None means
+        the first page.
         """
         where, values = wanted.to_sql()
         order, compare = ("DESC", "<=") if descending else ("ASC", ">=")
@@ -220,7 +230,7 @@ class LogReader:
         return row[0] if row else None
 
     def last_status(self) -> str | None:
-        """Returns the last logged status of the conversation. Returns None if there is none."""
+        """Returns the last status of the conversation in the log. Returns None if no status is logged."""
         row = self._db.execute(_LAST_STATUS).fetchone()
         return row[0] if row else None
 
@@ -232,7 +242,9 @@ class LogReader:
 
 @contextmanager
 def reading(directory: Path) -> Iterator[LogReader]:
-    """Opens the log for reading only, from any thread. Raises LogMissingError if there is no log."""
+    """Opens the event log in this directory only for reading; this works in any thread. Raises
+    LogMissingError if there is no log.
+    """
     path = directory / LOG_NAME
     if not path.exists():
         raise LogMissingError(str(directory))
@@ -251,8 +263,8 @@ def reading(directory: Path) -> Iterator[LogReader]:
 
 
 class EventLog(LogReader):
-    """An event log that can be written. Open it once per conversation. Its methods block for a short time.
-    When `append` returns, the events are safely on disk.
+    """An event log that can be written. At most one object per conversation may be open. Its methods block
+    for a short time. When `append` returns, the events are safely on disk.
     """
 
     def __init__(self, directory: Path, *, create: bool = False, seal: SpecSeal = UNSEALED) -> None:
@@ -295,11 +307,11 @@ class EventLog(LogReader):
         self._lock.close()
 
     def append(self, records: Sequence[Record]) -> None:
-        """Appends all records or none. The position of the first record must directly follow the last
-        position in the log.
+        """Appends all of these records to the log, or none if an error is raised. The position of the first
+        record must directly follow the last position in the log.
 
-        Raises ValueError for other positions, sqlite3.IntegrityError if the log already has an event with the
-        same id.
+        Raises ValueError for other positions, or sqlite3.IntegrityError if the log already has an event with
+        the same id.
         """
         expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
         if [record.seq for record in records] != list(expected):
@@ -311,7 +323,9 @@ class EventLog(LogReader):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Writes everything inside the `with` block, or nothing. An inner block is part of the outer one."""
+        """Groups the writes inside the `with` block: either all of them are stored, or none if an error is
+        raised. An inner block becomes part of the outer block.
+        """
         if self._db.in_transaction:
             yield
             return
@@ -325,8 +339,9 @@ class EventLog(LogReader):
             raise
 
     def set_spec(self, text: str, *, name: str | None = None) -> None:
-        """Writes the specification of the conversation together with its seal (a keyed digest). `name`: the
-        name that the conversation's directory will have.
+        """Stores the specification of the conversation together with its seal (a keyed digest that shows
+        later changes). `name`: the future name of the conversation's directory, if it differs from the
+        current name.
         """
         seal = self.seal.of(name or self._name, text)
         with self.transaction():
@@ -337,11 +352,11 @@ class EventLog(LogReader):
                 self.set_meta("spec_seal", seal)
 
     def spec(self) -> str | None:
-        """Returns the specification of the conversation, after checking by its seal that the server wrote it.
-        Seals the specification again if the seal is missing (where this is allowed) or was made with an old
-        key.
+        """Returns the specification of the conversation after checking with its seal (a keyed digest) that
+        the server wrote it. Makes a new seal if the old one was made with an old key, or is missing where
+        this is allowed.
 
-        Raises SpecChangedError.
+        Raises SpecChangedError if the check fails.
         """
         text, seal = self.get_meta("spec"), self.get_meta("spec_seal")
         if text is None:
@@ -370,8 +385,8 @@ class EventLog(LogReader):
 
 
 def _require_ours(path: Path) -> None:
-    """Checks the owner of the log file, if commands run as another user. Raises ForeignLogError for a file
-    that such a command could have written.
+    """Checks that the server owns the log file. If the agent's commands run as another user, raises
+    ForeignLogError for a file that such a command could have written.
     """
     try:
         is_ours = not are_two() or private_tree.is_of_server(path)

@@ -1,4 +1,6 @@
-"""Hides the values of secrets in an event. Structural fields such as ids and kinds are kept."""
+"""Replaces the values of secrets in an event by a mask. Fields that give an event its structure, such as ids
+and kinds, stay unchanged.
+"""
 
 from typing import Any
 
@@ -29,7 +31,7 @@ _OWN_UPDATES = frozenset({"execution_status", "leaf_event_id", "stats"})
 
 
 def masked(event: Event, masker: Masker) -> AnyEvent:
-    """Returns the event with each secret value replaced by the mask, also if the value is encoded or
+    """Returns a copy of the event with a mask in place of each secret value, also if the value is encoded or
     quoted.
     """
     if isinstance(event, ConversationStateUpdateEvent) and event.key in _OWN_UPDATES:
@@ -46,8 +48,8 @@ def masked(event: Event, masker: Masker) -> AnyEvent:
 
 
 def _drop_what_cannot_be_masked(holder: JsonObject, masker: Masker) -> None:
-    """Removes the vendor's private data from the event if the data contains a secret. The data cannot be
-    masked, because the vendor refuses it after any change.
+    """Removes data of the model's vendor from the event if the data contains a secret. Such data is signed or
+    encrypted, so a mask in it would make the vendor refuse it. `holder`: a part of the event as JSON.
     """
     state = holder.get("vendor_state")
     if state and masker.value(state) != state:
@@ -64,8 +66,8 @@ def _is_signed(block: Any) -> bool:
 
 
 def _hide_name(body: JsonObject, masker: Masker) -> None:
-    """Masks secrets in the name of a tool that does not exist, because the model may invent any name. The
-    masked name stays a valid tool name, because it is sent to the vendor again.
+    """Masks secrets in the tool name of a call to a tool that does not exist, because a model may invent any
+    name. The masked name is still a valid tool name, because the vendor gets it with later requests.
     """
     for holder, name in ((body, "tool_name"), (body.get("tool_call") or {}, "name")):
         if name in holder and masker.text(holder[name]) != holder[name]:

@@ -1,5 +1,5 @@
-"""Computes for each reply of the model which events the model had seen when it wrote the reply. Uses only the
-events.
+"""Computes, for each reply of the model, which events the model had seen when it wrote the reply. Uses only
+the events themselves.
 """
 
 from agent_runtime.conversation.event_log.log import Record
@@ -14,8 +14,8 @@ class ModelInputCursor:
     """
 
     def __init__(self, reply_id: str | None = None, seq: int = 0) -> None:
-        """Continues after a reply. `reply_id`: the id of the model's previous reply. `seq`: the last position
-        that the model had seen when it wrote that reply.
+        """Continues after an earlier reply of the model. `reply_id`: the id of that reply. `seq`: the last
+        position in the log that the model had seen when it wrote that reply.
         """
         self._reply_id = reply_id
         self._seq = seq
@@ -31,8 +31,8 @@ class ModelInputCursor:
         return cls(kind.model_validate_json(said.body).llm_response_id, said.seen_seq or 0)
 
     def by(self, event: Event, seq: int) -> int | None:
-        """Returns the last position that the model had seen when it wrote the event at `seq`. Returns None if
-        the model did not write the event.
+        """Returns the last position in the log that the model had seen when it wrote this event. Returns None
+        if the model did not write the event. `seq`: the event's position.
         """
         if not isinstance(event, ActionEvent | MessageEvent) or event.source != "agent":
             return None
