@@ -79,8 +79,8 @@ class Position(BaseModel):
 
 
 class Checkpoints:
-    """The checkpoints of one conversation. Callers hold `lock`, so that only one call works on the
-    checkpoints at a time.
+    """The checkpoints of one conversation. A lock prevents two calls from working on the checkpoints at the
+    same time.
     """
 
     def __init__(self, log: EventLog, directory: Path, working_dir: Path) -> None:

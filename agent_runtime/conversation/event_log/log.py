@@ -1,6 +1,4 @@
-"""The event log of one conversation: an SQLite file with one writer. The events have the positions 1, 2, 3 …
-without gaps.
-"""
+"""The event log of one conversation: an SQLite file with one writer. Positions are 1, 2, 3 … without gaps."""
 
 import fcntl
 import sqlite3
@@ -42,9 +40,7 @@ class LogMissingError(Exception):
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """The log file cannot be trusted, because a program other than the server, such as a command of the
-    agent, could have written it.
-    """
+    """The log file may have been written by a program other than the server, so it cannot be trusted."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +66,8 @@ _HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
 
 @dataclass(frozen=True)
 class Filter:
-    """The conditions of a search for events in a log. A field that is None sets no condition. `text`: the
-    event's message must contain this text, ignoring case.
+    """The conditions of a search for events. None means no condition. `text`: occurs in the event's message,
+    ignoring upper and lower case.
     """
 
     kind: str | None = None
@@ -117,9 +113,7 @@ ORDER BY seq DESC LIMIT 1
 
 
 class LogReader:
-    """Reads an event log, also while another process or thread writes to the log. The methods block for a
-    short time.
-    """
+    """Reads an event log, also while another process or thread writes to it. Methods block shortly."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         """Reads through this connection to the log's SQLite file. The caller closes the connection."""
@@ -170,9 +164,7 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields the events of the branch that ends with the event `leaf`, together with all events that
-        update the conversation's state. `through_seq`: the last position of the log to read.
-        """
+        """Yields the events of the branch that ends with the event `leaf`, and all updates of the state."""
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
 
@@ -191,9 +183,8 @@ class LogReader:
     def search(
         self, wanted: Filter, *, from_seq: int | None, descending: bool, limit: int
     ) -> tuple[list[Record], str | None]:
-        """Returns one page of the records that match `wanted`, and the id of the first event of the next
-        page. The id is None on the last page. `from_seq`: the position at which the page begins; None means
-        the first page.
+        """Returns a page of the records that match `wanted`, and the id of the first event of the next page.
+        The id is None on the last page. `from_seq`: the position where the page begins; None: the first page.
         """
         where, values = wanted.to_sql()
         order, compare = ("DESC", "<=") if descending else ("ASC", ">=")
@@ -230,7 +221,7 @@ class LogReader:
         return row[0] if row else None
 
     def last_status(self) -> str | None:
-        """Returns the last status of the conversation in the log. Returns None if no status is logged."""
+        """Returns the last logged status of the conversation. Returns None if no status is logged."""
         row = self._db.execute(_LAST_STATUS).fetchone()
         return row[0] if row else None
 
@@ -242,9 +233,7 @@ class LogReader:
 
 @contextmanager
 def reading(directory: Path) -> Iterator[LogReader]:
-    """Opens the event log in this directory only for reading; this works in any thread. Raises
-    LogMissingError if there is no log.
-    """
+    """Opens the log in this directory for reading, in any thread. Raises LogMissingError without a log."""
     path = directory / LOG_NAME
     if not path.exists():
         raise LogMissingError(str(directory))
@@ -263,8 +252,8 @@ def reading(directory: Path) -> Iterator[LogReader]:
 
 
 class EventLog(LogReader):
-    """An event log that can be written. At most one object per conversation may be open. Its methods block
-    for a short time. When `append` returns, the events are safely on disk.
+    """An event log that can be written. At most one object per conversation may be open. Methods block for a
+    short time. When `append` returns, the events are safely on disk.
     """
 
     def __init__(self, directory: Path, *, create: bool = False, seal: SpecSeal = UNSEALED) -> None:
@@ -307,11 +296,9 @@ class EventLog(LogReader):
         self._lock.close()
 
     def append(self, records: Sequence[Record]) -> None:
-        """Appends all of these records to the log, or none if an error is raised. The position of the first
-        record must directly follow the last position in the log.
-
-        Raises ValueError for other positions, or sqlite3.IntegrityError if the log already has an event with
-        the same id.
+        """Appends all of these records to the log, or none. Their positions must follow the last position in
+        the log. Raises ValueError for other positions, sqlite3.IntegrityError for an id that the log already
+        has.
         """
         expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
         if [record.seq for record in records] != list(expected):
@@ -323,9 +310,7 @@ class EventLog(LogReader):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Groups the writes inside the `with` block: either all of them are stored, or none if an error is
-        raised. An inner block becomes part of the outer block.
-        """
+        """Stores all writes inside the `with` block, or none. An inner block is part of the outer block."""
         if self._db.in_transaction:
             yield
             return
@@ -339,9 +324,8 @@ class EventLog(LogReader):
             raise
 
     def set_spec(self, text: str, *, name: str | None = None) -> None:
-        """Stores the specification of the conversation together with its seal (a keyed digest that shows
-        later changes). `name`: the future name of the conversation's directory, if it differs from the
-        current name.
+        """Stores the conversation's specification with its seal (a keyed digest that reveals later changes).
+        `name`: the future name of the conversation's directory; None means the present name.
         """
         seal = self.seal.of(name or self._name, text)
         with self.transaction():
@@ -352,11 +336,9 @@ class EventLog(LogReader):
                 self.set_meta("spec_seal", seal)
 
     def spec(self) -> str | None:
-        """Returns the specification of the conversation after checking with its seal (a keyed digest) that
-        the server wrote it. Makes a new seal if the old one was made with an old key, or is missing where
-        this is allowed.
-
-        Raises SpecChangedError if the check fails.
+        """Returns the conversation's specification, after checking with its seal that the server wrote it.
+        Makes a new seal if the old one has an old key, or is missing where this is allowed. Raises
+        SpecChangedError.
         """
         text, seal = self.get_meta("spec"), self.get_meta("spec_seal")
         if text is None:
@@ -385,7 +367,7 @@ class EventLog(LogReader):
 
 
 def _require_ours(path: Path) -> None:
-    """Checks that the server owns the log file. If the agent's commands run as another user, raises
+    """Checks that the server owns the log file, if commands of the agent run as another user. Raises
     ForeignLogError for a file that such a command could have written.
     """
     try:

@@ -48,8 +48,9 @@ def masked(event: Event, masker: Masker) -> AnyEvent:
 
 
 def _drop_what_cannot_be_masked(holder: JsonObject, masker: Masker) -> None:
-    """Removes data of the model's vendor from the event if the data contains a secret. Such data is signed or
-    encrypted, so a mask in it would make the vendor refuse it. `holder`: a part of the event as JSON.
+    """Removes data of the model's vendor from the event if the data contains a secret. A mask in this data
+    would not help, because the vendor refuses the data after any change. `holder`: a part of the event as
+    JSON.
     """
     state = holder.get("vendor_state")
     if state and masker.value(state) != state:
@@ -66,8 +67,9 @@ def _is_signed(block: Any) -> bool:
 
 
 def _hide_name(body: JsonObject, masker: Masker) -> None:
-    """Masks secrets in the tool name of a call to a tool that does not exist, because a model may invent any
-    name. The masked name is still a valid tool name, because the vendor gets it with later requests.
+    """Replaces the tool name of a call by `unknown` if the name contains a secret. Called for tools that do
+    not exist, because a model may invent any name. The new name is a valid tool name, because the vendor gets
+    it again with later requests. `body`: the event as JSON.
     """
     for holder, name in ((body, "tool_name"), (body.get("tool_call") or {}, "name")):
         if name in holder and masker.text(holder[name]) != holder[name]:
