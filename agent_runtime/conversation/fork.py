@@ -1,4 +1,4 @@
-"""Makes an independent copy (fork) of a conversation. The original and the copy work in the same
+"""Makes an independent copy (fork) of a conversation. The original conversation and the copy work in the same
 directory.
 """
 
@@ -30,11 +30,12 @@ _TASKS = "TASKS.json"
 async def fork(
     source: ConversationEngine, directory: Path, wanted: ForkRequest, delegation: Delegation = ALONE
 ) -> ConversationEngine:
-    """Creates an idle copy of a conversation in `directory`, with the events up to `from_event_id`, or with
-    all events. The copy keeps the key of the model.
+    """Copies a conversation into `directory` and returns the copy's engine. The copy has the events up to
+    `wanted.from_event_id`, or all events, and no run is going on in it. The copy uses the same API key of the
+    model.
 
-    `delegation`: gives the copy its sub-agents. Raises EventNotFoundError, or FileExistsError if the
-    directory already holds a conversation.
+    `delegation`: lets the copy start sub-agents. Raises EventNotFoundError if the event does not exist, or
+    FileExistsError if the directory already holds a conversation.
     """
     leaf = wanted.from_event_id or source.state.leaf_event_id
     found = source.log.get(leaf) if leaf is not None else None
@@ -90,8 +91,8 @@ def _spec_of(source: ConversationEngine, wanted: ForkRequest, leaf: str | None) 
 
 
 def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: Spec, seal: SpecSeal) -> None:
-    """Writes the log of the copied conversation. Call it in a thread, because copying a long log takes a
-    while.
+    """Writes the log of the copied conversation into `directory`. Must be called in a thread, because copying
+    a long log takes a while.
     """
     with reading(source) as stored:
         records = list(stored.branch(leaf, through_seq=last_seq))
@@ -116,8 +117,8 @@ def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: 
 
 
 def _renumbered(records: Iterable[Record]) -> Iterator[Record]:
-    """Returns the records at new positions without gaps. Adjusts each `seen_seq`, the position that the model
-    had seen, in the same way.
+    """Yields the records with new positions that have no gaps. Each `seen_seq`, the last position that the
+    model had seen, is changed to the new positions, too.
     """
     old: list[int] = []
     for position, record in enumerate(records, start=1):

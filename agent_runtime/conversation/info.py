@@ -1,4 +1,6 @@
-"""Builds the description of a conversation that clients get: id, title, status, cost and other fields."""
+"""Builds the description of a conversation that clients get, with its id, title, status, cost and other
+fields.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path

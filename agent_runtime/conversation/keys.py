@@ -1,5 +1,5 @@
-"""Handles the API keys of a conversation's agent. Clients send the keys. The keys are put into the agent and
-stored encrypted beside the log.
+"""Handles the API keys of a conversation's agent. Clients send the keys. They are added to the agent's
+configuration in memory, and stored encrypted beside the log.
 """
 
 from agent_runtime.agent.agent import Agent, secrets_of
@@ -10,9 +10,10 @@ from agent_runtime.events.base import JsonObject
 
 
 class ConversationKeys:
-    """Puts the API keys of a conversation into its agent, and stores them.
+    """The API keys of one conversation. The object adds keys to the agent's configuration, and stores the
+    keys on disk.
 
-    `sealing`: encrypts the keys on disk; without it, keys are not stored.
+    `sealing`: encrypts the keys on disk; if it is None, keys are not stored.
     """
 
     def __init__(self, context: RunContext, sealing: Sealing | None) -> None:
@@ -21,15 +22,17 @@ class ConversationKeys:
 
     @property
     def are_lacking(self) -> bool:
-        """Whether MCP servers lack secrets that were not stored on disk and that no client has sent again."""
+        """Whether MCP servers of the conversation lack secrets that were neither stored on disk nor sent
+        again by a client.
+        """
         return self._context.toolbox.lacks_keys
 
     def take(self, given: JsonObject) -> None:
-        """Takes the keys that a client sends again after a restart of the server, because they were not
-        stored.
+        """Adds the keys that a client sends again after a restart of the server, because the keys were not
+        stored on disk. `given`: the agent's configuration with its keys.
 
-        Reconnects to MCP servers whose secrets have changed. Raises pydantic.ValidationError for a bad agent,
-        and InvalidSecretError.
+        Reconnects to MCP servers whose secrets have changed. Raises pydantic.ValidationError for an agent
+        that is not valid, and InvalidSecretError.
         """
         agent = Agent.model_validate(given)
         self._context.secrets.update(secrets_of(agent))
@@ -37,12 +40,12 @@ class ConversationKeys:
         self.keep()
 
     def fill(self, agent: Agent) -> None:
-        """Copies the keys of the given agent into this conversation's agent, for each model and MCP server
-        that both agents have.
+        """Copies keys from the given agent to this conversation's agent, for each model and MCP server that
+        both agents have.
         """
         self._context.agent = with_keys(self._context.agent, agent)
         self._context.toolbox.take_keys(self._context.agent)
 
     def keep(self) -> None:
-        """Stores the current keys and secrets encrypted, if encryption is available."""
+        """Stores the current keys and secrets of the conversation encrypted, if encryption is available."""
         keep(self._context.log, self.sealing, self._context.agent, self._context.secrets)

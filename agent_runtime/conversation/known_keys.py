@@ -1,5 +1,5 @@
-"""Puts API keys back into an agent that was stored with asterisks in place of its secrets. Has no side
-effects.
+"""Puts API keys back into an agent's configuration that was stored with asterisks in place of its secrets.
+Has no side effects.
 """
 
 from typing import Any
@@ -14,10 +14,10 @@ from agent_runtime.tools.mcp.config import named_servers
 
 
 def with_keys(standing: Agent, given: Agent) -> Agent:
-    """Returns the stored agent with the keys of the given agent.
+    """Returns a copy of the agent `standing` with the API keys of the agent `given`.
 
-    A key belongs to one model, condenser or MCP server. The key is copied only if all other fields of that
-    model, condenser or server are equal in both agents. Asterisks do not count as keys.
+    A key belongs to one model, condenser or MCP server. A key is copied only if all other fields of that
+    model, condenser or server are equal in both agents. Asterisks do not count as a key.
     """
     parts, servers = _filled_parts(standing, given), _filled_servers(standing, given)
     return Agent.model_validate({**revealed(standing), **parts, "mcp_config": servers})
@@ -53,8 +53,8 @@ def _filled_servers(standing: Agent, given: Agent) -> JsonObject:
 
 
 def _filled(standing: Any, given: Any) -> Any:
-    """Returns the value `given`, but without keys that are only asterisks. `standing` and `given` are equal
-    in everything that is not secret.
+    """Returns the value `given`, with secrets that are missing or only asterisks taken from `standing`. The
+    two values must be equal in everything that is not secret.
     """
     match given:
         case dict():

@@ -24,11 +24,11 @@ def message_event(
     is_first: bool,
     sender: str | None = None,
 ) -> MessageEvent:
-    """Returns the event of a user's message, together with the skills that words in the message trigger.
-    `known_skills`: skills that the model already got and that are not repeated.
+    """Returns the event for a user's message. The event also contains the skills that words in the message
+    trigger. `known_skills`: the names of skills that the model already has and that are not repeated.
 
-    `is_first`: whether this is the user's first message. Notes of earlier conversations are added only to the
-    first message.
+    `is_first`: whether this is the user's first message in the conversation. Notes of earlier conversations
+    are added only to the first message.
     """
     given_id = {} if message_id is None else {"id": message_id}
     found = triggered(project.skills, message.text, known=known_skills)

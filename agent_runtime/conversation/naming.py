@@ -20,7 +20,8 @@ model cannot be called.
 class Naming:
     """Creates the title of one conversation in the background.
 
-    `saved_llm`: finds the model that the conversation's specification names for titles.
+    `saved_llm`: a function that returns the saved model with a given name; it is used to find the model that
+    the conversation's specification names for titles.
     """
 
     def __init__(self, context: RunContext) -> None:
@@ -28,8 +29,8 @@ class Naming:
         self.saved_llm: SavedLLM = _none_saved
 
     def begin_if_wanted(self) -> None:
-        """Starts to create a title in the background. Does nothing if the conversation has a title, its
-        specification asks for none, or a hook has blocked a message.
+        """Starts to create a title in the background. Does nothing if the conversation already has a title,
+        if its specification asks for no title, or if a hook has blocked a message.
         """
         context = self._context
         state = context.state
@@ -37,8 +38,8 @@ class Naming:
             self._context.background.begin(self.generate(), "title")
 
     async def generate(self) -> None:
-        """Creates a title from the first message and logs it. The title is the model's suggestion, or else
-        the first words of the message.
+        """Creates a title from the user's first message and logs the title. A model suggests the title; if it
+        suggests none, the first words of the message become the title.
         """
         context = self._context
         first, _ = context.log.search(_FROM_USER, from_seq=None, descending=False, limit=1)

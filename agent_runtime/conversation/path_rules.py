@@ -1,5 +1,5 @@
-"""Adds path rules to a tool's result before it is logged. Path rules are instructions for certain files; they
-are added when the conversation first touches such a file.
+"""Adds path rules to a tool's result before the result is logged. A path rule is an instruction for certain
+files. It is added when the conversation touches such a file for the first time.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def with_rules(result: ToolResult, state: State, tools: Mapping[str, AnyTool], spec: Spec) -> ToolResult:
-    """Returns the tool's result with the path rules for the files that the call touched. Each rule is given
-    once in a conversation. The result stays unchanged if the call failed or no rule applies.
+    """Returns the tool's result together with the path rules for the files that the tool call touched. Each
+    rule is added only once in a conversation. The result is returned unchanged if the call failed or no rule
+    applies.
     """
     action = next((one for one in state.pending if one.tool_call_id == result.tool_call_id), None)
     if action is None or not isinstance(result, ObservationEvent):

@@ -45,8 +45,8 @@ class ForeignLogError(sqlite3.DatabaseError):
 
 @dataclass(frozen=True)
 class Record:
-    """An event as it is stored in the log. `seq`: its position. `seen_seq`: for an event of the model, the
-    last position that the model had seen when it wrote the event.
+    """One event as it is stored in a log. `seq`: the event's position in the log. `seen_seq`: for an event
+    that the model wrote, the last position that the model had seen at that time; None for other events.
     """
 
     seq: int
@@ -113,7 +113,7 @@ ORDER BY seq DESC LIMIT 1
 
 
 class LogReader:
-    """Reads an event log, also while another process or thread writes to it. Methods block shortly."""
+    """Reads an event log, also while another process or thread writes to it. The methods block briefly."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         """Reads through this connection to the log's SQLite file. The caller closes the connection."""

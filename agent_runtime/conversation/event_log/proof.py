@@ -1,5 +1,6 @@
-"""Collects what a log proves about the agent's work: which files it changed, and which commands ran after its
-last change of a file. Pure: it reads only the events. `Work` is a part of the conversation's state.
+"""Collects what the event log proves about the agent's work: which files the agent changed, and which
+commands ran after the last change. Has no side effects: it reads only the events. A `Work` object is a part
+of the conversation's state.
 """
 
 import re
@@ -36,8 +37,8 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE
 
 @dataclass(frozen=True)
 class Ran:
-    """A command that ran after the agent's last change of a file. `event_id`: the id of the tool call.
-    `exit_code`: None if not known.
+    """A command that ran after the agent's last change of a file. `event_id`: the id of the event of the tool
+    call. `exit_code`: the command's exit code; None if not known. `is_test`: whether the command runs tests.
     """
 
     event_id: str
@@ -48,19 +49,20 @@ class Ran:
 
 @dataclass(frozen=True)
 class Work:
-    """What the log proves about the agent's work up to one position. "The last change" is the agent's last
-    change of a file.
+    """What the event log proves about the agent's work up to one position in the log. In this text, "the last
+    change" means the agent's last change of a file.
 
     `changed`: the files that editing tools have changed, in order. `is_changed`: whether any file was
-    changed, also by a command. `ran`: the commands since the last change, at most MAX_COMMANDS, oldest first.
-    `running`: the tool call of a command that still runs, and the command. `has_hidden_work`: a sub-agent or
-    an unknown tool may have run tests since the last change. Before the first change, it is also true if a
-    command may have shown results of tests.
+    changed, also by a command. `ran`: the commands since the last change, oldest first, at most MAX_COMMANDS.
+    `running`: the id of the tool call of a command that is still running, and the command. `has_hidden_work`:
+    whether a sub-agent or an unknown tool may have run tests since the last change. Before the first change,
+    it is also true if a command may have shown results of tests.
 
-    `cited`: the commands that the last call of `finish` names. `is_reported`: the log already contains the
-    report about this work. `is_questioned`: since the user's last message, the agent was told that the log
-    does not prove what the agent says. `recent`: the files that were viewed or changed last, the latest at
-    the end. `plan`: the agent's list of tasks, one in a line; empty if there is none.
+    `cited`: the commands that the agent named in its last call of the tool `finish`. `is_reported`: whether
+    the log already contains the report about this work. `is_questioned`: whether the agent was told, since
+    the user's last message, that the log does not prove the agent's claims. `recent`: the files that the
+    agent viewed or changed last, the latest at the end. `plan`: the agent's list of tasks, one per line;
+    empty if there is none.
     """
 
     changed: tuple[str, ...] = ()
@@ -76,8 +78,8 @@ class Work:
 
     @property
     def is_verified(self) -> bool:
-        """Whether a command succeeded after the agent's last change of a file, and the last tests, if any
-        ran, passed.
+        """Whether commands confirm the agent's work: at least one command succeeded after the agent's last
+        change of a file, and the last tests, if any ran, passed.
         """
         tests = [one for one in self.ran if one.is_test]
         return any(one.exit_code == 0 for one in self.ran) and (not tests or tests[-1].exit_code == 0)
@@ -87,21 +89,21 @@ class Work:
 
     @property
     def not_run(self) -> Sequence[str]:
-        """The commands that the agent named in its call of `finish` but did not run after its last change of
-        a file.
+        """The commands that the agent named in its call of the tool `finish` but did not run after its last
+        change of a file.
         """
         return [
             command for command in self.cited if not any(_is_same(command, one.command) for one in self.ran)
         ]
 
     def to_event(self) -> ConversationStateUpdateEvent:
-        """Returns the event that tells people whether the agent's finished work is verified by commands."""
+        """Returns the event that tells users whether the agent's finished work is verified by commands."""
         return ConversationStateUpdateEvent(key="agent_state", value={PROOF: self.proof()})
 
     def proof(self) -> JsonObject:
-        """Returns what the log proves, as JSON: `status`, `changed` (the changed files) and `commands` (those
-        since the last change of a file). Each command has `event_id`, `command`, `exit_code`, `is_test` and
-        `is_cited`.
+        """Returns what the event log proves about the agent's work, as a JSON object with `status`, `changed`
+        (the changed files) and `commands` (the commands since the last change of a file). Each command has
+        `event_id`, `command`, `exit_code`, `is_test` and `is_cited`.
         """
         status: Literal["verified", "unverified"] = "verified" if self.is_verified else "unverified"
         commands: list[JsonObject] = [
@@ -118,7 +120,7 @@ class Work:
 
 
 def after_result(work: Work, call: ActionEvent, result: ObservationEvent) -> Work:
-    """Returns the record of the work after one more tool call and its result."""
+    """Returns a copy of `work` that also takes one more tool call and its result into account."""
     action, name = call.action or {}, call.tool_name
     if name == "finish":
         return replace(work, cited=_cited(call))
@@ -144,7 +146,9 @@ def questioned(work: Work) -> Work:
 
 
 def asked_again(work: Work) -> Work:
-    """Returns the record of the work at the beginning of a new turn, after a message of the user."""
+    """Returns a copy of `work` after a new message of the user. What the agent claimed in reply to earlier
+    messages is cleared.
+    """
     return replace(work, cited=(), is_questioned=False)
 
 
@@ -221,8 +225,8 @@ def _cited(call: ActionEvent) -> tuple[str, ...]:
 
 
 def _is_same(cited: str, ran: str) -> bool:
-    """Returns whether a command that the agent cites is a command that ran. The cited command may also be a
-    part of a longer command line.
+    """Returns whether a command that the agent named (`cited`) is the command that ran (`ran`). The match is
+    loose: one of the two may be a part of the other.
     """
     plain, whole = " ".join(cited.strip("`$ ").split()), " ".join(ran.split())
     return bool(plain) and (plain in whole or whole in plain)

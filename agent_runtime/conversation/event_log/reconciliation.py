@@ -1,8 +1,8 @@
-"""Adds missing events to a log that was restored from a backup or copied from another conversation, and tells
-the agent what happened.
+"""Repairs a log that was restored from a backup or copied from another conversation: adds missing events, and
+tells the agent that files may not fit the events.
 
-The state needs no separate repair, because it is computed from the events when the conversation is opened
-again.
+The conversation's state needs no separate repair, because it is computed from the events when the
+conversation is opened again.
 """
 
 import sqlite3
@@ -40,10 +40,10 @@ _BY = "by the loss of the machine that it ran on"
 
 
 def append_missing(log: EventLog, missing: CatchUpRequest) -> None:
-    """Adds those of the given events that the log does not have yet, with their ids and positions. Calling
-    this function again is safe.
+    """Adds the events that the log does not have yet, with their given ids and positions. `missing`: the
+    events that another copy of the log has. A second call with the same events changes nothing.
 
-    Raises LogGapError, LogDiffersError or pydantic.ValidationError. In these cases nothing is added.
+    Raises LogGapError, LogDiffersError or pydantic.ValidationError. After an error, no event is added.
     """
     _check_start(log, missing)
     records = _records(log, missing)
@@ -89,8 +89,8 @@ def tell_restored(
     """Ends the tool calls and tasks that cannot continue after a restore from a backup, and tells the agent
     how old its files are. Does nothing if the last message to the agent already says this.
 
-    Actions that wait for confirmation keep waiting, because none of them has begun. A run does not continue
-    automatically. `is_there`: returns whether a conversation with an id exists.
+    Actions that wait for confirmation keep waiting, because none of them has begun. An interrupted run does
+    not continue automatically. `is_there`: returns whether a conversation with this id exists.
     """
     state = conversation.state
     mark = f"restored-{restored.id}-"
@@ -114,7 +114,7 @@ def tell_restored(
 
 
 def tell_forked(conversation: ConversationEngine, forked: Forked) -> None:
-    """Ends the tool calls and tasks that the original conversation had not completed, and tells the agent
+    """Ends the tool calls and tasks that were unfinished in the original conversation, and tells the agent
     that it works in a copy. Does nothing if the agent was told before.
     """
     state = conversation.state

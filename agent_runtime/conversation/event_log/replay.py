@@ -1,4 +1,4 @@
-"""Replays a log: computes the state at its end, and every prompt that the model was given."""
+"""Replays the event log of a conversation: computes again every prompt that was sent to the model."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from agent_runtime.events.union import parse_event
 
 @dataclass(frozen=True)
 class Prompted:
-    """The messages that the model was sent before one reply, byte for byte. `event_id`: the id of the reply's
-    first event.
+    """The chat messages that were sent to the model before one of its replies, byte for byte. `event_id`: the
+    id of the first event of that reply.
     """
 
     event_id: str
@@ -19,11 +19,11 @@ class Prompted:
 
 
 def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
-    """Yields each prompt that the model was given, in order. Sends nothing to a model, runs no tool and
+    """Yields each prompt that was sent to the model, in order. Sends nothing to a model, runs no tool and
     writes nothing, so the result is always the same.
 
-    A prompt contains everything up to the position that the model had seen. Events that arrived while the
-    model wrote its reply are left out.
+    A prompt contains only the events up to the position that the model had seen. Events that arrived while
+    the model wrote its reply are left out.
     """
     fold = Fold(usage_id)
     waiting: list[Record] = []
@@ -39,8 +39,8 @@ def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
 def _caught_up(
     fold: Fold, waiting: list[Record], log: LogReader, usage_id: str, *, through_seq: int
 ) -> tuple[Fold, list[Record]]:
-    """Returns the state and messages computed from all records up to the position `through_seq`, and the
-    records after that position.
+    """Adds the records up to the position `through_seq` to the computed state and messages. Returns the new
+    state and messages, and the records after that position.
     """
     for record in waiting:
         if record.seq > through_seq:

@@ -11,11 +11,11 @@ _KINDS: tuple[PieceKind, ...] = ("text", "reasoning")
 
 
 class ReplyStream:
-    """A reply of the model that is published in pieces while the model writes it."""
+    """Publishes one reply of the model to clients, piece by piece, while the model writes the reply."""
 
     def __init__(self, item_id: str, publish: Callable[[EventFrame], None], masker: Masker) -> None:
-        """Starts to publish a reply. `item_id`: the id of the reply's first event. `masker`: hides secret
-        values, also if a value is split over several pieces.
+        """Prepares the publication of a reply. `item_id`: the id of the reply's first event. `publish`: sends
+        a frame to clients. `masker`: masks secret values, also if a value is split over several pieces.
         """
         self._item_id = item_id
         self._publish = publish
@@ -33,8 +33,8 @@ class ReplyStream:
         self._say(attempt, kind, self._masks[kind].feed(content))
 
     def end(self) -> None:
-        """Ends the reply. Publishes text that was held back because it could have been the beginning of a
-        secret.
+        """Ends the publication of the reply. First publishes the last text, which was held back because it
+        could have been the beginning of a secret.
         """
         if self._open_attempt is not None:
             for kind, mask in self._masks.items():

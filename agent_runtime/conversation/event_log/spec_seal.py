@@ -1,5 +1,5 @@
-"""The seal of a conversation's specification: a keyed digest that shows if the specification was changed. The
-agent's commands cannot read the key.
+"""Makes and checks the seal of a conversation's specification: a keyed digest that shows whether another
+program has changed the specification. The agent's commands cannot read the key.
 """
 
 import hmac
@@ -8,18 +8,20 @@ from dataclasses import dataclass
 
 
 class SpecChangedError(Exception):
-    """The specification of a conversation was changed by a program other than the server, or lacks a required
-    seal.
+    """The check of a conversation's specification has failed: a program other than the server has changed the
+    specification, or a required seal is missing.
     """
 
 
 @dataclass(frozen=True)
 class SpecSeal:
-    """Makes and checks the seals (keyed digests) of conversations' specifications.
+    """Makes and checks seals of conversations' specifications. A seal is a keyed digest that shows later
+    changes.
 
-    `keys`: newest first. Without keys, nothing is sealed or checked.
+    `keys`: the keys for the digests, newest first; without keys, no seal is made or checked.
 
-    `takes_unsealed`: accepts a specification without a seal. Old versions wrote such specifications.
+    `takes_unsealed`: whether a specification without a seal is accepted; old versions of Slipway wrote such
+    specifications.
     """
 
     keys: Sequence[bytes] = ()

@@ -1,5 +1,5 @@
-"""A conversation's state, computed from the events of its log alone. Adding an event takes the same time for
-a short and a long log.
+"""Computes a conversation's state from the events of its log alone. The time to add an event does not depend
+on the length of the log.
 """
 
 from collections.abc import Iterable, Mapping
@@ -51,25 +51,26 @@ LEAF = "leaf_event_id"
 class State:
     """The state of a conversation after the events of its log.
 
-    `status`: the last logged status. Whether a run is going on is not stored here. `pending`: the tool calls
-    without a result, in order. `unseen_messages`: position and id of each message that the model has not
-    seen.
+    `status`: the last logged status; whether a run is going on now is not stored here. `pending`: the tool
+    calls without a result, in order. `unseen_messages`: the position and the id of each message that the
+    model has not seen.
 
     `critique`: the critic's last judgement of the agent's work; `critiques`: the number of these judgements;
-    `stop_denials`: how often Stop hooks have sent the agent back to work. These three count since the user's
-    last message. `replied_without_call`: the agent's last reply is a message, not a tool call.
-    `told_to_finish`: since its last tool call, the agent was told to go on or to finish. `work`: which files
-    were changed, and which commands ran since.
+    `stop_denials`: how often Stop hooks have made the agent continue. These three fields cover the time since
+    the user's last message. `replied_without_call`: whether the agent's last reply has no tool call.
+    `told_to_finish`: whether, since its last tool call, the agent was told to go on or to finish. `work`:
+    which files were changed, and which commands ran since.
 
-    `wants_condensation`: a condensation was requested and is neither made nor failed yet. `given_rules`: the
-    path rules that the results of tool calls have contained.
+    `wants_condensation`: whether a condensation was requested and is neither complete nor failed yet.
+    `given_rules`: the names of the path rules that the model has got with results of tool calls.
 
-    `agent`: the agent as it was last changed, without keys. `agent`, `title`, `tags`: None while the values
-    from the creation apply. `safeguards`: the policy and the analyzer that were set after the creation.
-    `approved`: the kinds of actions that the user has approved for this whole conversation. `shell_dir`: the
-    directory of the agent's shell after its last command.
+    `agent`: the agent's configuration after its last change, without keys. `agent`, `title`, `tags`: None
+    while the values from the creation apply. `safeguards`: the confirmation policy and the security analyzer
+    that were set after the creation. `approved`: the kinds of actions that the user has approved for this
+    whole conversation. `shell_dir`: the directory of the agent's shell after its last command.
 
-    `children`: the conversations that this one has started. `tasks`: the tasks of sub-agents, by task id.
+    `children`: the ids of the conversations that this one has started. `tasks`: the tasks of sub-agents, by
+    task id.
     """
 
     last_seq: int = 0
@@ -117,19 +118,19 @@ class State:
 
     @property
     def must_ask(self) -> bool:
-        """Whether the agent was told to ask the user because it repeats itself, and the user has not answered
-        yet.
+        """Whether the agent must ask the user what to do. This is the case after the agent was told that it
+        repeats itself, until the user has answered.
         """
         return stuck.must_ask(self.trail)
 
     @property
     def refused_calls(self) -> tuple[ActionEvent, ...]:
-        """The pending tool calls that may not run, because the agent must ask the user first."""
+        """The pending tool calls that are not executed, because the agent must ask the user first."""
         return tuple(action for action in self.pending if self.must_ask and action.tool_name != FINISH)
 
     @property
     def wants_pause(self) -> bool:
-        """Whether the user has requested a pause since the run began."""
+        """Whether the user has requested a pause since the current run began."""
         return self.pause_seq > self.run_seq
 
     def is_pending(self, tool_call_id: str) -> bool:
@@ -150,8 +151,9 @@ else:
 
 
 def fold(state: State, events: Iterable[tuple[AnyEvent, int | None]]) -> State:
-    """Returns the state after these events. Each event is paired with the last position that the model had
-    seen when it wrote the event, or None.
+    """Returns the state of a conversation after these events. `state`: the state before the events. Each
+    event comes with the last position that the model had seen when it wrote the event, or None for an event
+    that the model did not write.
     """
     for event, seen_seq in events:
         state = after(state, event, seen_seq)
@@ -159,8 +161,9 @@ def fold(state: State, events: Iterable[tuple[AnyEvent, int | None]]) -> State:
 
 
 def after(state: State, event: AnyEvent, seen_seq: int | None = None, *, seq: int | None = None) -> State:
-    """Returns the state after one more event. `seen_seq`: the last position that the model had seen when it
-    wrote the event. `seq`: the event's position; None means the next position.
+    """Returns the state of a conversation after one more event. `seen_seq`: the last position that the model
+    had seen when it wrote the event; None for other events. `seq`: the event's position; None means the next
+    position.
     """
     position = state.last_seq + 1 if seq is None else seq
     state = _apply(replace(state, last_seq=position, last_timestamp=event.timestamp), event)

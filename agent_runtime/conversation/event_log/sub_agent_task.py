@@ -1,5 +1,5 @@
-"""The task that a conversation has given to a sub-agent, as recorded in the conversation's log. Has no side
-effects.
+"""A task that a conversation has given to a sub-agent, as the conversation's log describes the task. Has no
+side effects.
 """
 
 from collections.abc import Mapping
@@ -19,16 +19,16 @@ _OPEN = {"running", "waiting", "paused"}
 
 
 class Task(BaseModel):
-    """A task of a sub-agent, and its status so far.
+    """A task that a conversation has given to a sub-agent, and the status of the task.
 
-    `conversation_id`: the sub-agent's conversation. `action_id`: the tool call that started or resumed the
-    task.
+    `conversation_id`: the id of the sub-agent's conversation. `action_id`: the id of the tool call that
+    started or resumed the task.
 
-    `last_action`: the sub-agent's last action, in a few words. `cost`: dollars so far. `asks`: the actions of
-    the sub-agent and of its sub-agents that wait for the user's confirmation, each with `tool_name`,
-    `summary` and `action`. `isolation`: whether the sub-agent works in the caller's directory or in a
-    separate git work tree. `ref`: the commit with the sub-agent's changes, while they conflict with the
-    caller's changes.
+    `last_action`: the sub-agent's last action, in a few words. `cost`: the cost so far in dollars. `asks`:
+    the actions of the sub-agent and of its sub-agents that wait for the user's confirmation, each with
+    `tool_name`, `summary` and `action`. `isolation`: whether the sub-agent works in the parent's directory or
+    in a separate git work tree. `ref`: the git ref of the sub-agent's changes, while they conflict with the
+    parent's changes.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -54,8 +54,8 @@ class Task(BaseModel):
 
 
 def answered(tasks: Mapping[str, Task], action_id: str) -> Mapping[str, Task]:
-    """Returns the tasks after the tool call `action_id` has got a result. A task of this call that is still
-    open becomes `interrupted`.
+    """Returns the tasks after the tool call `action_id` has got a result. A task of this tool call that is
+    not finished gets the status `interrupted`.
     """
     cut_off = {
         task_id: task.model_copy(update={"status": "interrupted"})

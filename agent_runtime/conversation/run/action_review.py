@@ -10,8 +10,8 @@ from agent_runtime.events.observation import AgentErrorEvent
 
 
 def review_actions(context: RunContext, events: Sequence[Event]) -> list[Event]:
-    """Returns the security analysis of the actions in one reply. If the actions must wait for the user's
-    confirmation, also returns the event with that status.
+    """Reviews the actions in one reply of the model and returns events for the log: the security analysis,
+    and the status `waiting_for_confirmation` if the user must confirm the actions.
     """
     if context.state.must_ask:
         return []  # all of them will be refused

@@ -13,7 +13,9 @@ Begin = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 
 
 class BackgroundTasks:
-    """The background tasks of one conversation. `close` ends them."""
+    """The asyncio tasks of one conversation that work in the background, beside its runs. `close` cancels
+    them.
+    """
 
     def __init__(self, conversation_id: UUID) -> None:
         self._conversation_id = conversation_id

@@ -1,4 +1,5 @@
-"""Enforces the limits of a run: the number of replies of the model, and the cost in dollars."""
+"""Enforces the limits of a run: the maximum number of replies of the model, and the maximum cost in dollars.
+"""
 
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ MAX_EMPTY_REPLIES = 3
 
 
 class RunError(Exception):
-    """An error because of which the run cannot continue. The user sees the text of the error."""
+    """A run cannot continue because of an error. The user sees the text of the error."""
 
     def __init__(self, code: str, detail: str, classification: ErrorClassification) -> None:
         super().__init__(detail)
@@ -25,8 +26,8 @@ class RunError(Exception):
 
 @dataclass
 class Budget:
-    """The number of replies that the model may still give in one run. It also counts empty replies in a
-    row.
+    """Counts the replies that the model may still give in one run, and the empty replies in a row that it may
+    still give.
     """
 
     iterations: int
@@ -50,8 +51,8 @@ class Budget:
 
 
 def check_cost(context: RunContext) -> None:
-    """Raises RunError if the conversation's budget is used up. The user may then start another run, which
-    gets the same amount again.
+    """Raises RunError if the conversation's budget is spent. The user may then start another run, which gets
+    the same amount again.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -67,8 +68,8 @@ def check_cost(context: RunContext) -> None:
 
 
 def renewed(context: RunContext) -> list[Event]:
-    """Returns the event that raises a used-up budget by the same amount at the beginning of a run. Returns no
-    event if the budget is not used up, or if there is no budget.
+    """Returns the event that raises a spent budget at the beginning of a run, so that the run gets the same
+    amount again. Returns an empty list if the budget is not spent, or if there is no budget.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -83,8 +84,8 @@ def budget_update(context: RunContext, dollars: float | None) -> ConversationSta
 
 
 def check_price(context: RunContext, reply: Reply) -> None:
-    """Raises RunError if the conversation has a budget but the price of the reply is unknown, because then
-    the budget could not be enforced.
+    """Raises RunError if the conversation has a budget and the price of the reply is unknown, because the
+    budget cannot be enforced without prices.
     """
     if _limit(context) is None or reply.usage.cost is not None:
         return
@@ -113,16 +114,17 @@ def _share(context: RunContext, limit: float) -> float:
 
 
 def settle(context: RunContext, llm: LLM, reply: Reply) -> None:
-    """Adds the cost of a reply from a model other than the agent's, such as the critic's. Raises RunError if
-    the conversation has a budget but the reply's price is unknown.
+    """Adds the tokens and the cost of a reply to the conversation's statistics. The reply comes from a model
+    other than the agent's, such as the critic's. Raises RunError if the conversation has a budget and the
+    reply's price is unknown.
     """
     count_reply(context, llm, reply)
     check_price(context, reply)
 
 
 def count_reply(context: RunContext, llm: LLM, reply: Reply) -> None:
-    """Adds the tokens and the cost of a reply to the conversation's statistics. `llm`: the model under whose
-    usage id they are counted.
+    """Adds the tokens and the cost of a reply to the conversation's statistics. `llm`: the model; its usage
+    id says under which entry of the statistics the reply is counted.
     """
     stats = add_usage(context.state.stats, llm, reply)
     context.emit(ConversationStateUpdateEvent(key="stats", value=stats))

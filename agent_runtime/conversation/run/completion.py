@@ -1,5 +1,5 @@
-"""When the agent says that it is done, decides whether it must continue. The hooks, the critic, the judge of
-the goal and the log are asked.
+"""Decides whether an agent must continue when it says that it is done. The decision depends on the hooks, the
+critic, the judge of the goal and the event log.
 """
 
 from agent_runtime.conversation.run.budget import check_cost
@@ -11,8 +11,8 @@ from agent_runtime.conversation.run.proof_check import is_questioned, report
 
 
 async def is_sent_back(context: RunContext) -> bool:
-    """Returns whether the agent must continue although it says that it is done. If so, this function has
-    logged the reason as a message to the agent.
+    """Returns whether the agent must continue although it says that it is done. If the agent must continue,
+    the function has already logged the reason as a message to the agent.
     """
     if context.state.must_ask:
         return False  # it is the user's turn
@@ -29,8 +29,8 @@ async def is_sent_back(context: RunContext) -> bool:
 
 
 def _is_told_to_go_on(context: RunContext) -> bool:
-    """Tells the agent to continue if it ended a reply without a tool call although it must end with `finish`.
-    Returns whether it was told. This happens at most once after each tool call.
+    """Tells the agent to continue if its last reply has no tool call although this agent must end with a call
+    of `finish`. Returns whether the agent was told this. The agent is told at most once after each tool call.
     """
     state = context.state
     if not (context.request.expects_finish and state.replied_without_call) or state.told_to_finish:
