@@ -1,5 +1,5 @@
-"""Stores the API keys of a conversation encrypted beside its log, so that they are available after a restart
-of the server.
+"""Stores the API keys of a conversation in encrypted form beside its log, so that the keys are available
+after a restart of the server.
 """
 
 import logging
@@ -22,12 +22,13 @@ _META = "sealed_keys"
 
 @dataclass(frozen=True)
 class Sealing:
-    """The functions that encrypt and decrypt stored keys.
+    """The functions that encrypt and decrypt the API keys that are stored on disk.
 
-    `seal`: encrypts a text. `unseal`: decrypts a text, and returns None if the text was encrypted with an
-    unknown key.
+    `seal`: encrypts a text. `unseal`: decrypts a text; returns None if the text was encrypted with an unknown
+    key.
 
-    `is_renewing`: the encryption key has changed, so stored texts are encrypted again with the new key.
+    `is_renewing`: True if the encryption key has changed; stored texts are then encrypted again with the new
+    key.
     """
 
     seal: Callable[[str], str]
@@ -36,9 +37,10 @@ class Sealing:
 
 
 class Kept(BaseModel):
-    """The keys of one conversation. This object is encrypted and then stored.
+    """The API keys and secrets of one conversation, in the form that is encrypted and stored.
 
-    `agent`: the agent with its keys in clear text. `secrets`: where each secret comes from, with its value.
+    `agent`: the agent's configuration with its keys in clear text. `secrets`: the source of each secret (a
+    fixed value or a URL), with values in clear text.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,8 +50,8 @@ class Kept(BaseModel):
 
 
 def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets) -> None:
-    """Replaces the stored keys of a conversation by those of `agent` and `secrets`. Stores nothing if
-    encryption is not available.
+    """Encrypts and stores the keys in `agent` and in `secrets`, in place of the keys that were stored for the
+    conversation. Stores nothing if `sealing` is None, which means that encryption is not available.
     """
     if sealing is None:
         return
@@ -61,8 +63,8 @@ def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets)
 
 
 def recall(log: EventLog, sealing: Sealing | None) -> Kept | None:
-    """Returns the stored keys of a conversation. Returns None if none are stored, or if they cannot be
-    decrypted or read.
+    """Returns the stored keys of a conversation, decrypted. Returns None if no keys are stored, or if they
+    cannot be decrypted or parsed.
     """
     sealed = log.get_meta(_META) if sealing is not None else None
     if sealing is None or sealed is None:

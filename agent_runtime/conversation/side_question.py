@@ -1,4 +1,6 @@
-"""Asks the agent's model a question while the agent works. Neither the question nor the answer is logged."""
+"""Asks the agent's model a user's question beside the conversation, also while the agent works. The question
+and the reply are not logged.
+"""
 
 import orjson
 
@@ -10,8 +12,8 @@ from agent_runtime.llm.messages import Prompt
 
 
 async def ask(conversation: ConversationEngine, question: str) -> str:
-    """Asks the agent's model the question and returns its answer. This also works during a run. Raises
-    ConversationError with the code `llm_failed` if the model cannot be asked.
+    """Asks the agent's model a user's question and returns the model's reply. This also works during a run.
+    Raises ConversationError with the code `llm_failed` if the request to the model fails.
     """
     masker = conversation.secrets.masker
     asked = {"role": "user", "content": render("ask.j2", question=masker.text(question))}

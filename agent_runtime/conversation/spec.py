@@ -1,5 +1,5 @@
-"""The specification of a conversation: what it was created with. It is stored beside the log, without
-secrets.
+"""The specification of a conversation: the data with which the conversation was created. It is stored beside
+the event log, without secrets.
 """
 
 from collections.abc import Callable
@@ -34,11 +34,12 @@ _CREDENTIAL_FIELDS = {*_SECRET_FIELDS, "client_secret", "password", "state", "va
 
 
 class Spec(BaseModel):
-    """The specification of a conversation: what it was created with. Secrets of the agent are masked; the
-    agent with its keys exists only in memory.
+    """The specification of a conversation: the data with which the conversation was created. Secrets in it
+    are masked; the agent's configuration with its keys exists only in memory.
 
-    `project`, `git`: what the agent is told about its project, as read when the conversation was created.
-    `wants_title`: a title is created from the first message, because the request gave none.
+    `project`: the instructions and skills that were found when the conversation was created. `git`: the git
+    state of the repository at that time. `wants_title`: whether a title is created from the first message,
+    because the request contained none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -96,8 +97,8 @@ def _asterisks(_: Any) -> str:
 
 
 def mask(value: Any, hide: Hide = _asterisks) -> Any:
-    """Returns a copy of the value in which `hide` replaces every secret. By default, secrets become
-    asterisks.
+    """Returns a copy of the value in which every secret is replaced. `hide`: returns the replacement of a
+    secret; by default, asterisks.
     """
     if isinstance(value, list):
         return [mask(item, hide) for item in value]

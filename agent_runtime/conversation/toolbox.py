@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 
 class Toolbox:
-    """The tools that the agent can use: its own tools, and the tools of its MCP servers once they are
-    connected.
+    """The tools that the agent of one conversation can use: its own tools, and the tools of its MCP servers
+    once these are connected.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class Toolbox:
         self._adopt()
 
     def extend(self, spec: Spec, agent: Agent) -> None:
-        """Adds the skills, sub-agents and MCP servers that are new in this specification and agent. Raises
-        pydantic.ValidationError.
+        """Adds the skills, sub-agents and MCP servers that are new in this specification and this agent,
+        compared with the current ones. Raises pydantic.ValidationError.
         """
         self._hide_secrets(agent)
         self._servers.add(agent.mcp_config)
@@ -88,28 +88,30 @@ class Toolbox:
         return self._servers.have_lost_secrets
 
     def take_keys(self, agent: Agent) -> None:
-        """Takes the keys of the MCP servers from the agent. Reconnects to servers whose secrets have
-        changed.
+        """Uses the keys of MCP servers in the given agent from now on. Reconnects to servers whose secrets
+        have changed.
         """
         self._hide_secrets(agent)
         self._servers.replace(agent.mcp_config)
 
     def ask_about_calls(self, asked: Collection[Asked]) -> None:
-        """Sets the fields, such as the risk, that the model must state with each tool call in addition to the
-        arguments.
+        """Sets which extra fields, such as the risk, the model must fill in with each tool call, beside the
+        tool's arguments.
         """
         self._asked = asked
         self._adopt()
 
     def expect_changes(self) -> None:
-        """Makes the next call of `prepare` ask the MCP servers for their tools again."""
+        """Marks the tools of the MCP servers as possibly changed, so that the next call of `prepare` asks the
+        servers for their tools again.
+        """
         self._servers.expect_changes()
 
     async def prepare(self, *, asks: bool) -> dict[str, JsonValue] | None:
-        """Asks the MCP servers for their tools if these may have changed.
+        """Asks the MCP servers for their tools, if the tools may have changed since the last call.
 
-        Returns which tools each server offers, or why it offers none. Returns None if nothing has changed.
-        `asks`: whether the user must approve new tools.
+        Returns which tools each server offers, or why a server is not available. Returns None if nothing has
+        changed. `asks`: whether the user must approve new tools.
         """
         if not self._servers.is_stale:
             return None
@@ -128,8 +130,8 @@ class Toolbox:
                 logger.exception("a tool cannot be closed", extra={"tool": tool.name})
 
     def _hide_secrets(self, agent: Agent) -> None:
-        """Registers the secrets in the configuration of the MCP servers, so that they are masked in every
-        output. Raises pydantic.ValidationError.
+        """Adds the secrets in the configuration of the MCP servers to the masker, so that they are masked in
+        every output. Raises pydantic.ValidationError.
         """
         self._context.secrets.masker.learn(confidential_values(servers_of(agent.mcp_config)))
 

@@ -1,5 +1,5 @@
-"""Makes the condensations that a user requests: summaries that replace older events in the model's prompt.
-They are made at once, or by the run that is going on.
+"""Condenses a conversation when a user requests this: a summary replaces older events in the model's prompt.
+The work is done at once, or by the run that is going on.
 """
 
 import asyncio
@@ -12,7 +12,9 @@ from agent_runtime.events.condensation import CondensationRequest
 
 
 class Condensing:
-    """Makes condensations of one conversation, one at a time."""
+    """Makes the condensations that a user requests for one conversation, one at a time. A condensation
+    replaces older events in the model's prompt by a summary.
+    """
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
@@ -20,13 +22,16 @@ class Condensing:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a condensation is being made while no run is going on. A run makes condensations itself."""
+        """Whether a condensation is being made now outside of a run. Condensations that a run makes do not
+        count.
+        """
         return self._task is not None
 
     async def request(self) -> None:
-        """Condenses older events: at once, or before the model's next reply if a run is going on.
+        """Condenses older events of the conversation. If a run is going on, the run does this before the
+        model's next reply; otherwise it is done at once.
 
-        Raises NoCondenserError or NothingToCondenseError. If the condenser's model fails, the failure is
+        Raises NoCondenserError or NothingToCondenseError. If the condenser's model fails, the failure is only
         logged.
         """
         if not summarizers(self._context.agent.condenser):
@@ -41,7 +46,7 @@ class Condensing:
         await asyncio.wait([self._task])
 
     async def wait(self) -> None:
-        """Waits until no condensation is going on."""
+        """Waits until the requested condensation, if there is one, is complete."""
         if self._task is not None:
             await asyncio.wait([self._task])
 

@@ -1,5 +1,5 @@
-"""The parts that a run works with: the log and the state computed from it, the agent, its tools, and the
-model's messages.
+"""The objects that a run of a conversation uses: the event log and the state computed from it, the agent, the
+agent's tools, and the model's messages.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -45,8 +45,8 @@ SECRETS = "secrets"
 
 
 class SessionHooks(Protocol):
-    """The hooks of a conversation, as a run calls them. They stay the same for as long as the conversation is
-    open.
+    """The interface through which a run calls the hooks of a conversation. The hooks stay the same while the
+    conversation is open.
     """
 
     async def admit(self, context: "RunContext", messages: Sequence[MessageEvent]) -> None: ...
@@ -56,7 +56,9 @@ class SessionHooks(Protocol):
 
 
 class RunContext:
-    """The parts of an open conversation that its runs use, such as the log, the agent and the tools."""
+    """The objects of an open conversation that its runs use, such as the event log, the agent and the agent's
+    tools.
+    """
 
     def __init__(
         self,
@@ -131,8 +133,9 @@ class RunContext:
 
     @property
     def status(self) -> ExecutionStatus:
-        """The current status. It is `running` only while a run is going on. If the log says `running`
-        although no run is going on, a crash has ended the run, and the status is `idle`.
+        """The current status of the conversation. The status is `running` only while a run is going on. If
+        the log says `running` although no run is going on, a crash has ended the run, and this property is
+        `idle`.
         """
         if self.is_running:
             return ExecutionStatus.RUNNING
@@ -150,8 +153,8 @@ class RunContext:
         return info.model_copy(update={"secret_registry": {"secret_sources": self.secrets.keepable()}})
 
     def full_state(self) -> ConversationStateUpdateEvent:
-        """Returns the whole state of the conversation as one event. This event is published to clients, but
-        never logged.
+        """Returns one event that contains the whole state of the conversation. The event is published to
+        clients, but never logged.
         """
         value = self.info().model_dump(mode="json", exclude_none=True)
         return ConversationStateUpdateEvent(key=FULL_STATE, value=value)
@@ -161,10 +164,11 @@ class RunContext:
 
     @asynccontextmanager
     async def making_room(self) -> AsyncIterator[None]:
-        """Frees the run slot inside the `async with` block, so that another conversation can run. Afterwards,
-        waits for a slot again.
+        """Frees the run slot inside the `async with` block, so that another conversation can run. At the end
+        of the block, waits for a slot again.
 
-        After a requested pause, it does not wait for a slot, because the run only has to log the pause.
+        If the user has requested a pause, the end of the block does not wait for a slot, because the run only
+        has to log the pause.
         """
         assert self.slot is not None, "only a run has a slot"
         self.slots.step_aside(self.slot)

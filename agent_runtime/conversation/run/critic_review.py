@@ -1,4 +1,6 @@
-"""Asks the agent's critic to judge a reply, and makes the agent continue if the critic's score is too low."""
+"""Asks the agent's critic, which is a second model, to judge a reply of the agent's model. The agent must
+continue if the critic's score is too low.
+"""
 
 import asyncio
 from dataclasses import replace
@@ -26,10 +28,13 @@ USAGE_ID = "critic"
 
 
 async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) -> ModelTurn:
-    """Asks the agent's critic to judge the last event of the turn. Returns the turn with the critic's result.
-    The turn is unchanged if there is no critic, or if the critic does not judge such turns.
+    """Asks the agent's critic to judge the last event of the model's reply. Returns the reply's events with
+    the critic's result. Returns `turn` unchanged if there is no critic, or if the critic does not judge such
+    events.
 
-    If the critic cannot be asked, the reply is kept and the failure is logged.
+    If the request to the critic fails, the reply is kept and the failure is logged. `turn`: the reply of the
+    agent's model as events. `stream`: the publication of the reply, which is dropped if the task is
+    cancelled.
     """
     critic, subject = context.agent.critic, turn.events[-1]
     if critic is None or not _is_looked_at(critic, subject):
@@ -48,8 +53,8 @@ async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) 
 
 
 def is_refined(context: RunContext) -> bool:
-    """Returns whether the agent must continue because the critic's score is too low. If so, this function has
-    logged the critic's message to the agent.
+    """Returns whether the agent must continue because the critic's score is too low. If the agent must
+    continue, the function has already logged the critic's message to the agent.
     """
     critic, critique = context.agent.critic, context.state.critique
     limits = critic.iterative_refinement if critic is not None else None
@@ -123,8 +128,8 @@ async def _look_at_changes(context: RunContext) -> CriticResult:
 
 
 def _as_said(subject: Event) -> bytes:
-    """Returns a reply's event as a chat message for the critic. The event is already masked, as it will be in
-    the log.
+    """Returns the event of a reply as a chat message for the critic. Secrets in the event are masked already,
+    as they will be in the log.
     """
     if isinstance(subject, MessageEvent):
         text = subject.llm_message.text

@@ -1,7 +1,6 @@
-"""Logs the end of a run later if it cannot be written to the log at once, for example because the disk is
-full.
+"""Logs the end of a run later if this is not possible at once, for example because the disk is full.
 
-Otherwise the log would contain the status `running` until the conversation is opened again.
+Without this, the log would contain the status `running` until the conversation is opened again.
 """
 
 import asyncio
@@ -17,8 +16,8 @@ LONGEST_PAUSE_SECONDS = 60.0
 
 
 async def log_end(context: RunContext, cause: BaseException) -> None:
-    """Tries to log the end of a run until this succeeds or a new run has begun. `cause`: the error that ended
-    the run.
+    """Tries again and again to log that a run has ended with an error. Stops when this has succeeded or when
+    a new run has begun. `cause`: the error that ended the run.
     """
     pause = FIRST_PAUSE_SECONDS
     while True:

@@ -1,5 +1,5 @@
-"""A goal of a conversation. After each turn a judge checks whether the goal is reached. If it is not, the
-agent must continue. Has no side effects.
+"""The goal of a conversation. When the agent says that it is done, a judge (a model) checks whether the goal
+is reached. If it is not reached, the agent must continue. Has no side effects.
 """
 
 from typing import Literal
@@ -14,8 +14,8 @@ GOAL = "goal"
 
 
 class GoalVerdict(BaseModel):
-    """The judge's verdict on a goal. `score`: how likely it is that the whole goal is reached, from 0 to
-    1.
+    """The judge's verdict on a goal. `score`: the probability that the whole goal is reached, from 0 to 1.
+    `missing`: what is not done yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -26,7 +26,9 @@ class GoalVerdict(BaseModel):
 
 
 class Goal(BaseModel):
-    """A goal and its status. `iteration`: how often the judge has checked the goal so far."""
+    """The goal of a conversation and its status. `objective`: the text of the goal. `iteration`: how often
+    the judge has checked the goal so far. `verdict`: the judge's last verdict; None before the first check.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -42,8 +44,8 @@ class Goal(BaseModel):
         return self.status in {"complete", "capped"}
 
     def audited(self, verdict: GoalVerdict) -> "Goal":
-        """Returns the goal after one more verdict of the judge. The goal is still active, or it is reached,
-        or the judge has checked it `max_iterations` times.
+        """Returns a copy of the goal after one more verdict of the judge. In this copy, the goal is still
+        active, is reached, or has been checked `max_iterations` times and is over.
         """
         counted = self.model_copy(update={"iteration": self.iteration + 1, "verdict": verdict})
         if verdict.complete:

@@ -1,5 +1,5 @@
-"""Has a judge check a goal: the judge, a model, reads the record of the conversation. The agent gets the
-judge's objections.
+"""Asks a judge whether a conversation's goal is reached. The judge is a model that reads the record of the
+conversation. The agent gets the judge's objections.
 """
 
 from agent_runtime.agent.verdict import ask_verdict, record
@@ -12,8 +12,8 @@ from agent_runtime.events.message import told
 
 
 async def audit(context: RunContext) -> None:
-    """Has the judge check the active goal, if there is one, and logs the verdict. Raises LLMError if there is
-    no verdict.
+    """Asks the judge to check the active goal, and logs the verdict. Does nothing if no goal is active.
+    Raises LLMError if the judge gives no verdict.
     """
     goal = context.state.goal
     if goal is None or not goal.active:

@@ -1,4 +1,6 @@
-"""Sets the goal of a conversation, interrupts work on the goal, and resumes it."""
+"""The commands of users for the goal of a conversation: set the goal, interrupt the work on it, and resume
+the work.
+"""
 
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.conversation import ConversationEngine
@@ -9,8 +11,8 @@ from agent_runtime.events.state import ExecutionStatus
 
 
 def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: int) -> None:
-    """Sets a goal and starts a run. The run continues until a judge finds that the goal is reached, or until
-    the judge has said `max_iterations` times that it is not.
+    """Sets the goal of a conversation and starts a run. The run continues until a judge finds that the goal
+    is reached, or until the judge has found `max_iterations` times that the goal is not reached.
 
     Raises AlreadyRunningError while a run is going on or actions wait for confirmation.
     """
@@ -21,8 +23,8 @@ def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: 
 
 
 def rest(conversation: ConversationEngine) -> None:
-    """Interrupts the goal of the conversation, if one is active. The goal can be resumed. If a run is going
-    on, no judge checks the goal at its end.
+    """Interrupts the goal of the conversation, if one is active. The user can resume the goal later. A run
+    that is going on continues, but no judge checks the goal at the end of this run.
     """
     conversation.emit(*interruption(conversation.state.goal))
     conversation.publish_full_state()

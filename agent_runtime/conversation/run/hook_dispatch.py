@@ -1,5 +1,5 @@
-"""Calls the hooks of a conversation before and after tool calls, messages and stops. Does nothing in a
-conversation without hooks.
+"""Calls the hooks of a conversation before and after tool calls, for new messages, and when the agent stops.
+Does nothing in a conversation without hooks.
 """
 
 import asyncio
@@ -44,7 +44,9 @@ def parse_hooks(config: JsonObject | None) -> HookConfig | None:
 
 
 def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession | None":
-    """Returns an object that runs the hooks of the conversation. Returns None if there are no hooks."""
+    """Returns an object that runs the hooks of an open conversation. Returns None if the conversation has no
+    hooks.
+    """
     if config is None:
         return None
     hooks = Hooks(
@@ -59,7 +61,9 @@ def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession
 
 
 class OpenSession:
-    """The hooks of a conversation while it is open. They see this time as one session."""
+    """Runs the hooks of a conversation while it is open. For the hooks, the time until the conversation is
+    closed is one session.
+    """
 
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
@@ -96,8 +100,8 @@ class OpenSession:
                 context.emit(told(f"A hook looked at what `{action.tool_name}` did: {refused}"))
 
     async def object_to_stop(self, context: RunContext) -> bool:
-        """Runs the Stop hooks. Returns whether they demand that the agent continues. If so, their reason is
-        logged as a message to the agent.
+        """Runs the Stop hooks when the agent says that it is done. Returns whether a hook demands that the
+        agent continues. In this case, the hook's reason is logged as a message to the agent.
         """
         denials = context.state.stop_denials
         occasion = Occasion(HookPoint.STOP, {"stop_hook_active": denials > 0})
@@ -111,7 +115,9 @@ class OpenSession:
         return True
 
     async def end(self) -> None:
-        """Runs the SessionEnd hooks. Cancels them if they run longer than SESSION_END_SECONDS."""
+        """Runs the SessionEnd hooks at the end of the session. Cancels hooks that run longer than
+        SESSION_END_SECONDS.
+        """
         if not self._has_started:
             return
         self._has_started = False
@@ -132,8 +138,8 @@ class OpenSession:
         )
 
     async def _run(self, context: RunContext, occasion: Occasion) -> str | None:
-        """Runs the hooks for one occasion, such as a message. Logs what the hooks tell the agent. Returns the
-        reason if a hook refuses, otherwise None.
+        """Runs the hooks for one occasion, such as a new message, and logs what they tell the agent. Returns
+        the reason if a hook refuses; otherwise returns None.
         """
         verdict = await self._hooks.run(occasion)
         if verdict.context and not (verdict.refusal and occasion.message_id):
@@ -155,13 +161,15 @@ async def call_tool(context: RunContext, action: ActionEvent) -> None:
 
 
 def _with_rules(context: RunContext, result: ToolResult) -> ToolResult:
-    """Returns the result of a tool call, with the path rules for files that no earlier call has touched."""
+    """Returns the result of a tool call together with the path rules for files that no earlier call has
+    touched.
+    """
     return with_rules(result, context.state, context.tools, context.spec)
 
 
 async def has_something_to_answer(context: RunContext) -> bool:
-    """Runs the hooks on new messages of the user. Returns whether the agent still has something to do,
-    because hooks may refuse messages.
+    """Runs the hooks for new messages of the user, which may refuse messages. Returns whether the agent still
+    has something to do afterwards.
     """
     if context.hooks is not None and not context.state.pending:
         await context.hooks.admit(context, context.model_input.unseen_messages())

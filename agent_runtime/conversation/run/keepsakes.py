@@ -1,7 +1,8 @@
-"""Builds the texts that are kept word for word when older events are condensed: the user's last message, the
-agent's plan and the names of recent files.
+"""Builds the texts that stay in the prompt word for word when older events are condensed: the user's last
+message, the agent's plan and the names of recent files.
 
-A summary may lose these. Then the agent would continue with another task than the user's.
+A summary may lose this information. The agent would then continue with a task that differs from the user's
+task.
 """
 
 from collections.abc import Sequence
@@ -20,10 +21,11 @@ MAX_PLAN_CHARS = 4_000
 def keepsakes(
     plan: CondensationPlan, passages: Sequence[Passage], order: MessageEvent | None, work: Work
 ) -> str:
-    """Returns the text that follows the summary of condensed events: the user's last message, the agent's
-    plan and the names of recent files. Empty if there is nothing to keep.
+    """Returns the text that is added after the summary of condensed events: the user's last message, the
+    agent's plan and the names of recent files. Returns an empty text if there is nothing to add.
 
-    `order`: the user's last message. It is left out if the model still sees it.
+    `plan`: which events are condensed. `order`: the event of the user's last message; the message is not
+    repeated if it stays in the prompt. `work`: contains the agent's plan and the recent files.
     """
     forgotten = {event_id for passage in plan.forgotten for event_id in passage.event_ids}
     seen = {event_id for passage in passages for event_id in passage.event_ids} - forgotten

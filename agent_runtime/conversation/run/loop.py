@@ -1,5 +1,5 @@
-"""The loop of a run: while the agent has something to do, it runs pending tool calls, or else asks the model
-for the next reply.
+"""The loop of a run. While the agent has something to do, the loop executes pending tool calls; if there are
+none, it asks the model for the next reply.
 """
 
 import asyncio
@@ -70,8 +70,8 @@ async def run(context: RunContext) -> None:
 
 
 async def condense(context: RunContext) -> None:
-    """Makes the condensation that a user has requested. Logs failures as events. Raises only
-    CancelledError.
+    """Makes the condensation that a user has requested: a summary that replaces older events in the prompt.
+    Logs failures as events. Raises only CancelledError.
     """
     plan = context.model_input.plan_condensation(context.agent)
     if plan is not None:
@@ -81,7 +81,9 @@ async def condense(context: RunContext) -> None:
 
 
 def _end(context: RunContext, status: ExecutionStatus) -> list[Event]:
-    """Returns the events that log the end of a run: the status, and the interruption of an active goal."""
+    """Returns the events that log the end of a run: the new status of the conversation, and the interruption
+    of a goal that is active.
+    """
     if status is ExecutionStatus.WAITING_FOR_CONFIRMATION:
         return []  # the question was logged together with the actions that it is about
     # A goal that waits for the user's answer is still pursued.
@@ -90,8 +92,8 @@ def _end(context: RunContext, status: ExecutionStatus) -> list[Event]:
 
 
 def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus:
-    """Returns the status of the conversation after an error. If the budget is used up or the model is
-    unreachable, the status is `paused` and not `error`, because the user can continue the run.
+    """Returns the status of the conversation after a run has failed. The status is `paused` if the budget is
+    spent or the model is unavailable, because the user can continue such a run. Otherwise it is `error`.
     """
     may_go_on = any(failure.code in _SPENT | DOWN for failure in failures)
     return ExecutionStatus.PAUSED if may_go_on else ExecutionStatus.ERROR
@@ -99,8 +101,8 @@ def _status_after(failures: Sequence[ConversationErrorEvent]) -> ExecutionStatus
 
 @contextmanager
 def _failures() -> Iterator[list[ConversationErrorEvent]]:
-    """Catches errors in the `with` block. Yields an empty list, to which an event about the error is
-    added.
+    """Catches errors inside the `with` block. Yields a list that is empty at first; if an error is caught, an
+    event about the error is added to the list.
     """
     failures: list[ConversationErrorEvent] = []
     try:
@@ -117,7 +119,7 @@ def _failures() -> Iterator[list[ConversationErrorEvent]]:
 
 
 def unexpected(error: BaseException) -> ConversationErrorEvent:
-    """Returns the event that reports an unexpected error of the server in a conversation."""
+    """Returns the event that tells the users of a conversation about an unexpected error of the server."""
     return ConversationErrorEvent(
         code=type(error).__name__,
         detail=f"The agent server had an internal error: {error}",
@@ -155,8 +157,8 @@ async def _work(context: RunContext) -> ExecutionStatus:
 
 
 def _find_loop(context: RunContext) -> Loop | None:
-    """Returns the loop of steps in which the agent repeats itself. Returns None if the agent does not repeat
-    itself, or if this check is turned off.
+    """Returns the sequence of steps that the agent repeats without progress. Returns None if the agent
+    repeats nothing, or if this check is turned off.
     """
     request = context.request
     if not request.stuck_detection:
@@ -166,11 +168,11 @@ def _find_loop(context: RunContext) -> Loop | None:
 
 
 async def _execute_pending(context: RunContext) -> None:
-    """Runs the pending tool calls of one reply, in parallel where the tools allow it. Logs each result as
+    """Executes the pending tool calls of one reply, in parallel where the tools allow it. Logs each result as
     soon as the call has ended.
 
-    After a pause request, calls that have begun may end. A call that asks the user waits for the answer while
-    other calls continue. No call runs any more when this function returns or raises.
+    After a pause request, calls that have begun are completed. While a call waits for the user's answer,
+    other calls continue. No call is still running when this function returns or raises.
     """
     running: dict[str, asyncio.Task[None]] = {}
     suspended: dict[str, CallSuspendedError] = {}
@@ -198,8 +200,8 @@ async def _execute_pending(context: RunContext) -> None:
 async def _first_done(
     context: RunContext, running: Mapping[str, asyncio.Task[None]]
 ) -> set[asyncio.Task[None]]:
-    """Waits until at least one running tool call has ended, and returns the tasks of the ended calls. While
-    all calls wait for an answer of the user, frees the run slot for other conversations.
+    """Waits until at least one of the running tool calls has ended, and returns the tasks of the ended calls.
+    While all calls wait for an answer of the user, the run slot is free for other conversations.
     """
     first = partial(asyncio.wait, running.values(), return_when=asyncio.FIRST_COMPLETED)
     begun = [action for action in context.state.pending if action.id in running]
@@ -222,7 +224,7 @@ def _begin(context: RunContext, running: dict[str, asyncio.Task[None]], suspende
 
 
 async def _condense(context: RunContext, plan: CondensationPlan) -> None:
-    """Asks a model to summarize the older events of the plan, and logs the summary."""
+    """Asks a model to summarize the events that the plan selects, and logs the summary."""
     llm = usage_llm(plan.condenser, context.agent.llm)
     client, stats, reply = context.llm_client, context.state.stats, None
     if reads_same_cache(plan.condenser, context.agent.llm):
@@ -238,8 +240,8 @@ async def _condense(context: RunContext, plan: CondensationPlan) -> None:
 
 
 async def _ask(context: RunContext) -> ModelTurn | None:
-    """Asks the model for one reply. Returns None if older events must be condensed first. Events that are
-    logged while the model writes count as not seen by the model.
+    """Asks the model for one reply and logs the reply. Returns None if older events must be condensed first.
+    Events that are logged while the model writes its reply count as not seen by the model.
     """
     await prepare_tools(context)
     seen_seq = context.state.last_seq

@@ -1,6 +1,4 @@
-"""The input of the agent's model: which messages it gets, and which older events are replaced by a
-summary.
-"""
+"""Builds the input of the agent's model: its chat messages, and which older events a summary replaces."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -18,7 +16,7 @@ from agent_runtime.llm.messages import Prompt
 
 
 class ModelInput:
-    """Reads the messages for the agent's model from the log. Writes nothing."""
+    """Reads the input of the agent's model from the event log. Writes nothing."""
 
     def __init__(self, conversation_id: UUID, log: EventLog, history: History, toolbox: Toolbox) -> None:
         self._conversation_id = conversation_id
@@ -31,13 +29,13 @@ class ModelInput:
         return self._history.state
 
     def messages(self) -> Sequence[bytes]:
-        """Returns the chat messages for the model. They form a valid prompt only while no tool call is
-        unanswered.
+        """Returns the chat messages for the model. The messages are a valid prompt only while every tool call
+        has a result.
         """
         return self._history.view.messages()
 
     def prompt(self) -> Prompt:
-        """Returns the next prompt for the agent's model: messages and tool schemas."""
+        """Returns the next prompt for the agent's model: the chat messages and the schemas of the tools."""
         return Prompt(
             messages=self.messages(), tools=self._toolbox.schemas, cache_key=str(self._conversation_id)
         )
@@ -49,8 +47,8 @@ class ModelInput:
         return [MessageEvent.model_validate_json(body) for body in said]
 
     def first_unseen_message(self, passed: Collection[str | None]) -> MessageEvent | None:
-        """Returns the user's oldest message that the model has not seen and whose id is not in `passed`.
-        Returns None if there is none. Reads only this message from the log.
+        """Returns the user's oldest message that the model has not seen, leaving out messages with an id in
+        `passed`. Returns None if there is no such message. Reads only this message from the log.
         """
         for _, message_id in self.state.unseen_messages:
             record = self._log.get(message_id) if message_id not in passed else None
@@ -59,8 +57,8 @@ class ModelInput:
         return None
 
     def plan_condensation(self, agent: Agent, *, is_requested: bool = False) -> CondensationPlan | None:
-        """Returns which events the agent's condenser should now replace by a summary. Returns None if there
-        is no need. `is_requested`: makes a plan even if no limit is reached.
+        """Returns a plan of the events that the agent's condenser should now replace by a summary. Returns
+        None if no summary is needed. `is_requested`: makes a plan even if no limit is reached.
         """
         plans = (
             plan(

@@ -1,5 +1,5 @@
-"""The message that tells an agent without a user to go on or to call `finish`, after it ended a reply without
-a tool call.
+"""The message to an agent that works without a user and whose last reply has no tool call. The message tells
+the agent to go on or to call `finish`.
 """
 
 from agent_runtime.events.message import MessageEvent, told

@@ -1,4 +1,6 @@
-"""Runs hooks of the type `prompt`, which let the agent's model decide whether something is allowed."""
+"""Runs hooks of the type `prompt`. Such a hook is a question to the agent's model, which decides whether
+something is allowed.
+"""
 
 from typing import Literal
 
@@ -25,9 +27,9 @@ class _Decision(BaseModel):
 
 
 async def ask_hook(context: RunContext, instruction: str, told: JsonObject) -> Outcome:
-    """Asks the agent's model whether the hook allows or refuses something, and returns the decision. If the
-    model cannot be asked, the hook allows it. `instruction`: the hook's text. `told`: what the hook is about,
-    such as a tool call.
+    """Asks the agent's model for the decision of a `prompt` hook, and returns the decision: allowed or
+    refused. If the request to the model fails, the decision is "allowed". `instruction`: the hook's text.
+    `told`: data about what the hook decides, such as a tool call.
     """
     asked = instruction.replace(_PLACEHOLDER, "the input below")
     described = orjson.dumps(told, option=orjson.OPT_INDENT_2).decode()

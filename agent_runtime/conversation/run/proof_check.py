@@ -1,4 +1,4 @@
-"""Compares what the agent says about its work with what the log proves, and logs for people whether the work
+"""Compares the agent's claims about its work with what the event log proves. Logs for users whether the work
 is verified.
 """
 
@@ -25,10 +25,10 @@ _DENIAL = re.compile(
 
 
 def is_questioned(context: RunContext) -> bool:
-    """Returns whether the agent must continue because the log does not prove what its last message says. If
-    so, this function has logged a message to the agent.
+    """Returns whether the agent must continue because the event log does not prove the claims in its last
+    message. If the agent must continue, the function has already logged a message to the agent.
 
-    This happens at most once for each message of the user.
+    This happens at most once after each message of the user.
     """
     work = context.state.work
     if work.is_questioned or (problem := _problem(work, context.state.final_response)) is None:
@@ -39,8 +39,8 @@ def is_questioned(context: RunContext) -> bool:
 
 
 def report(context: RunContext) -> None:
-    """Logs whether the agent's work is verified by commands. Does nothing if no file was changed or the log
-    already has this report.
+    """Logs whether commands have verified the agent's work. Does nothing if no file was changed, or if the
+    log already has this report.
     """
     work = context.state.work
     if work.is_changed and not work.is_reported:
@@ -48,7 +48,7 @@ def report(context: RunContext) -> None:
 
 
 def claims_tests(text: str) -> bool:
-    """Returns whether the text says that tests were run or pass."""
+    """Returns whether a message of the agent claims that tests were run or passed."""
     return any(not _DENIAL.search(text[: found.start()]) for found in _CLAIM.finditer(text))
 
 

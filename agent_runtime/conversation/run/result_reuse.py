@@ -1,7 +1,8 @@
-"""Answers a repeated tool call without running it, if its result cannot have changed since the first call.
+"""Skips a tool call that repeats an earlier call, if the earlier result is certainly still valid.
 
-The model does not get the same long text twice; it is told that the earlier result is still valid. In doubt,
-the call runs. The decision depends only on the log and the files, so it also works after a restart.
+The model is then told that the earlier result is still valid, and does not get the same long text twice. In
+doubt, the call is executed. The decision depends only on the log and the files, so it also works after a
+restart.
 """
 
 import logging
@@ -31,11 +32,11 @@ _STILL_HOLDS = (
 def reused(
     action: ActionEvent, recent: Iterable[AnyEvent], tools: Mapping[str, AnyTool]
 ) -> ObservationEvent | None:
-    """Returns a short result for the tool call if the result of an earlier, equal call is still valid.
-    Otherwise returns None. `recent`: the events before the action, newest first.
+    """Returns a short result for a tool call if an earlier, equal call has a result that is still valid.
+    Otherwise returns None. `recent`: the events before the tool call, newest first.
 
-    An earlier result is valid if only reading calls came after it, the model still sees it, and the tool says
-    that nothing has changed.
+    The earlier result is valid under three conditions: since then, only calls that read were made; the result
+    is still in the model's prompt; and the tool says that nothing has changed.
     """
     tool = tools.get(action.tool_name)
     if tool is None or action.action is None or type(tool).is_unchanged is Tool.is_unchanged:

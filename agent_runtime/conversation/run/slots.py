@@ -1,4 +1,6 @@
-"""Limits how many conversations can run at the same time. Further runs wait in a queue."""
+"""Limits how many conversations of a server run at the same time. Other runs wait in a queue for a free run
+slot.
+"""
 
 import asyncio
 from collections import deque
@@ -7,7 +9,9 @@ from contextlib import contextmanager
 
 
 class RunSlot:
-    """The permission of one run to work. It is either granted or still waits in the queue."""
+    """The place of one run among the runs of a server. The run either has the permission to work, or waits
+    for it in the queue.
+    """
 
     def __init__(self) -> None:
         self._is_mine: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -17,8 +21,8 @@ class RunSlot:
         return not self._is_mine.done()
 
     async def wait(self) -> bool:
-        """Waits until the run may start. Returns True if it may start, False if the run has left the
-        queue.
+        """Waits until the run gets the permission to work. Returns True if the run may work, False if it was
+        removed from the queue.
         """
         return await self._is_mine
 
@@ -30,13 +34,13 @@ class RunSlot:
         self._is_mine.set_result(True)
 
     def queue_again(self) -> None:
-        """Resets the slot, so that the run can wait for permission once more."""
+        """Withdraws the permission, so that the run must wait for it again."""
         self._is_mine = asyncio.get_running_loop().create_future()
 
 
 class RunSlots:
-    """The run slots of all conversations of a server. `limit`: how many runs may work at the same time; None
-    means no limit.
+    """The run slots of a server, shared by all its conversations. `limit`: the number of runs that may work
+    at the same time; None means no limit.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -54,8 +58,8 @@ class RunSlots:
 
     @contextmanager
     def queued(self) -> Iterator[RunSlot]:
-        """Adds a run to the queue and yields its slot. Leaving the `with` block frees the slot for the next
-        run.
+        """Adds a run to the queue and yields the run's slot. At the end of the `with` block, the slot becomes
+        free for the next run.
         """
         mine = RunSlot()
         self._waiting.append(mine)
@@ -67,13 +71,15 @@ class RunSlots:
             self.step_aside(mine)
 
     def step_aside(self, slot: RunSlot) -> None:
-        """Frees the slot for a while, so that the next run in the queue can start."""
+        """Takes the permission to work away from a run, so that the next run in the queue can start. The run
+        can queue again with `come_back`.
+        """
         self._at_work.discard(slot)
         self._admit()
 
     async def come_back(self, slot: RunSlot) -> bool:
-        """Queues the run again, behind the runs that already wait, and waits. Returns True if the run may
-        continue, False if it has left the queue.
+        """Puts a run that had stepped aside at the end of the queue, and waits. Returns True if the run may
+        continue, False if it was removed from the queue.
         """
         slot.queue_again()
         self._waiting.append(slot)

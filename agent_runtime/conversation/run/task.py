@@ -1,4 +1,4 @@
-"""The asyncio task in which a conversation runs. There is at most one at a time."""
+"""The asyncio task that executes a conversation's run. A conversation has at most one such task at a time."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ INTERRUPT_GRACE_SECONDS = 10
 
 
 class RunTask:
-    """The asyncio task of a conversation's run, if a run is going on."""
+    """The asyncio task of a conversation's run. There is no task while no run is going on."""
 
     def __init__(self, conversation_id: UUID) -> None:
         self._conversation_id = conversation_id
@@ -32,10 +32,11 @@ class RunTask:
         on_end: Callable[[], None],
         on_lost: Callable[[BaseException], None],
     ) -> None:
-        """Starts a run as a task. Raises AlreadyRunningError if a run is going on.
+        """Starts a run in an asyncio task. Raises AlreadyRunningError if a run is going on. `work`: creates
+        the coroutine of the run.
 
-        `on_end`: called when the run has ended by itself and no new run has begun. `on_lost`: called before
-        `on_end`, with the error, if the end of the run could not be logged.
+        `on_end`: called when the run has ended without being cancelled and no new run has begun. `on_lost`:
+        called before `on_end`, with the error, if the end of the run could not be logged.
         """
         if self.is_running:
             raise AlreadyRunningError
@@ -49,7 +50,8 @@ class RunTask:
             await asyncio.wait([self._task])
 
     async def cancel(self) -> None:
-        """Cancels the run and logs nothing. Waits for its end, but only for a limited time."""
+        """Cancels the run without logging this. Waits until the run has ended, but only for a limited time.
+        """
         task = self._task
         if task is None or task.done():
             return
@@ -60,11 +62,10 @@ class RunTask:
             logger.warning("a run does not stop", extra={"conversation_id": str(self._conversation_id)})
 
     async def interrupt(self) -> bool:
-        """Stops the run. Returns True if the caller must log the interruption. If several callers interrupt
-        the same run, only one gets True.
+        """Stops the run. Returns True if the caller must log the interruption.
 
-        Returns False if there was no run, if the run had just ended by itself, or if another caller stopped
-        it.
+        Returns False if there was no run, if the run had just ended, or if another caller had stopped the
+        run. So only one of several callers logs the interruption.
         """
         task = self._task
         if task is None or task.done():

@@ -8,8 +8,8 @@ from agent_runtime.security.policy import NeverConfirm
 
 
 async def prepare_tools(context: RunContext) -> None:
-    """Connects to the agent's MCP servers. Logs which tools each server offers, or why a server offers
-    none.
+    """Connects to the agent's MCP servers if this is needed. Logs which tools each server offers, or why a
+    server is not available.
     """
     context.mcp_questions.close_lost()
     policy = reviewer_of(context.spec, context.state, context.tools).policy

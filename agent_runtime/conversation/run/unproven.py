@@ -1,4 +1,4 @@
-"""The message to an agent that says more about its work than the log proves."""
+"""The message to an agent whose claims about its work are not proved by the event log."""
 
 from agent_runtime.events.message import MessageEvent, told
 

@@ -1,4 +1,4 @@
-"""Exports a conversation of this server in the Agent Trajectory Interchange Format (events/atif.py)."""
+"""Exports a conversation in the Agent Trajectory Interchange Format (events/atif.py)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +12,8 @@ from agent_runtime.version import VERSION
 
 
 def atif_chunks(directory: Path) -> Iterator[bytes]:
-    """Yields the exported document piece by piece. It contains the current branch of the conversation. Raises
-    LogMissingError.
+    """Yields the exported JSON document of the conversation in this directory, piece by piece. The document
+    contains only the active branch of the conversation. Raises LogMissingError if there is no conversation.
     """
     info = read_info(directory)
     writer = AtifWriter(str(info.id), version=VERSION, model=info.agent["llm"]["model"], moment_of=to_utc)

@@ -1,4 +1,4 @@
-"""Reads events from a document in the Agent Trajectory Interchange Format, any 1.x version."""
+"""Converts a document in the Agent Trajectory Interchange Format, any version 1.x, to events."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -60,9 +60,9 @@ class Trajectory(BaseModel):
 
 
 def events_of(trajectory: Trajectory) -> Iterator[Event]:
-    """Yields the events of an exported document in order. They have no positions in a log yet. Every tool
-    call except `finish` becomes a call of an MCP tool, because the tools of other programs are not known
-    here.
+    """Yields the events of an exported conversation in order. The events have no positions in a log yet.
+    Every tool call except `finish` becomes a call of an MCP tool, because the tools of other programs are not
+    known here.
     """
     for number, step in enumerate(trajectory.steps):
         stamp = _timestamp(step.timestamp)

@@ -1,4 +1,4 @@
-"""Imports a conversation from a file that this or another program has exported."""
+"""Imports a conversation from a file that Slipway or another program has exported."""
 
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -33,14 +33,15 @@ MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 
 
 class NotATrajectoryError(Exception):
-    """The file is not an exported conversation, or not a complete one. The text says what is wrong."""
+    """The file to import is not an exported conversation, or is incomplete. The text of the error says what
+    is wrong.
+    """
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """The values that the importing user chooses instead of those in the file. They are the id, the agent,
-    the directory in which the agent works, and the title. `agent` or `title` is None if the value from the
-    file is used.
+    """The values that a user chooses for an imported conversation: its id, its agent, the agent's working
+    directory, and its title. If `agent` or `title` is None, the value from the file is used.
     """
 
     conversation_id: UUID
@@ -50,10 +51,10 @@ class Wishes:
 
 
 def receive(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal = UNSEALED) -> None:
-    """Imports an exported conversation and writes its log into a new directory. Raises NotATrajectoryError.
-    Removes the directory on any error.
+    """Imports an exported conversation: writes its events to a log in a new directory. Raises
+    NotATrajectoryError if the file is not valid. After any error, the directory is removed.
 
-    Blocks for a time that grows with the file, so call it in a thread.
+    The time that this takes grows with the size of the file, so call the function in a thread.
     """
     start = file.read(4)
     file.seek(0)
@@ -157,7 +158,7 @@ def _stamped(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _records(events: Iterable[Event]) -> Iterator[Record]:
-    """Yields the events as log records, numbered from 1 without gaps. Raises NotATrajectoryError if two
+    """Yields the events as records for a log, with the positions 1, 2, 3 … Raises NotATrajectoryError if two
     events have the same id.
     """
     known: set[str] = set()

@@ -1,5 +1,5 @@
-"""Exports a conversation as a zip file with one JSON file per event. The zip file is sent while it is
-written.
+"""Exports a conversation as a zip file with one JSON file per event. The zip file is sent to the client while
+it is being written.
 """
 
 import re
@@ -53,8 +53,9 @@ def is_zip(start: bytes) -> bool:
 
 
 def copy_kept(archive: zipfile.ZipFile, directory: Path, *, max_bytes: int) -> None:
-    """Copies the agent's task list from an exported zip file into the directory, if the zip file has one.
-    File paths in the zip file are ignored, so nothing is written elsewhere.
+    """Copies the agent's task list from an exported zip file to a file in the directory, if the zip file
+    contains one. Paths inside the zip file are ignored, so nothing is written outside the directory.
+    `max_bytes`: the maximum size of the task list.
     """
     if "TASKS.json" in archive.namelist():
         with archive.open("TASKS.json") as source, server_files():
