@@ -1,5 +1,5 @@
-"""Passes the user's approval or rejection of actions to the sub-agent that asked, or to the conversation
-itself.
+"""Passes the user's decision, to approve or reject actions, to the conversation whose agent asked: the given
+conversation or one of its sub-agents.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ def approve(
     remember: bool = False,
     action_ids: Sequence[str] | None = None,
 ) -> None:
-    """Approves the waiting actions of the conversation or of its sub-agents. They run next. `remember`: True
-    means that similar actions do not need confirmation any more.
+    """Approves the waiting actions of the conversation or of its sub-agents. The actions are executed when
+    the agents continue. `remember`: if True, similar actions no longer need confirmation.
 
-    `action_ids`: the actions that the user saw; None means all that wait. Raises NothingToConfirmError or
-    ConfirmationOutdatedError.
+    `action_ids`: the ids of the actions that the user saw; None means all waiting actions. Raises
+    NothingToConfirmError if no action waits, or ConfirmationOutdatedError if other actions wait.
     """
     asking = asking_below(conversation, host)
     if asking:
@@ -42,11 +42,12 @@ def reject(
     action_ids: Sequence[str] | None = None,
     approved: Sequence[str] = (),
 ) -> None:
-    """Rejects the waiting actions of the conversation or of its sub-agents. The agent that asked is told the
-    reason at its next run. Raises NothingToConfirmError or ConfirmationOutdatedError.
+    """Rejects the waiting actions of the conversation or of its sub-agents. The agent that asked gets the
+    reason when it continues. Raises NothingToConfirmError if no action waits, or ConfirmationOutdatedError if
+    other actions wait.
 
-    `approved`: the ids of actions that are approved instead and run at once. For the actions of a sub-agent,
-    give the id of the tool call that started the sub-agent.
+    `approved`: the ids of the waiting actions that the user approves instead; they are executed at once. For
+    an action of a sub-agent, pass the id of the tool call that started the sub-agent.
     """
     asking = asking_below(conversation, host)
     if not asking:
@@ -66,8 +67,9 @@ def reject(
 
 
 def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> None:
-    """Continues the parent conversations that wait for this sub-agent, after the user answered the sub-agent
-    directly. A parent keeps waiting if another of its sub-agents asks the user.
+    """Continues the parent conversations that wait for a sub-agent, after the user has approved or rejected
+    the sub-agent's actions in its own conversation (`conversation`). A parent keeps waiting if another of its
+    sub-agents asks the user.
     """
     parent = _parent_of(conversation, host)
     if parent is not None and parent.is_waiting and not asking_below(parent, host):
@@ -76,8 +78,8 @@ def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> Non
 
 
 def asking_below(conversation: ConversationEngine, host: ConversationHost) -> dict[str, ConversationEngine]:
-    """Returns the sub-agents for which the conversation waits and that ask the user. The keys are the ids of
-    the tool calls that started the sub-agents.
+    """Returns the sub-agents whose tasks are pending tool calls of the conversation and whose actions wait
+    for the user's confirmation. The keys are the ids of the tool calls that started the sub-agents.
     """
     if not conversation.is_waiting:
         return {}

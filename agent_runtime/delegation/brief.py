@@ -1,5 +1,5 @@
-"""Builds the request that starts a sub-agent. The definition of the sub-agent is limited to what the calling
-agent may do. Has no side effects.
+"""Builds the request that starts a sub-agent. The sub-agent's definition is limited to what the agent that
+starts it may do. Has no side effects.
 """
 
 from dataclasses import dataclass
@@ -26,11 +26,12 @@ _MODES = {"always_confirm": "AlwaysConfirm", "confirm_risky": "ConfirmRisky"}
 
 @dataclass(frozen=True)
 class Brief:
-    """All the information from which a sub-agent's start request is built.
+    """All data from which the request that starts a sub-agent is built.
 
-    `definition`: the sub-agent's definition, without parts that are not allowed. `llm`: the model that the
-    sub-agent uses. `budget`: the dollars that it may spend; None means no limit. `place`: the directory where
-    it works.
+    `definition`: the sub-agent's definition, without parts that are not allowed. `equipment`: the sub-agent's
+    tools. `llm`: the sub-agent's model. `budget`: the dollars that the sub-agent may spend; None means no
+    limit. `place`: the working directory of the sub-agent. `commands`: the hooks and MCP servers of the
+    sub-agent.
     """
 
     definition: SubAgent
@@ -44,8 +45,8 @@ class Brief:
 
 
 def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationRequest:
-    """Returns the start request of a sub-agent. It is the parent's request with later changes, limited to
-    what the sub-agent's definition allows.
+    """Returns the request that starts a sub-agent. It is the request that created the parent conversation,
+    with later changes of the parent, limited to what the sub-agent's definition allows.
     """
     now, definition = parent.info(), brief.definition
     return parent.spec.request.model_copy(
@@ -73,8 +74,8 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
 
 
 def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
-    """Returns the stricter of two confirmation policies: the caller's policy, or the policy `mode` of the
-    sub-agent's definition if it asks the user more often.
+    """Returns the stricter of two confirmation policies: `policy`, which the parent conversation has, or the
+    policy that `mode` in the sub-agent's definition names, if that policy asks the user more often.
     """
     kind = _MODES.get((mode or "").lower())
     if kind is None or _STRICTNESS[kind] <= _STRICTNESS.get(str(policy.get("kind")), 0):
@@ -83,8 +84,9 @@ def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
 
 
 def _agent(parent: ConversationEngine, brief: Brief) -> Agent:
-    """Returns the agent configuration of the sub-agent. If the definition names tools, the sub-agent has only
-    these and the definition's MCP servers. Otherwise it has the caller's tools and MCP servers, too.
+    """Returns the configuration of the sub-agent's agent. If the definition names tools, the sub-agent has
+    only these tools and the definition's MCP servers. Otherwise it also has the tools and MCP servers of the
+    parent's agent.
     """
     own, definition = parent.agent, brief.definition
     changes: dict[str, Any] = {

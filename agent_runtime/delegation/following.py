@@ -1,4 +1,4 @@
-"""Logs a sub-agent's progress and cost in its parent conversation while the sub-agent works."""
+"""Logs the progress and the cost of a sub-agent in its parent conversation while the sub-agent works."""
 
 import logging
 import sqlite3
@@ -18,10 +18,10 @@ logger = logging.getLogger(__name__)
 
 
 class Following:
-    """A context manager that follows a sub-agent's task. Inside the `with` block, the sub-agent's progress is
+    """A context manager that watches a sub-agent's task. Inside the `with` block, the sub-agent's progress is
     logged in the parent conversation, and a pause of the parent also pauses the sub-agent.
 
-    `has_spent_budget`: the sub-agent was paused because the parent's budget is spent.
+    `has_spent_budget`: whether the sub-agent was paused because the parent's budget is spent.
     """
 
     def __init__(self, parent: ConversationEngine, child: ConversationEngine, task_id: str) -> None:
@@ -43,7 +43,8 @@ class Following:
         self._subscriptions.close()
 
     def note(self, status: TaskStatus = "running") -> None:
-        """Logs the current status of the sub-agent's task in the parent conversation."""
+        """Logs the current status, cost and last action of the sub-agent's task in the parent conversation.
+        """
         child, task = self._child, self._parent.state.tasks[self._task_id]
         doing = child.state.pending[-1] if child.state.pending else None
         last_action = (doing.summary or doing.tool_name) if doing else task.last_action

@@ -1,7 +1,8 @@
-"""Collects the hooks and MCP servers of a sub-agent: those of its caller, and those that its definition adds.
+"""Collects the hooks and MCP servers of a sub-agent: those of the parent conversation, and those that the
+sub-agent's definition adds.
 
-The hooks and servers of the definition apply to this sub-agent alone. Sub-agents that it starts get those of
-the top conversation.
+The hooks and servers of the definition apply only to this sub-agent. If it starts further sub-agents, they
+get the hooks and servers of the topmost conversation.
 """
 
 from collections.abc import Sequence
@@ -20,9 +21,10 @@ from agent_runtime.tools.mcp.config import named_servers
 
 @dataclass(frozen=True)
 class Commands:
-    """The hooks and MCP servers that a sub-agent gets.
+    """The hooks and MCP servers of one sub-agent.
 
-    `hooks`: in the form of a start request. `servers`: by name, with their keys.
+    `hooks`: the hooks in the form of a request that starts a conversation; None if there are none. `servers`:
+    the configuration of the MCP servers by name, with their keys.
     """
 
     hooks: JsonObject | None
@@ -30,10 +32,11 @@ class Commands:
 
 
 def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
-    """Returns the definition without the parts that the sub-agent may not have or cannot use, and a message
-    about each removed part.
+    """Returns a sub-agent's definition without the parts that the sub-agent may not have or cannot use, and a
+    message about each removed part.
 
-    A definition from the repository has the user's consent only if it was part of the start request.
+    Hooks and MCP servers in a definition from the repository need the user's consent. The user has given this
+    consent only if the definition is part of the request that started the conversation.
     """
     if definition.level == "project" and definition.runs_commands:
         return definition.without_commands(), (
@@ -46,9 +49,9 @@ def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
 def commands_of(
     parent: ConversationEngine, top: ConversationEngine, definition: SubAgent, place: Path
 ) -> Commands:
-    """Returns the hooks and MCP servers of a sub-agent. `top`: the topmost conversation, which is not a
-    sub-agent. `definition`: the sub-agent's definition without parts that are not allowed. `place`: the
-    directory where the sub-agent works.
+    """Returns the hooks and MCP servers of a sub-agent. `top`: the topmost conversation, which no other
+    conversation has started. `definition`: the sub-agent's definition without parts that are not allowed.
+    `place`: the working directory of the sub-agent.
     """
     above = named_servers(top.agent.mcp_config)
     inherited = {
@@ -66,8 +69,9 @@ def commands_of(
 
 
 def _moved(value: Any, old: Path, new: Path) -> Any:
-    """Returns the configuration with paths in the work tree `old` replaced by paths in `new`. A file that the
-    user has approved in one work tree must have the same content in the other.
+    """Returns the configuration with paths below the directory `old` replaced by the same paths below `new`,
+    because the sub-agent works in another git work tree. A file that the user has approved must have the same
+    content in both work trees.
     """
     match value:
         case dict():

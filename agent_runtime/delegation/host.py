@@ -1,4 +1,4 @@
-"""The interface through which a conversation finds and starts other conversations."""
+"""The interface through which a conversation finds and starts other conversations in the same process."""
 
 from pathlib import Path
 from typing import Protocol
@@ -12,38 +12,40 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class ConversationHost(Protocol):
-    """The process that holds the conversations: an agent server, or a program that uses this library.
-    `trees`: the directory of the sub-agents' git work trees.
+    """The interface of the process that holds the conversations: an agent server, or a program that uses this
+    library. `trees`: the directory in which sub-agents' git work trees are created.
     """
 
     @property
     def trees(self) -> Path: ...
 
     def find(self, conversation_id: UUID) -> ConversationEngine | None:
-        """Returns the open conversation with this id. Returns None if there is none, or if the conversation
-        is closed.
+        """Returns the engine of the conversation with this id. Returns None if there is no such conversation,
+        or if it is closed.
         """
 
     def create(
         self, request: StartConversationRequest, secrets: Secrets, git: GitState | None
     ) -> ConversationEngine:
-        """Creates a conversation, leaves it open and returns it. Raises DelegationError.
+        """Creates a conversation for a sub-agent and returns its open engine. Raises DelegationError.
 
-        `secrets`: the store with the secrets that the conversation may use. `git`: the state of the
-        repository in which the conversation works.
+        `secrets`: the store with the secrets that the conversation may use. `git`: the git state of the
+        repository in which the conversation works; None if there is none.
         """
 
     def model(self, name: str) -> LLM | None:
         """Returns the saved model with this name. Returns None if there is none."""
 
     async def put_away(self, conversation: ConversationEngine) -> None:
-        """Closes the shells and other tools of a conversation that has nothing to do now, to free their
-        resources. `find` still returns the conversation.
+        """Closes the shells and other tools of a conversation that has nothing to do now, to free resources.
+        The conversation itself stays open, so `find` still returns it.
         """
 
 
 def above(conversation: ConversationEngine, host: ConversationHost) -> list[ConversationEngine]:
-    """Returns the parent of the conversation, its parent's parent, and so on, nearest first."""
+    """Returns the parent conversation, the parent's parent, and so on, nearest first. Returns an empty list
+    for a conversation without a parent.
+    """
     found: list[ConversationEngine] = []
     parent_id = conversation.spec.parent_conversation_id
     while parent_id is not None and (parent := host.find(parent_id)) is not None:

@@ -1,4 +1,4 @@
-"""Lists the kinds of sub-agents that a conversation may use."""
+"""Lists the kinds of sub-agents that a conversation may start."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,11 +13,12 @@ logger = logging.getLogger(__name__)
 
 
 def kinds_for(projects: Sequence[Path], given: Sequence[JsonObject]) -> list[SubAgent]:
-    """Returns the definitions of the available sub-agents. If several have one name, the first in this order
-    is used: the client's, those of the projects in their order, the user's, the built-in ones.
+    """Returns the definitions of the sub-agents that a conversation may start. Of several definitions with
+    one name, the first in this order is used: definitions from the client, from the projects in their order,
+    from the user's files, built-in definitions.
 
-    `given`: the definitions from the client's request. Built-in definitions in the request still count as
-    built-in. Blocks for a limited time.
+    `given`: the definitions in the client's request; copies of built-in definitions in it still count as
+    built-in. The function blocks for a limited time, because it reads files.
     """
     sent = list(_sent(given))
     found, _ = find_sub_agents(projects, Path.home())

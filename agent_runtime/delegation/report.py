@@ -1,4 +1,4 @@
-"""Describes the result of a sub-agent's task for the agent that started it."""
+"""Builds the result of a sub-agent's task for the agent that started the task."""
 
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.events.errors import ConversationErrorEvent

@@ -1,5 +1,5 @@
 """Handles sub-agents that work in a separate git work tree: creates the work tree, merges the sub-agent's
-changes into the caller's directory, and removes the work tree.
+changes into the parent's working directory, and removes the work tree.
 """
 
 import logging
@@ -20,8 +20,8 @@ _MAX_NAMED_FILES = 50
 
 
 async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> Path:
-    """Creates a git work tree for the sub-agent. Returns the directory in it where the sub-agent works.
-    Raises DelegationError.
+    """Creates a git work tree for a sub-agent below the directory `trees`. Returns the directory inside the
+    work tree in which the sub-agent works. Raises DelegationError.
     """
     try:
         return await apart.begin(parent.spec.working_dir, trees / child_id.hex, child_id.hex)
@@ -32,8 +32,9 @@ async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> 
 
 
 async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, result: Result) -> Result:
-    """Merges the sub-agent's changes into the parent's directory. Returns the task's result with a note about
-    the merge. The parent agent must resolve conflicts.
+    """Merges the sub-agent's changes into the parent's working directory. Returns the task's result with a
+    text about the merge. If there are conflicts, nothing is resolved here; the text asks the parent agent to
+    do this.
     """
     task = parent.state.tasks[task_id]
     name = task.conversation_id.hex
@@ -62,8 +63,8 @@ def is_set_apart(parent: ConversationEngine, child_id: UUID) -> bool:
 
 
 def repository_of(parent: ConversationEngine, host: ConversationHost) -> Path:
-    """Returns a directory of the repository that still exists: the working directory of the topmost
-    conversation. The work tree of a parent may be removed already.
+    """Returns a directory of the sub-agents' repository that certainly exists: the working directory of the
+    topmost conversation. The work tree of a parent that is itself a sub-agent may be removed already.
     """
     above = parent.spec.parent_conversation_id
     while above is not None and (found := host.find(above)) is not None:
@@ -72,8 +73,8 @@ def repository_of(parent: ConversationEngine, host: ConversationHost) -> Path:
 
 
 async def let_go(repository: Path, child_id: UUID, trees: Path) -> None:
-    """Removes the sub-agent's work tree and its git refs, even if its task is not finished. The sub-agent
-    cannot continue afterwards.
+    """Removes a sub-agent's git work tree and its git refs, even if the sub-agent's task is not finished. The
+    sub-agent cannot continue afterwards.
     """
     try:
         await apart.forget(repository, trees / child_id.hex, child_id.hex)

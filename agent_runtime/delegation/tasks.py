@@ -1,4 +1,4 @@
-"""Manages the sub-agents of one conversation: starts their tasks, follows the tasks to their end and returns
+"""Manages the sub-agents of one conversation: starts their tasks, waits for the end of the tasks, and returns
 the results.
 """
 
@@ -47,8 +47,8 @@ _TOOL = "task_tool_set"
 
 
 class SubAgents:
-    """The sub-agents of the conversation with the id `parent_id`. `host` must hold that conversation before
-    the first task starts.
+    """The sub-agents of one conversation, whose id is `parent_id`. The conversation must be open in `host`
+    before the first task starts.
     """
 
     def __init__(self, parent_id: UUID, host: ConversationHost) -> None:
@@ -115,8 +115,9 @@ class SubAgents:
     async def _take_up(
         self, parent: ConversationEngine, wanted: Assignment
     ) -> tuple[str, ConversationEngine, Sequence[str]]:
-        """Starts or resumes a task. Returns the task's id, the sub-agent's conversation, and notes that are
-        added to the task's result.
+        """Starts or resumes the task that a tool call describes. Returns the task's id, the engine of the
+        sub-agent's conversation, and texts that are added to the task's result. If the tool call already
+        started a task before a restart, this task is returned.
         """
         begun = [task_id for task_id, task in parent.state.tasks.items() if task.action_id == wanted.call_id]
         if begun:
@@ -204,7 +205,8 @@ class SubAgents:
         return task_id, child, [*notes, *left_out]
 
     def _tasks_below(self, conversation: ConversationEngine) -> int:
-        """Returns the number of tasks that the conversation and its sub-agents at every level have."""
+        """Returns the number of tasks that the conversation and its sub-agents at every level have started.
+        """
         tasks = conversation.state.tasks.values()
         children = [child for task in tasks if (child := self._host.find(task.conversation_id)) is not None]
         return len(tasks) + sum(map(self._tasks_below, children))
@@ -260,9 +262,9 @@ def _equipment(parent: ConversationEngine, definition: SubAgent, *, may_delegate
 
 
 def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: float = 0.0) -> float | None:
-    """Returns how many dollars the sub-agent may have spent in total when its task ends: `spent` plus its
-    limit, or plus what the parent has left if this is less. Returns None if there is no limit. Raises
-    DelegationError if the parent's budget is spent.
+    """Returns the total cost in dollars that the sub-agent may have reached when its task ends. It is `spent`
+    plus the limit of the sub-agent's definition, or plus the rest of the parent's budget if this is less.
+    Returns None if there is no limit. Raises DelegationError if the parent's budget is spent.
     """
     stats = parent.state.stats
     limit = budget_of(stats, parent.agent.llm)
@@ -274,8 +276,8 @@ def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: 
 
 
 def _adopt(child: ConversationEngine, parent: ConversationEngine, own_servers: JsonObject) -> None:
-    """Copies from the parent to the sub-agent what is not stored on disk, such as keys, and what has changed
-    in the parent since the sub-agent was created.
+    """Updates a sub-agent's conversation from its parent: copies data that is not stored on disk, such as
+    keys, and settings of the parent that have changed since the sub-agent was created.
     """
     child.secrets.adopt(parent.secrets)
     own = parent.agent

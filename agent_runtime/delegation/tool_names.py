@@ -1,5 +1,5 @@
-"""Translates tool names in a sub-agent's definition, such as those of Claude Code, to the names of the tools
-in this program. Has no side effects.
+"""Translates tool names in a sub-agent's definition to the names of Slipway's tools. Definitions may use the
+names of other programs, such as Claude Code. Has no side effects.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -35,7 +35,7 @@ ALWAYS_THERE = {"finish", "think", "FinishTool", "ThinkTool"}
 class Equipment:
     """The tools that a sub-agent gets.
 
-    `missing`: names in the sub-agent's definition that match no known tool.
+    `missing`: tool names in the sub-agent's definition that match no known tool.
     """
 
     tools: tuple[ToolSpec, ...]
@@ -43,8 +43,9 @@ class Equipment:
 
 
 def equip(names: Sequence[str], own: Sequence[ToolSpec], available: Collection[str]) -> Equipment:
-    """Returns the tools with these names from a sub-agent's definition. `own`: the calling agent's tools,
-    with their parameters. `available`: the names of all known tools.
+    """Returns the tools that a sub-agent gets for the tool names in its definition. `names`: the names in the
+    definition. `own`: the tools of the agent that starts the sub-agent, with their parameters. `available`:
+    the names of all known tools.
     """
     known = {spec.name: spec for spec in own}
     wanted = dict.fromkeys(

@@ -1,4 +1,6 @@
-"""The configuration of hooks, in OpenHands' format or in the format of Claude Code's settings."""
+"""The configuration of hooks. It is accepted in the format of OpenHands and in the format of Claude Code's
+settings.
+"""
 
 import re
 from typing import Any, Literal
@@ -25,7 +27,9 @@ _EVERYTHING = {"", "*"}
 
 
 class HookDefinition(BaseModel):
-    """A hook: a command to run, or a question for the model."""
+    """A hook that runs at a certain point of a conversation: a shell command, or a question to the agent's
+    model.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -63,7 +67,9 @@ class HookDefinition(BaseModel):
 
 
 class HookMatcher(BaseModel):
-    """The hooks for tools whose name matches: a name, a regular expression, or `*` for all tools."""
+    """A group of hooks that run for certain tools. `matcher`: the name of a tool, a regular expression for
+    tool names, or `*` for all tools.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -80,8 +86,8 @@ class HookMatcher(BaseModel):
         return matcher
 
     def fits(self, tool_name: str | None) -> bool:
-        """Returns whether the matcher matches the tool's name. `tool_name`: None if the hook's event involves
-        no tool; then every matcher matches.
+        """Returns whether the hooks of this group run for the tool with this name. `tool_name`: None if no
+        tool is called at this point of the conversation; then every group fits.
         """
         if tool_name is None or self.matcher in _EVERYTHING:
             return True
@@ -90,7 +96,9 @@ class HookMatcher(BaseModel):
 
 
 class HookConfig(BaseModel):
-    """All hooks of a conversation. Unknown points are refused."""
+    """All hooks of a conversation, by the point of the conversation at which they run. Unknown points are
+    refused.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -111,16 +119,16 @@ class HookConfig(BaseModel):
         return not any(self.of(point, None) for point in HookPoint)
 
     def of(self, point: HookPoint, tool_name: str | None) -> list[HookDefinition]:
-        """Returns the hooks that run at this point of the conversation, in order. `tool_name`: the tool that
-        is called; None if the point involves no tool.
+        """Returns the hooks that run at this point of the conversation, in order. `tool_name`: the name of
+        the called tool; None if no tool is called at this point.
         """
         matchers: list[HookMatcher] = getattr(self, FIELDS[point])
         return [hook for matcher in matchers if matcher.fits(tool_name) for hook in matcher.hooks]
 
 
 def spelled(config: JsonObject) -> JsonObject:
-    """Returns the configuration without an enclosing `hooks` object. The keys are the field names of
-    HookConfig.
+    """Converts a hook configuration to the form that HookConfig expects: removes an enclosing `hooks` object,
+    and renames the keys to the field names of HookConfig.
     """
     inner = config.get("hooks", config)
     if not isinstance(inner, dict):
@@ -130,8 +138,8 @@ def spelled(config: JsonObject) -> JsonObject:
 
 
 def known_points(config: JsonObject) -> JsonObject:
-    """Returns the hooks for the points that this runtime knows. A file that several agents share may contain
-    hooks for other points.
+    """Returns the hooks for the points of a conversation that this version knows. A configuration file that
+    several programs share may contain hooks for other points.
     """
     return {key: value for key, value in spelled(config).items() if key in FIELDS.values()}
 

@@ -1,5 +1,5 @@
-"""Reads the hooks in a project's files. The request for a new conversation decides whether these hooks are
-used.
+"""Reads the hooks that a project's files define. The request for a new conversation says whether these hooks
+are used.
 """
 
 from pathlib import Path
@@ -15,11 +15,13 @@ MAX_BYTES = 1024 * 1024
 
 
 class HooksFileError(Exception):
-    """A hooks file cannot be read or is not valid. The text names the file and the reason."""
+    """A project's hooks file cannot be read or is not valid. The text names the file and the reason."""
 
 
 def discover(project: Path) -> HookConfig | None:
-    """Returns the hooks in the project's files. Returns None if there are none. Raises HooksFileError."""
+    """Returns the hooks that the project's files define. `project`: the project's directory. Returns None if
+    there are none. Raises HooksFileError if a file is not valid.
+    """
     for name in FILES:
         if (found := read_hooks(project, name)) is not None:
             return found
@@ -27,7 +29,9 @@ def discover(project: Path) -> HookConfig | None:
 
 
 def read_hooks(project: Path, name: str) -> HookConfig | None:
-    """Returns the hooks in one of the FILES. Returns None if there are none. Raises HooksFileError."""
+    """Returns the hooks in one of the project's files, whose name is in FILES. Returns None if there are
+    none. Raises HooksFileError if the file is not valid.
+    """
     file = project / name
     if not file.is_file():
         return None

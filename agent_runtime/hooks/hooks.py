@@ -1,4 +1,4 @@
-"""Runs the hooks of one conversation and logs events about them."""
+"""Runs the hooks of one conversation and logs an event about each of them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -28,8 +28,9 @@ Begin = Callable[[Coroutine[Any, Any, None], str], object]
 
 @dataclass(frozen=True)
 class Occasion:
-    """A moment in a conversation at which hooks run, such as before a tool call. `input`: the data that the
-    hooks get. The ids are used in the logged events about the hooks.
+    """A moment in a conversation at which hooks run, such as before a tool call. `point`: the kind of moment.
+    `input`: the data that the hooks get. `action_id`, `message_id`: the action or message that the hooks may
+    refuse; the events about the hooks contain this id.
     """
 
     point: HookPoint
@@ -42,7 +43,7 @@ class Occasion:
 @dataclass(frozen=True)
 class Verdict:
     """The combined decision of all hooks that ran at one moment. `refusal`: the reason if a hook refuses;
-    otherwise None.
+    otherwise None. `context`: texts of the hooks for the agent.
     """
 
     refusal: str | None = None
@@ -50,8 +51,8 @@ class Verdict:
 
 
 class Hooks:
-    """Runs the hooks of one conversation, one after the other. After the first hook that refuses, no further
-    hook runs.
+    """Runs the hooks of one conversation, one after the other. After a hook has refused, the following hooks
+    do not run.
     """
 
     def __init__(
@@ -125,8 +126,8 @@ class Hooks:
         return of_command(done.exit_code, done.stdout, done.stderr)
 
     def _told(self, occasion: Occasion, place: Path) -> JsonObject:
-        """Returns the data about the occasion that a hook gets, as JSON. The last three fields are for hooks
-        that were written for Claude Code. `place`: the directory where the hook runs.
+        """Returns the JSON data that a hook gets about the occasion. The last three fields are for hooks that
+        were written for Claude Code. `place`: the directory where the hook runs.
         """
         return {
             "event_type": occasion.point.value,

@@ -1,7 +1,7 @@
-"""Interprets the exit code and the output of a hook. Pure.
+"""Interprets the exit code and the output of a hook. Has no side effects.
 
-Exit code 2 means that the hook refuses. With exit code 0, the JSON on standard output decides, if there is
-any. Every other code means that the hook failed; then nothing is refused.
+Exit code 2 means that the hook refuses. With exit code 0, JSON on standard output decides, if there is any.
+Every other exit code means that the hook failed; a hook that failed refuses nothing.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,9 @@ _REFUSALS = {"deny", "block"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of one hook. `is_blocked`: the hook refuses. `reason`: why it refuses. `context`: a text for
-    the agent.
+    """The result of one hook that ran. `is_blocked`: whether the hook refuses. `reason`: why the hook
+    refuses. `context`: a text of the hook for the agent. `error`: why the hook failed, so that it gave no
+    decision; None if it did not fail.
     """
 
     exit_code: int = 0
@@ -49,7 +50,7 @@ def of_command(exit_code: int, stdout: bytes, stderr: bytes) -> Outcome:
 
 
 def failed(error: str) -> Outcome:
-    """Returns the outcome of a hook that failed and so gave no decision."""
+    """Returns the result of a hook that failed and therefore gave no decision."""
     return Outcome(exit_code=-1, error=error)
 
 

@@ -1,1 +1,1 @@
-"""The token usage and the price of model calls, for the runtime and the app server."""
+"""Token counts and prices of model calls, for the agent runtime and the app server."""

@@ -1,5 +1,5 @@
-"""Reads numbers and objects in JSON that a model's server sent. A value of an unexpected type counts as
-empty.
+"""Reads numbers and objects from JSON that a model's server sent. A value of an unexpected type counts as 0
+or as an empty object.
 """
 
 from typing import Any

@@ -1,7 +1,8 @@
-"""The sentences by which the model gateway says that a user's spending limit is reached. The runtime
-recognizes these sentences.
+"""The error texts with which the app server's model gateway reports that a user's spending limit is reached.
+The agent runtime recognizes these texts.
 
-Clients of OpenAI's protocol do not all pass on an error code, but all pass on the text of an error.
+Texts are compared because not all clients of OpenAI's protocol pass on an error code, but all pass on the
+text of an error.
 """
 
 BUDGET_REACHED = "MaxBudgetReached"

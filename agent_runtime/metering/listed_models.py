@@ -1,4 +1,6 @@
-"""The models of each vendor in litellm's list, from which users choose a model."""
+"""Lists the models of each vendor, so that users can choose one. The data comes from the Python package
+litellm.
+"""
 
 import importlib.util
 from collections.abc import Collection, Mapping
@@ -22,7 +24,9 @@ class ListedModel:
 
 
 def listed_models(vendors: Collection[str]) -> list[ListedModel]:
-    """Returns the chat models of these vendors, sorted by vendor and name. Blocking: it reads 3 MB."""
+    """Returns the chat models of these vendors, sorted by vendor and name. The function blocks, because it
+    reads a file of 3 MB.
+    """
     found: dict[tuple[str, str], ListedModel] = {}
     for key, value in _read_list().items():
         entry = a_dict(value)
@@ -40,8 +44,8 @@ def listed_models(vendors: Collection[str]) -> list[ListedModel]:
 
 
 def _read_list() -> Mapping[str, object]:
-    """Returns litellm's facts about each model, by the model's name. Returns an empty mapping if litellm is
-    not installed.
+    """Returns the facts about each model from litellm's data file, by the model's name. Returns an empty
+    mapping if litellm is not installed.
     """
     # The package is found but not imported: that would take seconds.
     package = importlib.util.find_spec("litellm")
@@ -52,8 +56,9 @@ def _read_list() -> Mapping[str, object]:
 
 
 def _vendor(listed: str, vendors: Collection[str]) -> str | None:
-    """Returns our name for a vendor in litellm's list. The list has several names for some vendors, such as
-    `bedrock_converse` and `vertex_ai-language-models`. Returns None for a vendor that is not in `vendors`.
+    """Returns Slipway's name for a vendor whose name in litellm's data is `listed`. For some vendors, the
+    data has several names, such as `bedrock_converse` and `vertex_ai-language-models`. Returns None for a
+    vendor that is not in `vendors`.
     """
     if listed in vendors:
         return listed

@@ -1,4 +1,4 @@
-"""The price of a model call."""
+"""The prices of a model's tokens, from which the cost of a model call is computed."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from agent_runtime.metering.usage import Usage
 
 @dataclass(frozen=True)
 class Price:
-    """The price of a model's tokens, in dollars per token. `cache_write_hour`: the price of tokens that the
-    vendor caches for an hour instead of some minutes; None if they cost the same.
+    """The prices of a model's tokens, in dollars per token. `cache_write_hour`: the price of input tokens
+    that the vendor caches for an hour and not only for minutes; None if it is the same as `cache_write`.
     """
 
     prompt: float
@@ -33,8 +33,9 @@ def set_price(
     cache_read: float | None = None,
     cache_write: float | None = None,
 ) -> Price | None:
-    """Returns the price that a user has set, in dollars per token. Cached tokens cost as much as the prompt
-    unless they have a price. Returns None if neither `prompt` nor `completion` is set.
+    """Returns the prices that a user has set for a model, in dollars per token. A price for cached tokens
+    that is None is the same as the price for prompt tokens. Returns None if neither `prompt` nor `completion`
+    is set.
     """
     if prompt is None and completion is None:
         return None

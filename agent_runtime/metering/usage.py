@@ -1,5 +1,5 @@
-"""The number of tokens of one model call, read from a chat completion, a response (OpenAI's Responses) or a
-message of Anthropic.
+"""Reads the token counts of one model call from the vendor's reply: a chat completion, a response of OpenAI's
+Responses API, or a message of Anthropic's API.
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from agent_runtime.metering.counts import a_count, a_dict
 
 @dataclass(frozen=True)
 class Usage:
-    """The number of tokens of one model call. Reasoning tokens are part of the completion, cached tokens are
-    part of the prompt.
+    """The token counts of one model call. Reasoning tokens are included in the completion tokens; cached
+    tokens are included in the prompt tokens.
 
-    `cache_write_hour_tokens`: the part of `cache_write_tokens` that the vendor keeps for an hour. `cost`: in
-    dollars; None while it is unknown.
+    `cache_write_hour_tokens`: the part of `cache_write_tokens` that the vendor caches for an hour. `cost`:
+    the cost in dollars; None while it is unknown.
     """
 
     prompt_tokens: int = 0
@@ -27,8 +27,8 @@ class Usage:
 
 
 def usage_of(usage: dict[str, Any]) -> Usage:
-    """Converts the field `usage` of a chat completion to a Usage. Never raises: an invalid number counts as
-    0.
+    """Converts the field `usage` of a chat completion to a Usage object. Never raises: an invalid number
+    counts as 0.
     """
     prompt = a_dict(usage.get("prompt_tokens_details"))
     completion = a_dict(usage.get("completion_tokens_details"))
@@ -46,8 +46,8 @@ def usage_of(usage: dict[str, Any]) -> Usage:
 
 
 def usage_of_response(usage: dict[str, Any]) -> Usage:
-    """Converts the field `usage` of a response (OpenAI's Responses) to a Usage. Never raises: an invalid
-    number counts as 0.
+    """Converts the field `usage` of a response of OpenAI's Responses API to a Usage object. Never raises: an
+    invalid number counts as 0.
     """
     return Usage(
         prompt_tokens=a_count(usage.get("input_tokens")),
@@ -59,8 +59,8 @@ def usage_of_response(usage: dict[str, Any]) -> Usage:
 
 
 def usage_of_message(usage: dict[str, Any]) -> Usage:
-    """Converts the field `usage` of a message of Anthropic to a Usage. Anthropic's `input_tokens` do not
-    include cached tokens.
+    """Converts the field `usage` of a message of Anthropic's API to a Usage object. Anthropic's
+    `input_tokens` do not include cached tokens, so these are added.
 
     Never raises: an invalid number counts as 0.
     """

@@ -1,5 +1,5 @@
-"""Adds the parts of plugins to the request that starts a conversation. If a part of the client has the same
-name as a part of a plugin, the client's part is kept.
+"""Adds the skills, hooks, MCP servers and sub-agents of plugins to the request that starts a conversation. If
+the client's request already has, for example, a skill with the same name, the client's skill is used.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ from agent_runtime.wire import StartConversationRequest
 
 
 def with_plugins(request: StartConversationRequest, plugins: Sequence[Plugin]) -> StartConversationRequest:
-    """Returns the request with all parts of the plugins, as if the client had sent them."""
+    """Returns a copy of the request that contains all parts of the plugins, as if the client had sent them.
+    """
     if not plugins:
         return request
     agent = dict(request.agent)
@@ -40,7 +41,7 @@ def sub_agents_of(request: StartConversationRequest) -> Sequence[JsonObject]:
 
 
 def as_given(skill: Skill) -> JsonObject:
-    """Returns the skill in the form in which a client would send it."""
+    """Returns the skill as the JSON object that a client would send in a request."""
     return {
         **skill.model_dump(mode="json", exclude_none=True, exclude={"type", "triggers", "paths"}),
         "is_agentskills_format": skill.type == "agentskills",
@@ -49,8 +50,8 @@ def as_given(skill: Skill) -> JsonObject:
 
 
 def joined(hook_configs: Sequence[JsonObject]) -> JsonObject:
-    """Returns one hook configuration with the hooks of all given configurations, in order. `hook_configs`:
-    keyed by the field names of the points.
+    """Returns one hook configuration with the hooks of all given configurations, in order. The keys of each
+    configuration are the field names of HookConfig.
     """
     found: dict[str, list[Any]] = {}
     for config in hook_configs:

@@ -1,4 +1,4 @@
-"""Fetches plugins from a directory of this machine, or from a repository at one commit."""
+"""Fetches a plugin from a directory of this machine, or from a git repository at one commit."""
 
 import asyncio
 import hashlib
@@ -20,17 +20,17 @@ MAX_CAUSE_CHARS = 500
 
 
 class FetchTimeoutError(PluginNotFetchedError):
-    """The repository did not answer in time."""
+    """A plugin could not be fetched, because the git repository did not respond in time."""
 
     code = "plugin_fetch_timeout"
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A plugin that is on this machine now.
+    """A plugin that is available in a directory of this machine.
 
-    `path`: the plugin's directory. `commit`: the commit it is pinned to; None for a directory of this
-    machine.
+    `path`: the plugin's directory. `commit`: the commit at which the plugin was fetched; None for a plugin
+    that was not fetched from a repository.
     """
 
     path: Path
@@ -40,7 +40,9 @@ class Fetched:
 async def fetch(
     source: str, *, ref: str | None, repo_path: str | None, store: Path, timeout_seconds: float = 60
 ) -> Fetched:
-    """Returns the plugin's directory. A repository is cloned below `store`. Raises PluginNotFetchedError.
+    """Fetches a plugin and returns its directory. `source`: a directory of this machine, or a git repository,
+    which is cloned below the directory `store`. `ref`: the branch, tag or commit. `repo_path`: the plugin's
+    directory inside the repository. Raises PluginNotFetchedError.
 
     A commit that was fetched before is not fetched again.
     """
@@ -57,7 +59,9 @@ async def fetch(
 
 
 async def _repository(url: str, ref: str | None, store: Path, timeout_seconds: float) -> Path:
-    """Fetches the repository and returns its directory in the store, which is named by the commit."""
+    """Fetches a git repository and returns its directory in the store. The name of the directory is the
+    commit.
+    """
     home = store / hashlib.sha256(url.encode()).hexdigest()[:16]
     if ref and _COMMIT.fullmatch(ref) and (home / ref).is_dir():
         return home / ref
@@ -112,8 +116,8 @@ async def _git(directory: Path, timeout_seconds: float, *arguments: str) -> Comp
 
 
 def _environment() -> Mapping[str, str]:
-    """Returns the environment variables for git: git asks no questions and does not read the system's
-    configuration.
+    """Returns the environment variables for git. With them, git asks the user nothing and does not read the
+    system's configuration.
     """
     return command_environment(
         {

@@ -1,8 +1,8 @@
-"""Loads a plugin's directory: skills, commands, MCP servers, hooks, sub-agents.
+"""Loads a plugin from its directory: skills, commands, MCP servers, hooks and sub-agents.
 
-Several coding agents use this layout of a plugin's directory: a manifest in `.plugin/` or `.claude-plugin/`,
-then `skills/`, `commands/`, `agents/`, `hooks/hooks.json` and `.mcp.json`, all optional. Loading runs
-nothing.
+The layout of the directory is the same in several coding agents: a manifest in `.plugin/` or
+`.claude-plugin/`, then `skills/`, `commands/`, `agents/`, `hooks/hooks.json` and `.mcp.json`, all optional.
+Loading a plugin executes nothing.
 """
 
 import os
@@ -34,7 +34,7 @@ _ROOT_VARIABLES = re.compile(r"\$\{?(?:CLAUDE_)?PLUGIN_ROOT\}?")
 
 
 class PluginError(Exception):
-    """A plugin cannot be loaded. The text gives the reason for people, `code` gives the reason
+    """A plugin cannot be loaded. The text of the error gives the reason for users, `code` gives the reason
     for programs.
     """
 
@@ -48,7 +48,9 @@ class PluginNotFoundError(PluginError):
 
 
 class TrustGrantRequiredError(PluginError):
-    """The plugin belongs to the project. Its code runs only with the user's consent to its hash."""
+    """A plugin in the project's repository was requested, but the user has not approved it. Its code runs
+    only after the user has approved the hash of its files.
+    """
 
     code = "consent_required"
 
@@ -60,7 +62,8 @@ class PluginNotFetchedError(PluginError):
 
 
 class Manifest(BaseModel):
-    """A plugin's description of itself. Fields that are not used here are kept."""
+    """A plugin's manifest file: its name, version and description. Other fields are kept, but not used here.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -71,11 +74,12 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded plugin.
+    """A plugin that was loaded from a directory.
 
-    `skills`: its skills, and its commands as skills that are called by `/plugin:command`. `mcp_config`:
-    servers by name. `hook_config`: as in its file, or None. `agents`: its sub-agents. `left_out`: the parts
-    that could not be used, and why.
+    `skills`: the plugin's skills, and its commands as skills that a user calls with `/plugin:command`.
+    `mcp_config`: the plugin's MCP servers by name. `hook_config`: the hook configuration as it is in the
+    plugin's file; None if there is none. `agents`: the definitions of the plugin's sub-agents. `left_out`:
+    texts about the parts that could not be loaded, with the reasons.
     """
 
     path: Path
@@ -95,7 +99,9 @@ class Plugin:
         return [skill.name for skill in self.skills if skill.name.startswith(f"{self.name}:")]
 
     def files(self) -> list[str]:
-        """Returns the plugin's files, relative to its directory. The number is limited."""
+        """Returns the paths of the plugin's files, relative to its directory. At most a fixed number is
+        returned.
+        """
         found = sorted(
             os.path.relpath(Path(directory, name), self.path)
             for directory, _, names in os.walk(self.path)
@@ -105,8 +111,8 @@ class Plugin:
 
 
 def load(path: Path) -> Plugin:
-    """Loads the plugin in a directory. Raises PluginError if there is none. Parts that cannot be used are
-    left out one by one.
+    """Loads the plugin in a directory. Raises PluginError if the directory contains no plugin. Parts of the
+    plugin that are not valid are left out.
     """
     manifest = _manifest(path)
     left_out: list[str] = []
@@ -160,8 +166,8 @@ def _manifest(path: Path) -> Manifest:
 
 
 def _command(file: Path, root: Path, plugin: str) -> Skill:
-    """Returns a command as a skill that a user calls by name. The words after the name replace
-    `$ARGUMENTS`.
+    """Converts a plugin's command to a skill that a user calls by name. The words that the user writes after
+    the name replace `$ARGUMENTS` in the skill's text.
     """
     skill = parse(file, read_text(file, root))
     name = f"{plugin}:{'/'.join(file.relative_to(root / 'commands').with_suffix('').parts)}"

@@ -1,4 +1,6 @@
-"""Finds plugins by name or source: fetched plugins, stored for each commit, and plugins on this machine."""
+"""Finds plugins by name or by source: plugins that were fetched from repositories (stored once per commit),
+and plugins in directories of this machine.
+"""
 
 import asyncio
 import re
@@ -25,9 +27,9 @@ _SOURCE = re.compile(r"[/:]")
 
 
 class PluginStore:
-    """The plugins that conversations can use.
+    """Finds and fetches the plugins that conversations can use.
 
-    `directory`: where fetched plugins are stored, with a separate directory for each commit.
+    `directory`: the directory where fetched plugins are stored, with one subdirectory per commit.
     """
 
     def __init__(self, directory: Path, workspace: Path) -> None:
@@ -35,8 +37,9 @@ class PluginStore:
         self._workspace = workspace
 
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Returns the request with all parts of its plugins. Each plugin is pinned to the commit that was
-        fetched. Raises PluginError.
+        """Fetches the plugins that the request names, and returns a copy of the request that contains all
+        parts of these plugins. In the copy, each plugin is fixed to the commit that was fetched. Raises
+        PluginError.
         """
         if not request.plugins:
             return request
@@ -65,9 +68,10 @@ class PluginStore:
         return await asyncio.to_thread(load, fetched.path)
 
     async def find(self, ref: str, project: Path) -> Plugin:
-        """Returns one of the user's plugins by its name, or a plugin from a source.
+        """Returns a plugin that the user names. `ref`: the name of a plugin of the user, or a source from
+        which the plugin is fetched. `project`: the project's directory.
 
-        Raises PluginError, and TrustGrantRequiredError for a plugin of the project.
+        Raises PluginError, or TrustGrantRequiredError if the name is that of a plugin in the project.
         """
         for plugin in await asyncio.to_thread(self.local, project, with_user=True):
             if plugin.name == ref and not plugin.path.is_relative_to(project):
@@ -81,8 +85,8 @@ class PluginStore:
         return await self.load(await self.fetch(PluginSource(source=ref)))
 
     def local(self, project: Path | None, *, with_user: bool) -> list[Plugin]:
-        """Returns the plugins in the project and in the user's home. If two plugins have the same name, the
-        first is returned. Blocking.
+        """Returns the plugins in the project's directory and in the user's home directory. Of two plugins
+        with the same name, only the first is returned. The function blocks.
         """
         tops = [project or self._workspace, *([Path.home()] if with_user else [])]
         found: dict[str, Plugin] = {}

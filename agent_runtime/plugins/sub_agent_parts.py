@@ -1,4 +1,4 @@
-"""Checks the hooks and MCP servers in a sub-agent's definition."""
+"""Validates the hooks and MCP servers in a sub-agent's definition."""
 
 from pydantic import ValidationError
 
@@ -8,8 +8,8 @@ from agent_runtime.tools.mcp.config import servers_of
 
 
 def checked(agent: SubAgent) -> tuple[SubAgent, list[str]]:
-    """Returns the sub-agent without the parts that are not valid, and a text about each part that was left
-    out.
+    """Returns a copy of the sub-agent's definition without hooks and MCP servers that are not valid, and a
+    text about each part that was left out.
     """
     reasons: list[str] = []
     if agent.hooks is not None:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 
 class RunSlot:
-    """The place of one run among the runs of a server. The run either has the permission to work, or waits
-    for it in the queue.
+    """The permission of one run to work. The permission is granted, or the run still waits for it in the
+    queue.
     """
 
     def __init__(self) -> None:
