@@ -1,1 +1,3 @@
-"""Relays HTTP and WebSocket exchanges to another server, for the agent server and the app server."""
+"""Relays HTTP requests and WebSocket connections to another server. Used by the agent server and the app
+server.
+"""

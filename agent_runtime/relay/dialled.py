@@ -1,5 +1,5 @@
-"""An httpx transport for connections that the caller opens, for example in another network namespace of the
-same machine.
+"""An httpx transport that uses connections which the caller opens, for example in another network namespace
+of the same machine.
 """
 
 import select
@@ -17,8 +17,8 @@ from agent_runtime.relay.target import Dial
 
 
 class DialledTransport(httpx.AsyncHTTPTransport):
-    """Sends HTTP without TLS over connections that `dial` opens. `max_kept`: the number of idle connections
-    kept for later requests.
+    """An httpx transport that sends HTTP without TLS over connections that the function `dial` opens.
+    `max_kept`: the maximum number of idle connections that stay open for later requests.
     """
 
     def __init__(self, dial: Dial, *, max_kept: int) -> None:

@@ -1,4 +1,4 @@
-"""Runs two coroutines that pass data on between two connections, one in each direction."""
+"""Runs two coroutines that copy data between two connections, one coroutine in each direction."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,7 +6,9 @@ from typing import Any
 
 
 async def until_either_ends(*directions: Coroutine[Any, Any, None]) -> None:
-    """Runs both coroutines. When one ends, cancels the other. Raises the error of a coroutine that failed."""
+    """Runs the coroutines at the same time. When one of them ends, cancels the others. Raises the error of a
+    coroutine that failed.
+    """
     tasks = [asyncio.create_task(direction) for direction in directions]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,6 @@
-"""Relays one HTTP exchange and streams both bodies. No body is held in memory as a whole or decompressed."""
+"""Relays one HTTP request to another server, and its reply to the client. Both bodies are streamed: they are
+neither held in memory as a whole nor decompressed.
+"""
 
 import asyncio
 import logging
@@ -41,11 +43,12 @@ def new_transport(
     no_tls: bool = False,
     dial: Dial | None = None,
 ) -> httpx.AsyncHTTPTransport:
-    """Returns the transport for `relay_http`: no proxies, no redirects, no cookies, no limit on the number of
-    connections.
+    """Returns an httpx transport for `relay_http`. The transport uses no proxies, follows no redirects, keeps
+    no cookies, and has no limit for the number of connections.
 
-    `socket`: the Unix socket that all requests go to. `trust`: the certificates to trust in place of the
-    system's. `no_tls`: connects without TLS. `dial`: opens the connections, without TLS.
+    `socket`: the Unix socket to which all requests are sent. `trust`: the certificates to trust in place of
+    the system's certificates. `no_tls`: whether connections have no TLS. `dial`: a function that opens the
+    connections, without TLS.
     """
     if dial is not None:
         # Imported here, because httpx also loads these modules only when they are needed.
@@ -70,8 +73,9 @@ async def relay_http(
     send: Send,
     on_reply: OnReply,
 ) -> None:
-    """Sends a client's request to the target and passes the reply on to the client. Returns when the reply
-    has been passed on, a connection broke, or the client has disconnected. Raises TargetSilentError.
+    """Sends a client's request to another server (`target`) and passes the reply on to the client. Returns
+    when the reply has been passed on, when a connection broke, or when the client has disconnected. Raises
+    TargetSilentError if the server gives no reply.
     """
     body = _Body(receive)
     request = httpx.Request(
@@ -89,7 +93,9 @@ class _ClientGone(Exception):
 
 
 class _Body:
-    """The body of the client's request. After the body, it detects when the client disconnects."""
+    """The body of the client's request, as a stream. After the body has been read, this object also detects
+    when the client disconnects.
+    """
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -106,7 +112,9 @@ class _Body:
         self.release()
 
     def release(self) -> None:
-        """Marks the rest of the body as not needed. It will not be read."""
+        """Marks the rest of the request's body as not needed, so that it is not read. From then on, the
+        object watches whether the client disconnects.
+        """
         self._is_read.set()
 
     async def until_gone(self) -> None:
@@ -154,8 +162,9 @@ def _has_body(scope: Scope) -> bool:
 
 
 def _framing(scope: Scope) -> list[Header]:
-    """Returns the header that states the length of the request's body. If the request states the length in
-    two ways, the header that our server used is returned, so that all servers on the way agree.
+    """Returns the headers that state the length of the request's body. If the request contains two such
+    headers, only the one that Slipway's HTTP server used is kept, so that all servers agree where the body
+    ends. The list is empty for a chunked body.
     """
     if first(scope["headers"], b"transfer-encoding") is not None:
         return []

@@ -1,5 +1,5 @@
-"""Relays one WebSocket to another server: the messages, the subprotocol, and the code and reason of its
-close.
+"""Relays one WebSocket connection to another server: its messages, its subprotocol, and the code and reason
+with which it is closed.
 """
 
 import asyncio
@@ -30,15 +30,18 @@ _NOT_SENT = {1005: _CLOSE_NORMAL, 1006: _CLOSE_FAILED, 1015: _CLOSE_FAILED}
 
 
 class _Direct(connect):
-    """A WebSocket connection to the target that follows no redirects. A redirect counts as a refusal."""
+    """Opens a WebSocket connection to the other server. Does not follow a redirect; a redirect counts as a
+    refused connection.
+    """
 
     def process_redirect(self, exc: Exception) -> Exception:
         return exc
 
 
 async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Send) -> None:
-    """Passes messages on in both directions until either side has closed its socket. Raises
-    TargetSilentError. If the target refuses its socket, the client's socket is refused, too.
+    """Passes WebSocket messages between a client and another server (`target`) in both directions, until
+    either side has closed its connection. If the server refuses the connection, the client's connection is
+    refused, too. Raises TargetSilentError if the server gives no reply.
     """
     host, scheme = first(target.headers, b"host"), "wss" if target.tls else "ws"
     try:
@@ -72,7 +75,9 @@ async def relay_socket(target: Target, scope: Scope, receive: Receive, send: Sen
 
 
 async def _address(target: Target) -> dict[str, Any]:
-    """Returns the arguments that say where to connect. Raises OSError, TimeoutError."""
+    """Returns the arguments for `connect` that say to which host, port or socket it connects. Raises OSError
+    or TimeoutError if a connection cannot be opened.
+    """
     if target.dial is not None:
         async with asyncio.timeout(CONNECT_SECONDS):
             return {"sock": await target.dial(target.host, target.port)}
@@ -82,7 +87,7 @@ async def _address(target: Target) -> dict[str, Any]:
 
 
 async def refuse_socket(send: Send) -> None:
-    """Closes a socket before it is accepted, which the client sees as HTTP 403."""
+    """Refuses a client's WebSocket connection before it is accepted. The client gets the HTTP status 403."""
     await send({"type": "websocket.close", "code": _CLOSE_NORMAL})
 
 

@@ -1,4 +1,4 @@
-"""The server that an exchange is relayed to, and the headers to send."""
+"""The server to which a request is relayed, and the headers that are sent to this server."""
 
 import socket as sockets
 import ssl
@@ -20,14 +20,15 @@ _HOP_BY_HOP = frozenset(
 
 @dataclass(frozen=True)
 class Target:
-    """The server at `host`:`port` that a request is relayed to, with the path and headers of the request. If
-    `socket` is given, the server is reached on this Unix socket.
+    """The server to which a request is relayed, together with the request's path and headers. The server has
+    the address `host`:`port`. If `socket` is not None, the server is reached on this Unix socket instead.
 
-    `dial`: opens the connection of a WebSocket; None means an ordinary TCP connection. `tls`: the TLS
-    settings of a WebSocket; None means no TLS. For HTTP, the transport has both.
+    `dial`: a function that opens the connection for a WebSocket; None means an ordinary TCP connection.
+    `tls`: the TLS settings for a WebSocket; None means no TLS. For HTTP requests, the httpx transport has its
+    own settings for both.
 
-    `path`: the path as it is sent, with the query. `headers`: all headers except those that frame the body,
-    with names in lower case, `host` included.
+    `path`: the path of the request as it is sent, with the query. `headers`: all headers of the request, with
+    names in lower case, including `host` and without headers that state the length of the body.
     """
 
     host: str
@@ -44,7 +45,8 @@ class Target:
 
 
 class TargetSilentError(Exception):
-    """The server that a request is relayed to gave no reply. Nothing has been sent to the client yet.
+    """The server to which a request is relayed gave no reply. Nothing has been sent to the client yet, so the
+    caller can still send an error.
 
     `was_reached`: whether the server received the request or a part of it.
     """
@@ -55,7 +57,9 @@ class TargetSilentError(Exception):
 
 
 def end_to_end(headers: Iterable[Header]) -> list[Header]:
-    """Returns the headers that proxies must pass on (no hop-by-hop headers), with names in lower case."""
+    """Returns the headers that a proxy must pass on, with names in lower case. Hop-by-hop headers, which
+    apply only to one connection, are left out.
+    """
     lower = [(name.lower(), value) for name, value in headers]
     named = {
         token.strip().lower() for name, value in lower if name == b"connection" for token in value.split(b",")

@@ -1,5 +1,5 @@
-"""Reads lines in the format of xxd, od, hexdump and similar tools, and decodes the bytes that these lines
-show. A secret value in a dump is found in this way.
+"""Decodes the bytes that a dump shows, in the format of xxd, od, hexdump and similar tools. A secret value
+that was printed as a dump is found in this way.
 """
 
 import re
@@ -48,8 +48,9 @@ _GAP = b"\0"  # no secret holds one
 
 
 def dumped(base: TextView) -> Iterator[TextView]:
-    """Yields one TextView for each format of a dump that fits at least one line of the text. In a view, each
-    decoded byte has the position of the whole dump line in the text.
+    """Yields the decoded bytes of dump lines in the text. There is one TextView for each dump format that
+    fits at least one line. In a TextView, the position of each byte is the position of its whole dump line in
+    the text.
     """
     found: dict[str, list[_Piece]] = defaultdict(list)
     for start, end, readings in _lines(base.data):
@@ -63,15 +64,15 @@ def dumped(base: TextView) -> Iterator[TextView]:
 
 
 def numbers(base: TextView) -> TextView:
-    """Returns one TextView of the bytes in all lists of decimal numbers in the text, as `print(list(data))`
-    writes them.
+    """Returns a TextView of the bytes that are written as lists of decimal numbers in the text, in the format
+    of `print(list(data))`.
     """
     return joined(base, _numbers(base.data))
 
 
 def line_start(data: bytes, at: int) -> int:
-    """Returns the offset at which the line that contains the offset `at` begins. Without its start, a dump
-    line cannot be recognized. A line begins after a line break, a quote, a backtick or `>`.
+    """Returns the offset at which the line that contains the offset `at` begins. A dump line is recognized
+    only if its beginning is included. A line begins after a line break, a quote, a backtick or `>`.
     """
     return max(0, *(data.rfind(mark, 0, at) + 1 for mark in (b"\n", b'"', b"'", b"`", b">")))
 
@@ -93,8 +94,8 @@ def _lines(data: bytes) -> Iterator[tuple[int, int, list[tuple[str, bytes]]]]:
 
 
 def _readings(tokens: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
-    """Yields the bytes that the tokens of a dump line can mean, each with the name of the number format:
-    hexadecimal (in order, or with the bytes of each word swapped), bits, octal or decimal.
+    """Yields the bytes that the tokens of a dump line can mean, each with the name of the number format. The
+    formats are: hexadecimal in order, hexadecimal with the bytes of each word swapped, bits, octal, decimal.
     """
     size = len(tokens[0])
     digits = b"".join(tokens)
@@ -119,7 +120,9 @@ def _even(tokens: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _of_cells(shown: bytes) -> bytes:
-    """Returns the bytes in a line of `od -c`, which prints each byte in four columns."""
+    """Returns the bytes that a line of the output of `od -c` shows. In this format, each byte takes four
+    columns.
+    """
     cells = (shown[at : at + _CELL_CHARS] for at in range(0, len(shown), _CELL_CHARS))
     return bytes(map(_of_cell, cells))
 

@@ -1,4 +1,6 @@
-"""Decodes the escapes of programming languages, shells, URLs and HTML pages."""
+"""Decodes escape sequences in texts, as used in programming languages, shells, URLs and HTML pages. A secret
+value that is written with escapes is found in this way.
+"""
 
 import re
 
@@ -23,15 +25,15 @@ UNFINISHED = re.compile(
 
 
 def unescaped(base: TextView) -> TextView | None:
-    """Decodes the backslash escapes of JSON, Python, C and shells. Returns the result as a TextView, which
-    also knows the positions in the original text. Returns None if the text has no backslash.
+    """Decodes the backslash escapes of JSON, Python, C and shells. Returns the decoded text as a TextView,
+    which maps its bytes to positions in the original text. Returns None if the text contains no backslash.
     """
     return replaced(base, _BACKSLASH, _of_backslash) if b"\\" in base.data else None
 
 
 def unquoted(base: TextView) -> TextView | None:
-    """Returns a TextView of the text with the encodings of URLs and HTML pages decoded. Returns None if the
-    text contains no such encoding.
+    """Decodes the escapes of URLs and HTML pages. Returns the decoded text as a TextView, which maps its
+    bytes to positions in the original text. Returns None if the text contains no such escape.
     """
     return replaced(base, _WEB, _of_web) if _WEB.search(base.data) else None
 

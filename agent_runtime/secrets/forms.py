@@ -1,5 +1,5 @@
-"""The encodings in which a secret value may appear as one piece of text, such as base64 or JSON. Each reveals
-the whole value.
+"""The encodings in which a secret value may appear as one piece of text, such as base64 or JSON. Each encoded
+text reveals the whole value.
 """
 
 import base64
@@ -15,8 +15,8 @@ _MIN_LINE_CHARS = 12
 
 
 def forms_of(value: str) -> set[str]:
-    """Returns the value in all encodings that the masker searches for. Returns an empty set for a value that
-    is too short.
+    """Returns the secret value in all encodings that the masker searches for. Also contains the encodings of
+    its single lines. Returns an empty set for a value that is too short.
     """
     if len(value) < MIN_CHARS:
         return set()
@@ -25,9 +25,9 @@ def forms_of(value: str) -> set[str]:
 
 
 def lines_of(value: str) -> list[str]:
-    """Returns the lines of the value that the masker also searches for one by one, because a key of several
-    lines is seldom printed whole. Leaves out lines of less than 12 characters, and the header and footer of a
-    key (`-----`), which are not secret.
+    """Returns the lines of a secret value that the masker searches for one by one, because a key with several
+    lines is seldom printed as a whole. Leaves out lines of less than 12 characters, and the header and footer
+    of a key (`-----`), which are not secret.
     """
     lines = [line.strip() for line in value.splitlines()]
     return [line for line in lines if len(line) >= _MIN_LINE_CHARS and not line.startswith("-----")]
@@ -57,8 +57,9 @@ def _escaped(value: str) -> Iterator[str]:
 
 
 def _base64(data: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
-    """Yields the base64 text of the data alone, and the base64 letters that the data gets inside longer data.
-    Four letters encode three bytes, so there are three such texts, one for each offset of the data.
+    """Yields the base64 text of the data alone, and the base64 letters that stand for the data inside longer
+    data. Base64 encodes three bytes as four letters, so there are three such texts, one for each offset of
+    the data modulo three. `encode`: the base64 function.
     """
     yield encode(data).decode()
     for offset in range(3):

@@ -1,4 +1,4 @@
-"""Replaces secret values in texts that are stored, published or logged."""
+"""Replaces secret values by a mask in texts that are stored, published or logged."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,8 +22,8 @@ _BETWEEN = b"\n\0\n"
 
 
 class Masker:
-    """Replaces the secret values of one conversation in texts. A masker also masks values that were replaced
-    by newer values, because the old values may still appear.
+    """Replaces the secret values of one conversation by a mask in texts. Values that were replaced by newer
+    values are still masked, because the old values may still appear in texts.
     """
 
     def __init__(self) -> None:
@@ -50,16 +50,17 @@ class Masker:
         return self._values
 
     def text(self, text: str) -> str:
-        """Returns the text with the mask in place of every secret value, in every encoding that is searched
-        for.
+        """Returns the text with the mask in place of every secret value. A value is also recognized in the
+        encodings that the masker searches for, such as base64.
         """
         if not self.forms:
             return text
         return decoded(self._masked(encoded(text)))
 
     def begin(self, text: str) -> tuple[str, str]:
-        """Masks the beginning of a text that continues. Returns the masked part that can be shown now, and
-        the unmasked rest, which may be the beginning of a secret value.
+        """Masks the first part of a text whose rest has not arrived yet. Returns the masked text that can be
+        shown now, and the unmasked end of the text, which may be the beginning of a secret value. The caller
+        passes this end again, together with the next piece.
         """
         if not self.forms:
             return text, ""
@@ -78,8 +79,9 @@ class Masker:
 
     @property
     def _held_bytes(self) -> int:
-        """The largest number of bytes that are held back because they may begin a secret value. No tool
-        prints so much between the letters of a value that the value takes up more bytes.
+        """The maximum number of bytes at the end of an unfinished text that are held back, because they may
+        be the beginning of a secret value. The number is large enough for tools that print other characters
+        between the characters of a value.
         """
         return _HELD_BYTES + _HELD_PER_BYTE * self.needles.longest
 
@@ -99,8 +101,8 @@ class Masker:
         return found
 
     def value(self, value: Any, *, names: frozenset[str] = frozenset()) -> Any:
-        """Returns a copy of decoded JSON with all texts and all field names masked. `names`: field names that
-        are not masked; the values of these fields are masked.
+        """Returns a copy of decoded JSON in which all texts and all field names are masked. `names`: field
+        names that stay unmasked; the values of these fields are still masked.
         """
         match value:
             case str():
@@ -116,7 +118,7 @@ class Masker:
                 return value
 
     def is_in_json(self, body: bytes) -> bool:
-        """Returns whether a text in this JSON contains a secret value."""
+        """Returns whether a text inside this JSON document contains a secret value."""
         return self.is_in(_texts(orjson.loads(body))) if self.forms else False
 
     def is_in(self, texts: Iterable[str]) -> bool:
@@ -127,8 +129,9 @@ class Masker:
         return bool(self._spans(_BETWEEN.join(map(encoded, texts))))
 
     def json_text(self, text: str) -> str:
-        """Masks a text of JSON, such as the arguments of a call. The result is still valid JSON, because it
-        is sent to the vendor with every later request. A text that is not JSON is masked like any other.
+        """Masks a text that contains JSON, such as the arguments of a tool call. The result is still valid
+        JSON, because the vendor gets it again with every later request. A text that is not JSON is masked
+        like any other text.
         """
         try:
             decoded = orjson.loads(text)
@@ -143,10 +146,11 @@ class Masker:
 
 
 class StreamMask:
-    """Masks a text that arrives in pieces. Holds back text that may be the beginning of a secret value until
-    the next piece arrives.
+    """Masks a text that arrives in pieces. If the end of a piece may be the beginning of a secret value, this
+    end is held back until the next piece arrives.
 
-    `masker`: called again for each piece, because new values may have been added.
+    `masker`: a function that returns the current masker; it is called for each piece, because new values may
+    have been added.
     """
 
     def __init__(self, masker: Callable[[], Masker]) -> None:
@@ -159,18 +163,22 @@ class StreamMask:
         return shown
 
     def peek(self, piece: str) -> str:
-        """Returns the masked text that `feed` would return for this piece, but does not add the piece."""
+        """Returns the masked text that `feed` would return for this piece, without adding the piece to the
+        stream.
+        """
         return self._masker().begin(self._held + piece)[0]
 
     def flush(self) -> str:
-        """Returns the held-back text, masked. Call it when the stream has ended."""
+        """Returns the masked rest of the text, which was held back so far. Called once at the end of the
+        stream.
+        """
         held, self._held = self._held, ""
         return self._masker().text(held)
 
 
 def mask_everywhere(text: str) -> str:
-    """Returns the text with the secret values of all conversations in this process masked. Used for texts
-    that belong to no conversation.
+    """Masks the secret values of all conversations of this process in a text. Used for texts that belong to
+    no single conversation.
     """
     for masker in tuple(_ALL):
         text = masker.text(text)
@@ -178,7 +186,7 @@ def mask_everywhere(text: str) -> str:
 
 
 def everything() -> Masker:
-    """Returns a masker for the secret values of all conversations in this process, as they are now."""
+    """Returns a masker for the present secret values of all conversations of this process."""
     known = tuple(_ALL)
     joined = Masker.__new__(Masker)
     joined.forms = frozenset().union(*(one.forms for one in known))
@@ -187,8 +195,8 @@ def everything() -> Masker:
 
 
 class MaskingFormatter(logging.Formatter):
-    """A logging formatter that masks secret values. A line has the message, then the `extra`
-    fields by name.
+    """A formatter for Python's logging that masks secret values. A log line consists of the message and the
+    fields in `extra`, each with its name.
     """
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the name is logging's)
@@ -216,7 +224,7 @@ def decoded(data: bytes) -> str:
 
 
 def _merged(found: Sequence[Span]) -> list[Span]:
-    """Returns the spans (pairs of start and end) in ascending order, with overlapping spans joined."""
+    """Joins overlapping spans (pairs of start and end offsets) and returns them in ascending order."""
     merged: list[Span] = []
     for start, end in sorted(found):
         if merged and start < merged[-1][1]:
@@ -227,7 +235,9 @@ def _merged(found: Sequence[Span]) -> list[Span]:
 
 
 def _without(data: bytes, found: Sequence[Span]) -> bytes:
-    """Returns the data with the mask in place of each span. Never splits a UTF-8 character."""
+    """Returns the data with the mask in place of the bytes of each span (start and end offset). A UTF-8
+    character is never split.
+    """
     pieces: list[bytes] = []
     written = 0
     for start, end in found:

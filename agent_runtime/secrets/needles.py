@@ -1,4 +1,4 @@
-"""Computes the byte strings to search for in order to find one secret value in a text."""
+"""Computes the byte strings (needles) that are searched in a text in order to find one secret value."""
 
 import base64
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ _ASCII, _LATIN = 0x80, 0x100
 
 @dataclass(frozen=True)
 class Needles:
-    """The byte strings that reveal one secret value, grouped by the view of the text (see `views`) in which
-    they are searched.
+    """The byte strings that reveal one secret value in a text. They are grouped by the view of the text (see
+    `views`) in which they are searched.
 
     `plain`: the bytes of the value. `spaced`: the bytes of the value without blanks. `hexed`: the value in
-    base 16. `coded`: the base64 and base32 letters that depend only on the value, not on the data around it.
+    base 16. `coded`: the base64 and base32 letters that depend only on the value, not on the bytes around it.
     """
 
     plain: tuple[bytes, ...] = ()
@@ -58,8 +58,8 @@ def _utf8(text: str) -> bytes:
 
 
 def _plain(text: str) -> Iterator[bytes]:
-    """Yields the bytes of the text. Some programs write characters up to U+00FF as one byte, either all of
-    them or only those that are not printable. So these two forms are also yielded.
+    """Yields the bytes of the text in the forms in which programs print them: as UTF-8, and with characters
+    up to U+00FF as one byte each, either all such characters or only those that are not printable.
     """
     yield _utf8(text)
     if any(_ASCII <= ord(letter) < _LATIN for letter in text):
@@ -70,8 +70,8 @@ def _plain(text: str) -> Iterator[bytes]:
 
 
 def _cores(data: bytes) -> Iterator[bytes]:
-    """Yields the base64 and base32 letters that depend only on the value, not on the data around it, for each
-    offset that it can have in the encoded data.
+    """Yields the base64 and base32 letters of the data that do not depend on the bytes around the data. There
+    is one result for each offset that the data can have inside the encoded bytes.
     """
     for group, letters, encode in ((3, 4, base64.b64encode), (5, 8, base64.b32encode)):
         for offset in range(group):

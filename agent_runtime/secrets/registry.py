@@ -1,5 +1,5 @@
-"""The secrets of one conversation. Passes secrets to commands as environment variables, and masks their
-values in all output.
+"""The secrets of one conversation. They are passed to commands as environment variables, and their values are
+masked in all output.
 """
 
 import asyncio
@@ -19,13 +19,14 @@ from agent_runtime.secrets.sources import (
 
 
 class Secrets:
-    """The secrets of one conversation. The values of the secrets are only in memory and may be replaced at
-    any time.
+    """The secrets of one conversation, by name. Values are kept only in memory. A client may replace a value
+    at any time.
     """
 
     def __init__(self, credential_for: CredentialFor = no_credential) -> None:
-        """Creates the object without secrets. `credential_for`: returns the credential for an address of the
-        app server. This credential is used for a LookupSecret that its client sent without headers.
+        """Creates the object without secrets. `credential_for`: a function that returns the credential for a
+        URL of the app server; the credential is used to look up a LookupSecret that a client sent without
+        headers.
         """
         self.masker = Masker()
         self._sources: dict[str, Source] = {}
@@ -36,8 +37,8 @@ class Secrets:
         return {name: source.description for name, source in self._sources.items()}
 
     def update(self, given: Mapping[str, object]) -> None:
-        """Adds secrets, or replaces the secrets with the same names. Raises InvalidSecretError; then no
-        secret has changed.
+        """Adds secrets; secrets with the same names are replaced. Raises InvalidSecretError if one secret is
+        not valid; in this case no secret is changed.
         """
         sources = read_sources(given)
         for source in sources.values():
@@ -49,8 +50,8 @@ class Secrets:
         return self._sources
 
     def adopt(self, other: "Secrets") -> None:
-        """Adds the secrets of another conversation. The added secrets replace secrets with the same names.
-        Also masks all values that the other conversation masks.
+        """Adds the secrets of another conversation; secrets with the same names are replaced. From then on,
+        all values that the other conversation masks are masked here, too.
         """
         for source in other.sources.values():
             self._learn(source)
@@ -58,18 +59,20 @@ class Secrets:
         self._sources |= other.sources
 
     def keepable(self) -> JsonObject:
-        """Returns the parts of the secrets that may be written to disk: names, descriptions and addresses,
-        but no values.
+        """Returns the data about the secrets that may be written to disk without encryption: names,
+        descriptions and URLs, but no values.
         """
         return {name: source.keepable() for name, source in self._sources.items()}
 
     def revealed(self) -> dict[str, JsonObject]:
-        """Returns all secrets with their values in clear text, for code that encrypts them."""
+        """Returns all secrets with their values in clear text. The caller must encrypt this data before it is
+        stored.
+        """
         return {name: source.revealed() for name, source in self._sources.items()}
 
     def restore(self, kept: Mapping[str, object]) -> None:
-        """Restores secrets from a result of `keepable` or `revealed`. Does not replace secrets that were set
-        since then.
+        """Restores secrets from data that `keepable` or `revealed` returned earlier. Secrets that were set
+        since then are not replaced.
         """
         sources = read_sources(kept)
         for source in sources.values():
@@ -77,8 +80,8 @@ class Secrets:
         self._sources = {**sources, **self._sources}
 
     async def for_command(self, text: str) -> dict[str, str]:
-        """Returns the environment variables for a command: the secrets whose names occur in its text, in
-        upper or lower case. Raises SecretUnavailableError.
+        """Returns the environment variables for a shell command: the secrets whose names occur in the
+        command's text, in upper or lower case. Raises SecretUnavailableError if a value cannot be obtained.
         """
         named = [name for name in self._sources if _occurs(name, text)]
         values = await asyncio.gather(

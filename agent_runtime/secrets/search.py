@@ -1,5 +1,5 @@
-"""Finds secret values that a text contains in a changed form, such as the output of a hex dump or a value
-split by line breaks.
+"""Finds secret values that appear in a text in a changed form, for example in a hex dump or split by line
+breaks.
 """
 
 import re
@@ -37,8 +37,8 @@ _CODE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 
 def spans(data: bytes, needles: Needles) -> Iterator[Span]:
-    """Yields the start and end of each secret value in the text that is not written as one
-    unchanged piece.
+    """Yields the start and end offsets of each secret value that appears in the text in a changed form.
+    `needles`: the byte strings to search for.
     """
     for base in _bases(TextView(data)):
         for view, wanted, kind in _readings(base, needles):
@@ -48,8 +48,8 @@ def spans(data: bytes, needles: Needles) -> Iterator[Span]:
 
 
 def open_at(data: bytes, needles: Needles) -> int:
-    """Returns the earliest offset at which an incomplete secret value may begin, which the next piece of the
-    text could complete. Returns the length of the text if there is none.
+    """Returns the earliest offset at which an incomplete secret value may begin. The next piece of the text
+    could complete this value. Returns the length of the text if there is no such offset.
     """
     escape = UNFINISHED.search(data)
     earliest = escape.start() if escape else len(data)
@@ -65,11 +65,11 @@ def open_at(data: bytes, needles: Needles) -> int:
 
 
 def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
-    """Returns the start of the last line if it is unfinished and may become a dump line. If a secret value
-    was found that reaches into this line, returns the start of the line where the value begins. Returns the
-    length of the text if the last line is not such a line.
+    """Returns the offset at which the last line begins, if this line is unfinished and may become a dump
+    line. If a secret value reaches into this line, returns the beginning of the line in which the value
+    begins. Returns the length of the text if the last line cannot become a dump line.
 
-    `found`: the start and end of each secret value in the text, in order and not overlapping.
+    `found`: the start and end offsets of each secret value in the text, in order and without overlaps.
     """
     start = len(data)
     for base in _bases(TextView(data)):
@@ -83,8 +83,8 @@ def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
 
 
 def _open_line(base: Base) -> int:
-    """Returns the start of an unfinished last line that may become a dump line. Returns the length of the
-    text if there is none.
+    """Returns the offset at which the last line begins, if this line is unfinished and may become a dump
+    line. Returns the length of the text otherwise.
     """
     data = base.view.data
     if base.holds != _COLUMNS:
@@ -108,7 +108,7 @@ def _earliest_start(base: Base, needles: Needles, text: bytes) -> int:
 
 
 def possible_start(data: bytes, needle: bytes) -> int:
-    """Returns the earliest offset from which the rest of `data` is the beginning of `needle`. Returns the
+    """Returns the earliest offset at which the end of `data` may be the beginning of `needle`. Returns the
     length of `data` if there is no such offset.
     """
     at = data.find(needle[:1], max(0, len(data) - len(needle) + 1))
@@ -120,10 +120,10 @@ def possible_start(data: bytes, needle: bytes) -> int:
 
 
 def _bases(text: TextView) -> Iterator[Base]:
-    """Yields the text, and the text with its escapes decoded once, twice and three times, because programs
-    put escaped texts into other escaped texts.
+    """Yields the text itself, and the text with its escapes decoded once, twice and three times, because
+    programs put escaped texts into other escaped texts.
 
-    A text that was decoded more often is searched in fewer ways, because each way of reading takes time.
+    A text that was decoded more often is searched in fewer ways, because each way of searching takes time.
     """
     yield Base(text, _COLUMNS)
     web = unquoted(text)
@@ -145,8 +145,8 @@ def _bases(text: TextView) -> Iterator[Base]:
 
 
 def _readings(base: Base, needles: Needles) -> Iterator[tuple[TextView, Sequence[bytes], str]]:
-    """Yields each view of the text, with the byte strings to search for in the view, and the name of the
-    view's kind.
+    """Yields each view of the text (a decoded or shortened copy), with the byte strings to search for in this
+    view, and the name of the kind of view.
     """
     view = base.view
     if view.parent is not None:
@@ -184,7 +184,7 @@ def _accepted(view: TextView, start: int, end: int, kind: str, data: bytes) -> I
 
 
 def _is_broken(text: bytes, letters: int) -> bool:
-    """Returns whether the text is split by a line break, or by other characters between all its letters.
-    Words separated by single blanks do not count.
+    """Returns whether the text is split by a line break, or by other characters between all of its letters.
+    Words that are separated by single blanks do not count as split. `letters`: the number of letters.
     """
     return b"\n" in text or len(text) >= 2 * letters - 1

@@ -1,4 +1,4 @@
-"""The sources of secret values: fixed values and addresses where values are looked up."""
+"""The sources of secret values: values that a client sends, and URLs from which values are looked up."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -23,13 +23,14 @@ def no_credential(_url: str) -> str | None:
 
 
 class InvalidSecretError(Exception):
-    """The name cannot be an environment variable, or the source is not valid. The text names the secret,
-    never a value.
+    """A secret in a request is not valid: its name cannot be an environment variable, or its source is wrong.
+    The error's text contains the secret's name, never its value.
     """
 
 
 class SecretUnavailableError(Exception):
-    """The value of a secret is lost or cannot be looked up. The text is for the model."""
+    """The value of a secret was lost or cannot be looked up. The text of the error is written for the model.
+    """
 
 
 class _Source(BaseModel):
@@ -39,8 +40,8 @@ class _Source(BaseModel):
 
 
 class StaticSecret(_Source):
-    """A fixed value, kept in memory only. `value`: None if the value was lost, for example
-    after a restart.
+    """A secret whose value a client has sent. The value is kept only in memory. `value`: None if the value
+    was lost, for example in a restart of the server.
     """
 
     value: SecretStr | None = None
@@ -56,8 +57,8 @@ class StaticSecret(_Source):
 
 
 class LookupSecret(_Source):
-    """A secret whose value is looked up at a URL at each use, so a new value applies at once. The body of the
-    HTTP reply is the value.
+    """A secret whose value is requested from a URL at each use, so that a changed value applies at once. The
+    body of the HTTP reply is the value.
     """
 
     url: str = Field(max_length=4096)
@@ -70,8 +71,9 @@ class LookupSecret(_Source):
         return {"kind": self.kind, "description": self.description, "url": self.url, "headers": headers}
 
     def keepable(self) -> JsonObject:
-        """Returns the fields that may be written to disk, never headers. The URL is included only if the
-        secret has no headers and the URL has no user name and no query; such a secret works after a restart.
+        """Returns the fields that may be written to disk; headers are never included. The URL is included
+        only if the secret has no headers and the URL has neither user name nor query. A secret with a stored
+        URL still works after a restart.
         """
         is_plain = not self.headers and "@" not in self.url and "?" not in self.url
         url = self.url if is_plain else None
@@ -84,8 +86,8 @@ _SOURCE: TypeAdapter[Source] = TypeAdapter(Annotated[Source, Field(discriminator
 
 
 def read_sources(given: Mapping[str, object]) -> dict[str, Source]:
-    """Converts secrets from a request to sources, by name. A text becomes a StaticSecret. Raises
-    InvalidSecretError.
+    """Parses the secrets in a request and returns their sources by name. A plain text becomes a StaticSecret.
+    Raises InvalidSecretError if a secret is not valid.
     """
     return {name: _read(name, one) for name, one in given.items()}
 
@@ -107,7 +109,7 @@ def _read(name: str, given: object) -> Source:
 
 
 def check_value(name: str, value: str) -> None:
-    """Raises InvalidSecretError for a value that an environment variable cannot hold."""
+    """Checks that an environment variable can hold the value of a secret. Raises InvalidSecretError."""
     if "\0" in value or len(value.encode(errors="replace")) > MAX_VALUE_BYTES:
         raise InvalidSecretError(
             f"The value of {name} is larger than {MAX_VALUE_BYTES} bytes, or holds a null character."
@@ -115,7 +117,9 @@ def check_value(name: str, value: str) -> None:
 
 
 async def value_of(name: str, source: Source, credential_for: CredentialFor) -> str:
-    """Returns the current value of a secret. Raises SecretUnavailableError."""
+    """Returns the current value of a secret, which may need an HTTP request. `credential_for`: returns the
+    credential for a URL of the app server. Raises SecretUnavailableError if there is no value.
+    """
     if isinstance(source, LookupSecret):
         return await _look_up(name, source, credential_for)
     if source.value is None:

@@ -1,5 +1,5 @@
-"""Changed copies of a text in which secret values are searched, such as the text without blanks or with
-decoded escapes. Each view maps its bytes back to offsets in the original text.
+"""Changed copies of a text (views) in which secret values are searched, such as the text without blanks or
+with decoded escapes. Each view can map its bytes to offsets in the original text.
 """
 
 import re
@@ -13,15 +13,15 @@ _ALL_BYTES = bytes(range(256))
 
 
 class TextView:
-    """A text that was decoded or squeezed in one way, with the offsets in the original. `parent`: the view
-    from which this view was made; None for the original text.
+    """A copy of a text that was decoded or shortened in one way, and that can map its bytes to offsets in the
+    original text. `parent`: the view from which this view was made; None for the original text.
     """
 
     def __init__(
         self, data: bytes, parent: "TextView | None" = None, locate: Callable[[], Positions] | None = None
     ) -> None:
-        """Stores the bytes. `locate`: returns the start and the end in the parent of each byte. It is called
-        only if a secret is found, because most texts hold no secret.
+        """Stores the bytes of the view. `locate`: a function that returns the start and end offset in the
+        parent for each byte. It is called only if a secret is found, because most texts contain no secret.
         """
         self.data = data
         self.parent = parent
@@ -29,11 +29,12 @@ class TextView:
         self._positions: Positions | None = None
 
     def until(self, end: int) -> "TextView":
-        """Returns the view of the first `end` bytes."""
+        """Returns a view that contains only the first `end` bytes of this view."""
         return TextView(self.data[:end], self.parent, self._locate)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Returns the start and the end of data[start:end] in the original text."""
+        """Returns the start and end offset, in the original text, of the bytes `start` to `end` of this view.
+        """
         if self.parent is None or self._locate is None:
             return start, end
         if self._positions is None:
@@ -43,10 +44,10 @@ class TextView:
 
 
 class Squeeze:
-    """A function that makes a TextView in which some bytes are left out and others are replaced, such as a
-    text in lower case without blanks.
+    """A function object that makes a shortened TextView: some bytes are left out and others are replaced, for
+    example to get a text in lower case without blanks.
 
-    `without`: the bytes to leave out. `table`: 256 bytes, the replacement of each byte.
+    `without`: the bytes to leave out. `table`: 256 bytes that give the replacement of each byte value.
     """
 
     def __init__(self, without: bytes, table: bytes = _ALL_BYTES) -> None:
@@ -67,15 +68,15 @@ class Squeeze:
 def replaced(
     base: TextView, pattern: re.Pattern[bytes], meaning: Callable[[re.Match[bytes]], bytes]
 ) -> TextView:
-    """Returns a TextView of `base` in which each match of the pattern is replaced by the bytes that `meaning`
-    returns.
+    """Returns a TextView of `base` in which each match of the pattern is replaced. `meaning`: a function that
+    returns the replacement for a match.
     """
     return TextView(pattern.sub(meaning, base.data), base, lambda: _positions(base.data, pattern, meaning))
 
 
 def joined(base: TextView, pieces: Iterable[tuple[bytes, int, int]]) -> TextView:
-    """Returns a TextView that consists of the given pieces of `base`. A piece is its bytes, its start and its
-    end.
+    """Returns a TextView that consists of these pieces of `base`. Each piece is given as its bytes and its
+    start and end offset in `base`.
     """
     kept = list(pieces)
 
