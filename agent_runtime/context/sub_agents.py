@@ -68,8 +68,7 @@ class SubAgent(BaseModel):
 
     @property
     def own_servers(self) -> JsonObject:
-        """The configuration of the MCP servers that this definition gives to the sub-agent, by server name.
-        """
+        """The configuration of the MCP servers that this definition gives the sub-agent, by name."""
         return named_servers(self.mcp_servers or self.mcp_config or {})
 
     @property

@@ -47,8 +47,7 @@ class AlreadyRunningError(_Refusal):
 
 
 class LogGapError(_Refusal):
-    """The events to add to a log do not directly follow its last event, so the events in between are missing.
-    """
+    """The events to add do not directly follow the log's last event, so events in between are missing."""
 
     _code = "log_gap"
     _detail = "The log ends before this position."

@@ -205,8 +205,7 @@ class SubAgents:
         return task_id, child, [*notes, *left_out]
 
     def _tasks_below(self, conversation: ConversationEngine) -> int:
-        """Returns the number of tasks that the conversation and its sub-agents at every level have started.
-        """
+        """Returns the number of tasks that the conversation and all sub-agents below it have started."""
         tasks = conversation.state.tasks.values()
         children = [child for task in tasks if (child := self._host.find(task.conversation_id)) is not None]
         return len(tasks) + sum(map(self._tasks_below, children))

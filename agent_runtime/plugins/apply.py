@@ -14,8 +14,7 @@ from agent_runtime.wire import StartConversationRequest
 
 
 def with_plugins(request: StartConversationRequest, plugins: Sequence[Plugin]) -> StartConversationRequest:
-    """Returns a copy of the request that contains all parts of the plugins, as if the client had sent them.
-    """
+    """Returns a copy of the request with all parts of the plugins, as if the client had sent them."""
     if not plugins:
         return request
     agent = dict(request.agent)

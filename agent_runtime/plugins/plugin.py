@@ -62,8 +62,7 @@ class PluginNotFetchedError(PluginError):
 
 
 class Manifest(BaseModel):
-    """A plugin's manifest file: its name, version and description. Other fields are kept, but not used here.
-    """
+    """A plugin's manifest file: its name, version and description. Unknown fields are kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

@@ -29,8 +29,7 @@ class InvalidSecretError(Exception):
 
 
 class SecretUnavailableError(Exception):
-    """The value of a secret was lost or cannot be looked up. The text of the error is written for the model.
-    """
+    """The value of a secret was lost or cannot be looked up. The error's text is for the model."""
 
 
 class _Source(BaseModel):

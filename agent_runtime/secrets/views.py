@@ -33,8 +33,7 @@ class TextView:
         return TextView(self.data[:end], self.parent, self._locate)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Returns the start and end offset, in the original text, of the bytes `start` to `end` of this view.
-        """
+        """Returns the start and end offset, in the original text, of this view's bytes `start` to `end`."""
         if self.parent is None or self._locate is None:
             return start, end
         if self._positions is None:

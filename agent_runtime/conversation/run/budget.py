@@ -1,5 +1,4 @@
-"""Enforces the limits of a run: the maximum number of replies of the model, and the maximum cost in dollars.
-"""
+"""Enforces the limits of a run: the number of replies of the model, and the cost in dollars."""
 
 from dataclasses import dataclass
 

@@ -23,8 +23,7 @@ def give_up(context: RunContext, *, by: str) -> None:
 
 
 def recover(context: RunContext) -> None:
-    """Logs error results for the tool calls whose results were lost in a crash, so that the run can continue.
-    """
+    """Logs error results for tool calls whose results were lost in a crash, so that a run can continue."""
     if not context.is_running and dangling_calls.lost(context.state.pending, context.agent, context.tools):
         give_up(context, by="by a restart")
 

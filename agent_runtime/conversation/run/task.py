@@ -50,8 +50,7 @@ class RunTask:
             await asyncio.wait([self._task])
 
     async def cancel(self) -> None:
-        """Cancels the run without logging this. Waits until the run has ended, but only for a limited time.
-        """
+        """Cancels the run and logs nothing. Waits for the end of the run, but only for a limited time."""
         task = self._task
         if task is None or task.done():
             return
