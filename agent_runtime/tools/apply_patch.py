@@ -1,4 +1,4 @@
-"""A tool that changes several files by one patch. Either the whole patch is applied or nothing."""
+"""The tool `apply_patch`: changes several files by one patch. The tool applies the whole patch or nothing."""
 
 import asyncio
 import os
@@ -57,7 +57,9 @@ class FileChange(BaseModel):
 
 
 class PatchResult(BaseModel):
-    """The changes that were made, by path as written in the patch."""
+    """The changes of files that a patch has made. The key of each change is the file's path as written in the
+    patch.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -65,8 +67,10 @@ class PatchResult(BaseModel):
 
 
 class ApplyPatchObservation(OwnObservation):
-    """fuzz: the number of context lines that match only if blanks at
-    their end and kinds of quotes are ignored.
+    """The result of a call of `apply_patch`.
+
+    fuzz: the number of context lines that match the file only if quote styles and blanks at the line end are
+    ignored.
     """
 
     message: str = ""
@@ -115,9 +119,8 @@ class ApplyPatchTool(Tool[ApplyPatchAction]):
 
 
 def _paths_of(action: ApplyPatchAction) -> list[str]:
-    """Returns the paths that the patch names.
-
-    Returns an empty list for a patch that cannot be parsed, because such a patch changes no file.
+    """Returns the file paths in the patch. Returns an empty list for a patch that cannot be parsed, because
+    such a patch changes no file.
     """
     try:
         operations = parse_patch(action.patch)
@@ -139,7 +142,9 @@ def _file_change(change: apply.PatchedFile) -> tuple[str, FileChange]:
 
 
 def _merged(changes: Sequence[tuple[str, FileChange]]) -> dict[str, FileChange]:
-    """Combines the changes of each path into one, as a patch may update a file in several sections."""
+    """Combines all changes of the same path into one change. A patch may update one file in several
+    sections.
+    """
     merged: dict[str, FileChange] = {}
     for path, change in changes:
         first = merged.get(path)

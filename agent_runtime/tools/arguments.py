@@ -1,4 +1,4 @@
-"""Describes tools to a model, and converts the model's arguments to Actions."""
+"""Describes tools to a model, and converts the arguments of the model's tool calls to Action objects."""
 
 from collections.abc import Collection, Mapping
 from typing import Literal
@@ -13,14 +13,17 @@ SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 
 
 class ToolArgumentError(Exception):
-    """The arguments do not fit the tool. The text is for the model: it names parameters, never values."""
+    """The arguments of a tool call do not fit the tool. The error text is for the model: it contains
+    parameter names, never values.
+    """
 
 
 def model_schema(tool: AnyTool, *, asked: Collection[Asked] = ()) -> dict[str, JsonValue]:
-    """Returns the tool as an OpenAI function: its own parameters first, then those in `asked`.
+    """Returns the description of a tool in the format of an OpenAI function. Lists the tool's own parameters
+    first, then the parameters in `asked`.
 
-    asked: additional parameters in which the model describes each call, such as its risk. The risk is added
-    only to tools that change something, where it is required.
+    asked: additional parameters in which the model describes each call, such as the risk of the call. The
+    risk parameter is added only to tools that change something; it is required there.
     """
     own = tool.parameters()
     own_properties = own.get("properties")
@@ -39,9 +42,11 @@ def model_schema(tool: AnyTool, *, asked: Collection[Asked] = ()) -> dict[str, J
 
 
 def parse_arguments(tool: Tool[ActionT], arguments: Mapping[str, JsonValue]) -> ActionT:
-    """Converts the model's arguments to an Action. Raises ToolArgumentError if they do not fit.
+    """Converts the arguments of a model's tool call to an Action object. Raises ToolArgumentError if the
+    arguments do not fit the tool.
 
-    `security_risk` and `summary` belong to the call and are left out. A null counts as a missing argument.
+    Ignores the arguments `security_risk` and `summary`, because they describe the call and are not for the
+    tool. Treats a null value as a missing argument.
     """
     names = tool.parameter_names()
     own = {

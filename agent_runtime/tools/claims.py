@@ -1,5 +1,5 @@
-"""Claims: the resources that a tool call touches. Calls of one reply run in parallel only
-if none conflict.
+"""Claims: each claim describes a resource that a tool call uses. Tool calls in one reply of the model run in
+parallel only if their claims do not conflict.
 """
 
 import os
@@ -12,12 +12,14 @@ _ROOT = PurePosixPath()
 
 @dataclass(frozen=True)
 class Claim:
-    """A resource that a tool call uses, such as a directory with everything below it. The empty path stands
-    for all resources.
+    """A resource that a tool call uses, such as a directory with all its content. An empty path means all
+    resources.
 
-    is_shared: whether the call only reads the resource, so that it may run at the same time as other calls
-    that only read it.
-    lane: calls in different lanes may always run in parallel, whatever they touch.
+    is_shared: whether the call only reads the resource. Calls that only read the same resource may run at the
+    same time.
+
+    lane: the name of a group of calls. Calls in different lanes may always run in parallel, even if they use
+    the same resource.
     """
 
     resource: PurePosixPath = _ROOT
@@ -26,7 +28,7 @@ class Claim:
 
     @property
     def path(self) -> Path | None:
-        """The path of a file or directory; None for other resources."""
+        """The path of the claimed file or directory; None if the claim is for another kind of resource."""
         kind, *names = self.resource.parts or ("",)
         return Path("/", *names) if kind == "files" else None
 
@@ -43,7 +45,9 @@ NOTHING: tuple[Claim, ...] = ()
 
 
 def file_claim(path: Path, *, is_shared: bool = False) -> Claim:
-    """Returns a claim of a file, or of a directory with everything in it. Links are resolved."""
+    """Returns a claim of a file, or of a directory with all its content. Resolves symbolic links in
+    the path.
+    """
     try:
         real = os.path.realpath(path)
     except (OSError, ValueError):  # names that no file can have: the tool will say so

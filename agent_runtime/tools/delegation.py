@@ -1,4 +1,4 @@
-"""The interface through which a conversation gives tasks to child conversations and sub-agents."""
+"""The interface through which a conversation starts child conversations and gives tasks to sub-agents."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ LaunchChild = Callable[[StartChildConversationRequest], Awaitable[StartChildConv
 
 
 class DelegationError(Exception):
-    """A task cannot be given to a sub-agent. The text tells the model what to do instead."""
+    """The runtime cannot give a task to a sub-agent. The error text tells the model what to do instead."""
 
 
 class SubAgentKind(Protocol):
-    """A sub-agent that a model may choose."""
+    """The definition of a sub-agent that a model can choose for a task."""
 
     @property
     def name(self) -> str: ...
@@ -33,11 +33,13 @@ class SubAgentKind(Protocol):
 
 @dataclass(frozen=True)
 class Assignment:
-    """A task for a sub-agent.
+    """A task that the agent gives to a sub-agent.
 
-    call_id: the id of the action event of the tool call that gives the task. A repeated call_id continues the
-    same task. resume: the id of an earlier task that continues with this prompt.
-    isolation: None means that the sub-agent's definition decides.
+    call_id: the id of the action event of the tool call that gives the task. If the same call_id is used
+    again, the same task continues.
+
+    resume: the id of an earlier task that continues with this prompt. isolation: None means that the
+    definition of the sub-agent decides.
     """
 
     call_id: str
@@ -50,9 +52,9 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a sub-agent's task.
+    """The result of a task that a sub-agent has done.
 
-    text: the sub-agent's report. note: further facts for the model.
+    text: the sub-agent's report. note: more information for the model.
     """
 
     task_id: str
@@ -63,27 +65,28 @@ class Result:
 
 
 class Tasks(Protocol):
-    """Runs the sub-agents of one conversation."""
+    """The object that runs the sub-agents of one conversation."""
 
     def kinds(self, projects: Sequence[Path], given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
-        """Returns the sub-agents that can be chosen. Blocking, bounded.
+        """Returns the definitions of the sub-agents that the model can choose. Blocks for a limited time.
 
-        projects: the directories of the conversation's repositories, its working directory first. given:
-        definitions that the client has sent.
+        projects: the directories of the conversation's repositories; the working directory is first. given:
+        sub-agent definitions that the client has sent.
         """
 
     async def work(self, wanted: Assignment) -> Result:
-        """Lets a sub-agent do the task and returns its result. Cancelling the call stops the sub-agent.
+        """Runs a sub-agent on the task and returns the result of the task. If the call is cancelled, the
+        sub-agent stops.
 
-        Raises DelegationError. Raises CallSuspendedError if the sub-agent has paused or asks the user; then
-        the same assignment can be continued later.
+        Raises DelegationError. Raises CallSuspendedError if the sub-agent has paused or waits for the user.
+        The same task can be continued later.
         """
 
 
 @dataclass(frozen=True)
 class Delegation:
     """The functions by which a conversation starts child conversations and sub-agents. A field is None if the
-    conversation cannot use it.
+    conversation may not use that function.
     """
 
     launch_child: LaunchChild | None = None

@@ -1,6 +1,7 @@
-"""The effects of a tool call, as the tool declares them. `security` judges them.
+"""The effects of a tool call, as the tool declares them. The package `security` rates the risk of these
+effects.
 
-Every built-in tool overrides `Tool.effects`. The user is asked about calls of tools that declare nothing.
+Every built-in tool overrides `Tool.effects`. If a tool declares nothing, the user must confirm each call.
 """
 
 from dataclasses import dataclass
@@ -9,45 +10,51 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Reads:
-    """Reads a file or directory. path: absolute, or relative to the working directory."""
+    """An effect of a tool call: it reads a file or directory. path: absolute, or relative to the working
+    directory.
+    """
 
     path: str
 
 
 @dataclass(frozen=True)
 class Writes:
-    """Creates, changes or deletes a file or directory. path: as in Reads."""
+    """An effect of a tool call: it creates, changes or deletes a file or directory. path: absolute, or
+    relative to the working directory.
+    """
 
     path: str
 
 
 @dataclass(frozen=True)
 class RunsCommand:
-    """Runs a command. command: bash text for the agent's shell."""
+    """An effect of a tool call: it runs a shell command. command: bash text for the agent's shell."""
 
     command: str
 
 
 @dataclass(frozen=True)
 class RunsProgram:
-    """Runs a program. code: Python as in a notebook, with `!command` and `%magic` lines."""
+    """An effect of a tool call: it runs Python code. code: the text of a notebook cell, which may contain
+    `!command` and `%magic` lines.
+    """
 
     code: str
 
 
 @dataclass(frozen=True)
 class Opens:
-    """Loads an address, as a browser does. url: the address."""
+    """An effect of a tool call: it opens a URL, as a browser does."""
 
     url: str
 
 
 @dataclass(frozen=True)
 class Acts:
-    """An effect of a tool call that no path or command describes. reason: the end of the sentence "it …", for
-    people.
+    """An effect of a tool call that cannot be described by a path or a command.
 
-    risk: MEDIUM if it can be undone, HIGH if it cannot or if it leaves the machine, UNKNOWN if it depends.
+    reason: a text for people that completes a sentence beginning with "it". risk: MEDIUM if the effect can be
+    undone; HIGH if it cannot be undone or if it leaves this machine; UNKNOWN if it depends on the call.
     """
 
     reason: str

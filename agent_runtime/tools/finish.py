@@ -1,4 +1,6 @@
-"""A tool by which the agent ends its turn."""
+"""The tool `finish`: the agent calls it when the task is done, and then stops until the next message of the
+user.
+"""
 
 from collections.abc import Sequence
 from typing import ClassVar

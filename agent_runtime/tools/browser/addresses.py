@@ -1,4 +1,4 @@
-"""Checks which addresses the browser may open: web pages, and files of the workspace."""
+"""Checks which URLs the browser may open: web pages, and files of the workspace."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +13,13 @@ _HARMLESS = {"data"}
 
 
 class AddressError(Exception):
-    """The address is not valid or not allowed. The text is for the model."""
+    """A URL is not valid or may not be opened. The error text is for the model."""
 
 
 def admit(given: str, roots: Sequence[Path]) -> str:
-    """Returns the address with a scheme: http for this machine, https for others. Raises AddressError."""
+    """Checks whether the browser may open a URL, and returns the URL with a scheme. A URL without a scheme
+    gets http if its host is this machine, otherwise https. Raises AddressError.
+    """
     address = given.strip()
     if len(address) > MAX_ADDRESS_CHARS:
         raise AddressError("The address is too long.")
@@ -44,8 +46,8 @@ def admit(given: str, roots: Sequence[Path]) -> str:
 
 
 def is_admitted_file(address: str, roots: Sequence[Path]) -> bool:
-    """Returns whether a page may read this file: it must be in the workspace, also after links
-    are resolved.
+    """Returns whether the browser may read the file of this URL. The file must be in the workspace after all
+    symbolic links are resolved.
     """
     try:
         _admit_file(address, roots)

@@ -1,4 +1,4 @@
-"""A running browser: its tabs, and its reactions to events such as dialogs and downloads."""
+"""Controls a running browser: its tabs, and its reactions to events such as dialogs and downloads."""
 
 import asyncio
 import logging
@@ -62,7 +62,7 @@ logger = logging.getLogger(__name__)
 
 
 class Browser:
-    """A browser with its tabs. roots: pages may read files only below these directories.
+    """A running browser with its tabs. roots: the directories whose files a page may read.
 
     Call `open` before other methods, and `end` when the browser is no longer needed.
     """
@@ -99,13 +99,15 @@ class Browser:
 
     @property
     def current(self) -> Tab:
-        """The tab that the next action uses. Raises PageError if no tab is open."""
+        """The tab on which the next browser tool call acts. Raises PageError if no tab is open."""
         if self._current is None:
             raise PageError("No page is open. Open one with browser_navigate.")
         return self._current
 
     async def open(self) -> None:
-        """Connects to the browser. Raises BrowserGoneError if it has ended, or NoAnswerError."""
+        """Connects to the browser process. Raises BrowserGoneError if the browser has ended, or NoAnswerError
+        if it does not reply.
+        """
         await self._connection.open(self._chromium.socket)
         await self.call("Target.setAutoAttach", _attach(_PAGES, holds_new=True), seconds=START_SECONDS)
         behavior = {
@@ -116,8 +118,8 @@ class Browser:
         await self.call("Browser.setDownloadBehavior", behavior)
 
     async def call(self, method: str, params: Json | None = None, *, seconds: float = 20.0) -> Json:
-        """Sends a DevTools command to the browser, not to one of its pages, and returns the result. Raises
-        BrowserGoneError, CommandError or NoAnswerError.
+        """Sends a DevTools command to the browser (not to a page) and returns the result of the command.
+        Raises BrowserGoneError, CommandError or NoAnswerError.
         """
         return await self._connection.call(method, params, seconds=seconds)
 
@@ -133,7 +135,7 @@ class Browser:
         return self._current
 
     async def wait_for_opened(self, seconds: float) -> None:
-        """Waits until a tab that a page is just opening is ready, at most `seconds`."""
+        """Waits until a tab that a page is opening right now is ready. Waits at most `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._has_no_tab_to_come.wait()
@@ -148,12 +150,14 @@ class Browser:
         self._forget(tab.session)
 
     async def addresses(self) -> dict[str, tuple[str, str]]:
-        """Returns URL and title of each page, by its target id."""
+        """Returns the URL and the title of each open page, by the DevTools target id of the page."""
         infos = (await self.call("Target.getTargets", {"filter": _PAGES}))["targetInfos"]
         return {info["targetId"]: (info["url"], " ".join(info["title"].split())[:200]) for info in infos}
 
     def note(self, text: str) -> None:
-        """Stores a message for the model about an event that no tool call caused, such as a dialog."""
+        """Stores a message for the model about an event that no tool call has caused, such as a dialog. The
+        model reads the message with the next tool result.
+        """
         if len(self._notes) < MAX_NOTES:
             self._notes.append(text)
 
@@ -164,14 +168,16 @@ class Browser:
         return notes
 
     async def ended_by(self) -> str:
-        """Returns how the browser has ended: its exit code, or that it no longer answers."""
+        """Returns a text that says how the browser has ended: with which exit code, or that it no longer
+        replies.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(5):
                 return f"exit code {await self._chromium.wait()}"
         return "it stopped answering"
 
     async def end(self) -> None:
-        """Ends the browser with all its processes. Safe to call twice."""
+        """Ends all processes of the browser. Safe to call twice."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -240,9 +246,9 @@ class Browser:
             waiting.set_result(tab)
 
     async def _equip(self, session: str, *further: tuple[str, Json]) -> None:
-        """Sends all set-up commands at once.
+        """Sends all commands that set up a new page at once.
 
-        A paused page answers some of these commands only after the last command, which resumes the page.
+        A paused page replies to some of these commands only after the last command, which resumes the page.
         """
         calls = (*_EQUIPMENT, *further)
         await asyncio.gather(
@@ -311,9 +317,7 @@ class Browser:
 
 
 async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -> Browser:
-    """Starts a browser. It runs in Chromium's sandbox if the system allows it, otherwise without it. Raises
-    ChromiumError.
-    """
+    """Starts a browser. Uses Chromium's sandbox if the system allows this sandbox. Raises ChromiumError."""
     executable = await asyncio.to_thread(find_chromium)
     if executable is None:
         raise ChromiumError("There is no Chromium on PATH any more.")
@@ -341,7 +345,9 @@ async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -
 
 
 async def _unless_gone(reaction: Coroutine[Any, Any, None]) -> None:
-    """Runs a reaction to an event. Ignores errors, since the page may be closed meanwhile."""
+    """Runs the reaction to a browser event. Ignores errors of the browser, because the page may have been
+    closed meanwhile.
+    """
     try:
         await reaction
     except (BrowserGoneError, CommandError, NoAnswerError, PageError) as error:

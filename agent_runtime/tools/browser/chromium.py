@@ -1,7 +1,7 @@
-"""Starts the Chromium of this machine in such a way that only its conversation can control it.
+"""Starts the Chromium browser of this machine so that only the agent's own conversation can control it.
 
-The runtime controls Chromium over an inherited socket, not over a port. Any program of this machine could
-connect to a port, commands of the agent included, and would control every page and cookie of the browser.
+The runtime controls Chromium over an inherited socket, not over a TCP port. Any program of this machine could
+connect to a port and then control every page and cookie. This includes commands of the agent.
 """
 
 import asyncio
@@ -77,17 +77,19 @@ logger = logging.getLogger(__name__)
 
 
 class ChromiumError(Exception):
-    """Chromium is not installed or does not start. The text says what to do."""
+    """Chromium is not installed or does not start. The error text says what to do."""
 
 
 def find_chromium() -> Path | None:
-    """Returns the path of the first Chromium on PATH, or None."""
+    """Returns the path of the first Chromium program on PATH. Returns None if there is none."""
     found = (shutil.which(name) for name in NAMES)
     return next((Path(path) for path in found if path), None)
 
 
 class Chromium:
-    """A running Chromium: the leader of a process group, and our end of its socket."""
+    """A running Chromium browser: the first process of its process group, and the runtime's end of the socket
+    to Chromium.
+    """
 
     def __init__(self, process: asyncio.subprocess.Process, ours: socket.socket) -> None:
         self._process = process
@@ -100,7 +102,9 @@ class Chromium:
         return self._process.pid
 
     async def last_words(self) -> str:
-        """Returns the end of Chromium's standard error. Call it after Chromium has ended."""
+        """Returns the end of the text that Chromium wrote to standard error. Call this method after Chromium
+        has ended.
+        """
         await asyncio.wait({self._listening}, timeout=EXIT_SECONDS)
         return b"".join(self._said).decode(errors="replace").strip()
 
@@ -108,7 +112,7 @@ class Chromium:
         return await self._process.wait()
 
     async def end(self) -> None:
-        """Ends Chromium with all its processes. Safe to call twice."""
+        """Ends all processes of Chromium. Safe to call twice."""
         signal_group(self.pid, signal.SIGKILL)
         self.socket.close()
         await self._process.wait()
@@ -124,10 +128,10 @@ class Chromium:
 
 
 async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromium:
-    """Starts Chromium.
+    """Starts Chromium and returns the running browser.
 
-    profile: Chromium's profile directory, which other users cannot read. sandboxed: with Chromium's sandbox
-    around each page.
+    profile: Chromium's profile directory, which other users cannot read. sandboxed: whether each page runs in
+    Chromium's own sandbox.
     """
     ours, theirs = socket.socketpair()
     # The descriptor must not be 3 or 4, to which bash copies it below.
@@ -165,7 +169,7 @@ def may_be_sandboxed() -> bool:
 
 
 def _at_home_in(profile: Path) -> dict[str, str]:
-    """Returns the environment variables that make Chromium write only to its profile."""
+    """Returns the environment variables that make Chromium write only to its profile directory."""
     return {
         "HOME": str(profile),
         "TMPDIR": str(profile),

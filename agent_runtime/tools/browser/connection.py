@@ -1,4 +1,4 @@
-"""Sends commands to Chromium and receives its events: the DevTools protocol over one socket.
+"""Sends commands to Chromium and receives its events, with the DevTools protocol over one socket.
 
 https://chromedevtools.github.io/devtools-protocol/ describes the messages.
 """
@@ -26,19 +26,21 @@ logger = logging.getLogger(__name__)
 
 
 class BrowserGoneError(Exception):
-    """The browser has ended, or sends messages that cannot be understood."""
+    """The browser has ended, or sends messages that the runtime cannot understand."""
 
 
 class CommandError(Exception):
-    """The browser refuses a command. The text is the browser's error message."""
+    """The browser refuses a DevTools command. The error text is the browser's error message."""
 
 
 class NoAnswerError(Exception):
-    """A page is too busy to answer."""
+    """A page does not reply to a DevTools command in time, because it is too busy."""
 
 
 class Connection:
-    """The connection to the browser. Several commands may wait for results at the same time."""
+    """The DevTools connection to a running browser. Several commands may wait for results at the same
+    time.
+    """
 
     def __init__(self, on_event: Listener) -> None:
         self._on_event = on_event
@@ -58,9 +60,9 @@ class Connection:
     async def call(
         self, method: str, params: Json | None = None, *, session: str = "", seconds: float = CALL_SECONDS
     ) -> Json:
-        """Sends a command and returns its result.
+        """Sends a DevTools command and returns the result of the command.
 
-        Raises BrowserGoneError, CommandError, or NoAnswerError after `seconds`.
+        Raises BrowserGoneError, CommandError, or NoAnswerError if there is no reply within `seconds`.
         """
         if self._writer is None or not self.is_open:
             raise BrowserGoneError
@@ -80,7 +82,7 @@ class Connection:
             del self._waiting[number]
 
     async def close(self) -> None:
-        """Closes the connection. Safe to call twice."""
+        """Closes the connection to the browser. Safe to call twice."""
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""The text of a page as Markdown, in pieces of a size that suits a model."""
+"""Reads the text of a web page as Markdown, in parts of a size that suits a model."""
 
 from agent_runtime.tools.browser.connection import CommandError
 from agent_runtime.tools.browser.tab import PageError, Tab
@@ -8,7 +8,9 @@ _LIMITS = {"chars": 1_000_000, "nodes": 200_000}
 
 
 async def read_content(tab: Tab, *, keeps_links: bool, start: int) -> str:
-    """Returns the page's text from character `start` on, with a note if more follows. Raises PageError."""
+    """Returns the text of the tab's page as Markdown from character `start` on. Adds a note if more text
+    follows. Raises PageError.
+    """
     text, is_cut = await _whole(tab, keeps_links=keeps_links)
     if start and start >= len(text):
         raise PageError(f"The text of the page ends at character {len(text)}; begin earlier.")

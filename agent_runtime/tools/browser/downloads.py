@@ -1,4 +1,4 @@
-"""Downloads of pages: saved in the workspace, with limits."""
+"""Saves the downloads of web pages in the workspace, with a limit of size."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +11,10 @@ _MAX_NAME_CHARS = 200
 
 
 class Downloads:
-    """Tracks running downloads and cancels those that are too large. say: called with messages for the model.
-    cancel: cancels the download with this id.
+    """The running downloads of a browser. Cancels a download that is too large.
+
+    say: a function that gets each message for the model. cancel: a function that cancels the download with
+    the given id.
     """
 
     def __init__(self, directory: Path, say: Callable[[str], None], cancel: Callable[[str], None]) -> None:

@@ -1,4 +1,6 @@
-"""The elements of a page that can be clicked or filled in. The model refers to them by number."""
+"""Finds the elements of a page that can be clicked or filled in. The model refers to an element by its
+number.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,8 +40,8 @@ class Element:
 
 @dataclass(frozen=True)
 class PageState:
-    """The elements of a page and their description. page: the page's scroll positions and status, as
-    `elements.js` returns them.
+    """The elements of a page that can be clicked or filled in, with a text that describes them. page: the
+    scroll positions and the loading status of the page, as `elements.js` returns them.
     """
 
     elements: Sequence[Element]
@@ -67,9 +69,8 @@ async def look(tab: Tab) -> PageState:
 
 
 async def click(tab: Tab, elements: Sequence[Element], index: int, *, in_new_tab: bool) -> str | None:
-    """Clicks an element and returns None. Raises PageError.
-
-    With `in_new_tab`, does not click a link but returns its address.
+    """Clicks an element of the page and returns None. If `in_new_tab` is set and the element is a link,
+    returns the URL of the link and does not click. Raises PageError.
     """
     element, handle = await _find(tab, elements, index)
     aim = _checked(await tab.on(element.frame, handle, "aim"), index)
@@ -86,9 +87,10 @@ async def click(tab: Tab, elements: Sequence[Element], index: int, *, in_new_tab
 async def fill(
     tab: Tab, elements: Sequence[Element], index: int, text: str, *, roots: Sequence[Path], base: Path
 ) -> None:
-    """Fills in a field. Raises PageError.
+    """Fills in an input field of the page. Raises PageError.
 
-    roots: the directories from which files may be uploaded. base: relative file paths begin here.
+    index: the field's index in `elements`. roots: the directories from which files may be uploaded. base: the
+    directory to which relative file paths refer.
     """
     element, handle = await _find(tab, elements, index)
     ready = _checked(await tab.on(element.frame, handle, "fill", text.removesuffix("\n")), index)

@@ -1,4 +1,4 @@
-"""The actions and the observation of the browser's tools."""
+"""The actions and the observation (result) of the browser tools."""
 
 from typing import Any, Literal
 
@@ -84,9 +84,10 @@ class BrowserStopRecordingAction(Action):
 
 
 class BrowserObservation(Observation):
-    """A screenshot is an image in `content`. screenshot_data: always left out.
+    """The result of a browser tool call. A screenshot is an image in `content`; `screenshot_data` is always
+    None.
 
-    The first lines of the text are the page's address and title: `URL: …`, `Title: …`.
+    The text begins with the page's URL and title, as the lines `URL: …` and `Title: …`.
     """
 
     screenshot_data: str | None = None

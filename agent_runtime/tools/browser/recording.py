@@ -1,4 +1,4 @@
-"""Records the browser's screen as numbered pictures, with an HTML page that plays the pictures."""
+"""Records the browser's page as numbered pictures. Also writes an HTML page that plays the pictures."""
 
 import asyncio
 import base64
@@ -46,7 +46,9 @@ _PLAYER = """\
 
 
 class Recording:
-    """A running recording. Call `follow` with each tab that is used, and `stop` to end the recording."""
+    """A running recording of the browser's page. Call `follow` with each tab that is used, and `stop` to end
+    the recording.
+    """
 
     def __init__(self, browser: Browser, directory: Path) -> None:
         self._browser = browser
@@ -58,7 +60,7 @@ class Recording:
         self._bytes = 0
 
     async def start(self) -> None:
-        """Starts to record the current tab. Raises PageError if no page is open."""
+        """Starts to record the browser's current tab. Raises PageError if no page is open."""
         tab = self._browser.current
         await asyncio.to_thread(self.directory.mkdir, parents=True)
         self._writing = asyncio.create_task(self._write())
@@ -74,7 +76,7 @@ class Recording:
         await tab.call("Page.startScreencast", _SCREENCAST)
 
     async def stop(self) -> int:
-        """Ends the recording and returns the number of its pictures."""
+        """Ends the recording and returns the number of recorded pictures."""
         self._browser.on_picture = None
         if self._tab is not None and not self._tab.has_crashed:
             await self._tab.call("Page.stopScreencast")
@@ -107,7 +109,7 @@ class Recording:
 
 
 async def start_recording(browser: Browser, working_dir: Path) -> Recording:
-    """Starts a recording in a new numbered directory. Raises PageError."""
+    """Starts a recording, whose pictures are saved in a new numbered directory. Raises PageError."""
     parent = working_dir / DIRECTORY
     number = await asyncio.to_thread(_free_number, parent)
     recording = Recording(browser, parent / f"{number:03}")

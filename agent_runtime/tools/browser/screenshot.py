@@ -1,4 +1,6 @@
-"""Takes pictures of the visible part of a page, small enough for a log and a model."""
+"""Takes pictures of the visible part of a page. The pictures are small enough for the event log and for a
+model.
+"""
 
 from agent_runtime.tools.browser.tab import PageError, Tab
 
@@ -9,7 +11,9 @@ _SECONDS = 20.0
 
 
 async def take_screenshot(tab: Tab) -> str:
-    """Returns a JPEG as a `data:` URL. Raises PageError if it is too large even at the lowest quality."""
+    """Returns a JPEG picture of the visible part of the page as a `data:` URL. Raises PageError if the
+    picture is too large even at the lowest quality.
+    """
     data = ""
     for quality in _QUALITIES:
         params = {"format": "jpeg", "quality": quality, "optimizeForSpeed": True}

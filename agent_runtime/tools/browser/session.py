@@ -1,4 +1,4 @@
-"""The browser of one conversation: started at its first use, and again if it has ended."""
+"""The browser of one conversation. It starts at the first browser tool call, and again if it has ended."""
 
 import asyncio
 import shutil
@@ -37,7 +37,7 @@ _RESTARTED = (
 
 @dataclass(frozen=True)
 class BrowserReply:
-    """The result of a call of a browser tool. names_page: whether the page's address and title are put above
+    """The result of a browser tool call. names_page: whether the URL and the title of the page are put above
     the text.
     """
 
@@ -46,13 +46,13 @@ class BrowserReply:
     names_page: bool = True
 
     def after(self, done: str) -> "BrowserReply":
-        """Returns a copy of the reply with the text `done` in front of its text."""
+        """Returns a copy of this reply with the text `done` in front of the reply's text."""
         return replace(self, text=f"{done} {self.text}".strip())
 
 
 @dataclass(frozen=True)
 class Page:
-    """A tab, as shown to people."""
+    """A browser tab, as a user interface shows it to people."""
 
     id: str
     url: str
@@ -62,7 +62,9 @@ class Page:
 
 @dataclass(frozen=True)
 class BrowserPreview:
-    """The browser's state. image_url: the current page as a `data:` URL; None if it cannot be drawn."""
+    """The browser's tabs and a picture of its current page, for a user interface. image_url: the picture as a
+    `data:` URL; None if the page cannot be drawn.
+    """
 
     tabs: Sequence[Page]
     image_url: str | None
@@ -72,10 +74,11 @@ Work = Callable[[Browser], Awaitable[BrowserReply]]
 
 
 class BrowserSession:
-    """Starts the browser and runs calls, one at a time.
+    """The browser of one conversation. Starts the browser when needed, and runs browser tool calls one at a
+    time.
 
-    elements: the page's elements when they were last listed; the model refers to an element by its index in
-    this list.
+    elements: the elements of the page when they were last listed. The model refers to an element by its index
+    in this list.
     """
 
     def __init__(
@@ -99,18 +102,18 @@ class BrowserSession:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether the browser runs and was used within IDLE_SECONDS."""
+        """Whether the browser runs and a tool call used it within the last IDLE_SECONDS."""
         return self._browser is not None and time.monotonic() - self._used_at < IDLE_SECONDS
 
     @property
     def pid(self) -> int | None:
-        """The id of the browser's process, which leads a process group; None if it does not run."""
+        """The process id of the browser, which leads a process group; None if the browser does not run."""
         return self._browser.pid if self._browser is not None else None
 
     async def use(self, work: Work) -> BrowserObservation:
-        """Runs `work` with the browser and returns the observation.
+        """Calls the function `work` with the running browser and returns the result as an observation.
 
-        Failures for the model are results with `is_error`.
+        Converts errors that the model can react to into results with `is_error`.
         """
         async with self._lock:
             self._used_at = time.monotonic()
@@ -125,7 +128,7 @@ class BrowserSession:
                 return await self._lost(browser)
 
     async def navigate(self, browser: Browser, address: str, *, in_new_tab: bool) -> BrowserReply:
-        """Opens an address and waits until it is loaded. Raises AddressError or PageError."""
+        """Opens a URL in the browser and waits until the page is loaded. Raises AddressError or PageError."""
         url = await asyncio.to_thread(admit, address, self.roots)
         tab = await browser.new_tab() if in_new_tab or not browser.tabs else browser.current
         if tab.has_crashed:
@@ -135,9 +138,10 @@ class BrowserSession:
         return await self.settled(browser)
 
     async def settled(self, browser: Browser) -> BrowserReply:
-        """Waits until the page has loaded everything that an input caused, for a limited time.
+        """Waits for a limited time until the page has loaded everything that a click or other input has
+        caused.
 
-        If the page is still loading then, the reply says so.
+        If the page is still loading after that time, the returned reply says so.
         """
         await asyncio.sleep(SETTLE_SECONDS)
         await browser.wait_for_opened(self._load_seconds)
@@ -148,15 +152,15 @@ class BrowserSession:
         return BrowserReply()
 
     async def start_recording(self, browser: Browser) -> Path:
-        """Starts a recording and returns the directory of its pictures. Raises PageError."""
+        """Starts a recording of the page and returns the directory of its pictures. Raises PageError."""
         if self.recording is not None:
             raise PageError(f"A recording is under way already: {self.recording.directory}.")
         self.recording = await start_recording(browser, self.working_dir)
         return self.recording.directory
 
     async def glimpse(self) -> BrowserPreview | None:
-        """Returns tabs and a picture for people, without changing the page. Returns None if no
-        browser runs.
+        """Returns the browser's tabs and a picture of its page for a user interface. Does not change the
+        page. Returns None if no browser runs.
         """
         browser = self._browser
         if browser is None or not browser.tabs:
@@ -168,7 +172,7 @@ class BrowserSession:
             return None  # it ends, or its last page does
 
     async def close(self) -> None:
-        """Ends the browser and deletes its profile. Safe to call twice."""
+        """Ends the conversation's browser and deletes the browser's profile directory. Safe to call twice."""
         self._is_closed = True
         async with self._lock:
             await self._end()
@@ -240,7 +244,7 @@ class BrowserSession:
 
 
 async def pages(browser: Browser) -> list[Page]:
-    """Returns the tabs in the order in which they were opened."""
+    """Returns the tabs of the browser in the order in which they were opened."""
     addresses = await browser.addresses()
     current = browser.current if browser.tabs else None
     named = [(tab, *addresses.get(tab.target_id, ("", ""))) for tab in browser.tabs]

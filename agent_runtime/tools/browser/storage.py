@@ -1,6 +1,6 @@
-"""Cookies and local storage of the browser, read and written as JSON.
+"""Reads and writes the browser's cookies and local storage as JSON.
 
-The format is Playwright's storage state, which other tools read and write, too.
+The format is the storage state of Playwright, which other tools also use.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ class _Origin(BaseModel):
 
 
 class _Cookie(BaseModel):
-    """A cookie. `url`, or `domain` and `path`, say for which site it is."""
+    """A browser cookie in JSON. Either `url`, or `domain` and `path`, define the website of the cookie."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -56,7 +56,9 @@ class _State(BaseModel):
 
 
 async def read_storage(browser: Browser) -> str:
-    """Returns all cookies, and the local storage of every open origin, as JSON. Raises PageError."""
+    """Returns all cookies of the browser, and the local storage of every open origin (website), as JSON.
+    Raises PageError.
+    """
     cookies = (await browser.call("Storage.getCookies"))["cookies"]
     origins: dict[str, list[dict[str, str]]] = {}
     for tab in browser.tabs:
@@ -78,7 +80,9 @@ async def read_storage(browser: Browser) -> str:
 
 
 async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
-    """Adds cookies and local storage, and returns a sentence about their number. Raises PageError."""
+    """Adds the given cookies and local storage entries to the browser. Returns a sentence that says how many
+    were added. Raises PageError.
+    """
     try:
         state = _State.model_validate(given)
     except ValidationError as error:
@@ -96,8 +100,8 @@ async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
 
 
 async def _keep(browser: Browser, origin: _Origin) -> None:
-    """Writes the local storage of this origin. Uses an empty page of the origin, so that no request is sent
-    to the origin's server.
+    """Writes the local storage of one origin (website). Uses an empty page of this origin, so that the
+    website's server gets no request.
     """
     if not origin.origin.startswith(("http://", "https://")):
         raise PageError(f"{origin.origin!r} is not an origin of the web, such as https://example.org.")

@@ -1,5 +1,5 @@
-"""One tab of the browser: its frames, its loading state, and scripts that run hidden from the
-page's scripts.
+"""Controls one tab of the browser: its frames, its loading state, and the runtime's scripts, which scripts of
+the page cannot see.
 """
 
 import asyncio
@@ -26,13 +26,15 @@ _LOADABLE = ("http:", "https:", "file:", "data:", "about:")
 
 
 class PageError(Exception):
-    """The page does not allow the action in its current state. The text is for the model."""
+    """A browser tool call is not possible in the current state of the page. The error text is for the
+    model.
+    """
 
 
 @dataclass(frozen=True)
 class PageFrame:
-    """The document of a page or of an iframe. owner_session: the DevTools session of the page that contains
-    the iframe; None for the page itself.
+    """The document of a page or of an iframe in the page. owner_session: the DevTools session of the page
+    that contains the iframe; None for the page itself.
     """
 
     id: str
@@ -43,12 +45,14 @@ class PageFrame:
 
 @cache
 def script(name: str) -> str:
-    """Returns the text of a script in `scripts/`."""
+    """Returns the text of the JavaScript file with this name in `scripts/`."""
     return (Path(__file__).parent / "scripts" / f"{name}.js").read_text(encoding="utf-8")
 
 
 class Tab:
-    """A tab of the browser. id: the name for the model, with four letters or more."""
+    """A tab of the browser. id: the name by which the model refers to the tab; it has at least four
+    letters.
+    """
 
     def __init__(self, connection: Connection, tab_id: str, target_id: str, session: str) -> None:
         self._connection = connection
@@ -66,11 +70,13 @@ class Tab:
 
     @property
     def sessions(self) -> Sequence[str]:
-        """The ids of the DevTools sessions of the page, and of its frames that run in other processes."""
+        """The ids of the DevTools sessions of this tab: of its page, and of its frames that run in other
+        processes.
+        """
         return (self.session, *self._parents)
 
     def hear(self, session: str, event: str, params: Json) -> None:
-        """Updates the tab's state after a DevTools event from one of the tab's sessions."""
+        """Updates this object after a DevTools event from one of the tab's sessions."""
         match event:
             case "Target.attachedToTarget":
                 self._parents[params["sessionId"]] = session
@@ -92,13 +98,15 @@ class Tab:
             self._loaded.set()
 
     def stop_waiting(self) -> None:
-        """Ends the wait for a page to load. It is called if the load gives no page in this tab, for example a
-        download.
+        """Ends the wait for a page to load. Called if the request opens no page in this tab, for example
+        because it starts a download.
         """
         self._loaded.set()
 
     async def wait_until_loaded(self, seconds: float) -> bool:
-        """Waits until the page has loaded. Returns False if the page has not loaded within `seconds`."""
+        """Waits until the tab has loaded its page. Returns False if the page is not loaded within
+        `seconds`.
+        """
         try:
             async with asyncio.timeout(seconds):
                 await self._loaded.wait()
@@ -109,9 +117,10 @@ class Tab:
     async def call(
         self, method: str, params: Json | None = None, *, session: str | None = None, seconds: float = 0
     ) -> Json:
-        """Sends a command to the page. Raises PageError if the page has crashed or is too busy to answer.
+        """Sends a DevTools command to the tab's page and returns the result of the command.
 
-        Raises CommandError and BrowserGoneError.
+        Raises PageError if the page has crashed or is too busy to reply. Raises CommandError and
+        BrowserGoneError.
         """
         if self.has_crashed:
             raise PageError("This page has crashed. Open it again with browser_navigate.")
@@ -128,7 +137,7 @@ class Tab:
             ) from error
 
     async def frames(self) -> list[PageFrame]:
-        """Returns the documents of the page and of its frames, the page's first."""
+        """Returns the documents of the tab's page and of its frames. The document of the page comes first."""
         found = list(_frames(await self.call("Page.getFrameTree"), self.session, None))
         for session, parent in list(self._parents.items()):
             try:
@@ -138,16 +147,16 @@ class Tab:
         return found[:MAX_FRAMES]
 
     async def run(self, frame: PageFrame, name: str, argument: Any) -> Any:
-        """Runs a script with `argument` as JSON and returns its result.
+        """Runs the named script in a frame, with `argument` as JSON, and returns the script's result.
 
-        Raises CommandError if the frame is gone.
+        Raises CommandError if the frame no longer exists.
         """
         expression = f"({script(name)})({orjson.dumps(argument).decode()})"
         return (await self._evaluate(frame, expression, by_value=True)).get("value")
 
     async def element(self, frame: PageFrame, index: int) -> str | None:
-        """Returns a handle of an element that `elements.js` has found
-        in the frame's document; None if it is gone.
+        """Returns the DevTools handle of an element that `elements.js` has found in the frame's document.
+        Returns None if the element no longer exists.
         """
         try:
             found = await self._evaluate(frame, f"globalThis.slipwayElements?.[{index}]", by_value=False)
@@ -156,7 +165,9 @@ class Tab:
         return found.get("objectId")
 
     async def on(self, frame: PageFrame, handle: str, name: str, *arguments: Any) -> Json:
-        """Runs a script on an element and returns its result."""
+        """Runs the named script on an element of the page and returns the script's result. handle: the
+        element's DevTools handle.
+        """
         params = {
             "functionDeclaration": script(name),
             "objectId": handle,
@@ -168,7 +179,7 @@ class Tab:
         return value if isinstance(value, dict) else {}
 
     async def offset(self, frame: PageFrame) -> tuple[float, float]:
-        """Returns the position of the frame's document in the visible page, in pixels."""
+        """Returns the x and y position of the frame's document in the visible part of the page, in pixels."""
         if frame.owner_session is None:
             return 0.0, 0.0
         owner = await self.call("DOM.getFrameOwner", {"frameId": frame.id}, session=frame.owner_session)
@@ -179,9 +190,10 @@ class Tab:
         return x + outer_x, y + outer_y
 
     async def _process_offset(self, session: str) -> tuple[float, float]:
-        """Returns the position of a session's outermost frame in the visible page, in pixels.
+        """Returns the x and y position of a session's outermost frame in the visible part of the page, in
+        pixels.
 
-        The positions of the session's other frames are relative to this frame.
+        The positions of the session's other frames are relative to this outermost frame.
         """
         if session == self.session:
             return 0.0, 0.0
@@ -202,7 +214,9 @@ class Tab:
 
 
 def _frames(answer: Json, session: str, owner_session: str | None) -> Iterator[PageFrame]:
-    """Yields the outermost frame of a session, and the frames in it that run in the same process."""
+    """Yields the outermost frame of a DevTools session, and the frames inside it that run in the same
+    process.
+    """
     waiting = [(answer["frameTree"], owner_session)]
     while waiting:
         tree, owner = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""The browser's tools. All tools of a conversation share one browser."""
+"""The browser tools of the agent. All browser tools of a conversation share one browser."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -49,11 +49,11 @@ _REPLACES_HERE = ToolAnnotations(openWorldHint=False)
 
 
 class BrowserUnavailableError(ValueError):
-    """There is no Chromium on this machine."""
+    """The browser tools cannot be used because Chromium is not installed on this machine."""
 
 
 class BrowserTool(Tool[ActionT]):
-    """A tool of the conversation's browser."""
+    """The base class of the tools that use the conversation's browser."""
 
     timeout_seconds = CALL_SECONDS
     words: ClassVar[str]
@@ -79,7 +79,9 @@ class BrowserTool(Tool[ActionT]):
 
     @abstractmethod
     async def act(self, browser: Browser, action: ActionT) -> BrowserReply:
-        """Performs the action. Raises errors that `BrowserSession.use` converts to results for the model."""
+        """Performs the tool call in the browser and returns its result. Raises errors that
+        `BrowserSession.use` converts to results for the model.
+        """
 
     def holds_work(self) -> bool:
         return self.session.is_in_use
@@ -336,7 +338,9 @@ TOOLS: Sequence[type[BrowserTool[Any]]] = (
 
 
 def browser_tools(context: ToolContext) -> list[AnyTool]:
-    """Creates all tools with one browser, which starts at its first use. Raises BrowserUnavailableError."""
+    """Creates all browser tools of a conversation. The tools share one browser, which starts at the first
+    call. Raises BrowserUnavailableError.
+    """
     if find_chromium() is None:
         raise BrowserUnavailableError(
             "there is no Chromium on PATH. Install it, such as with `apt-get install chromium`."

@@ -1,7 +1,8 @@
-"""Built-in tools whose events look like those of an MCP server's tool, because clients can read such events.
+"""The base class of built-in tools whose events have the format of MCP tool events. MCP is the Model Context
+Protocol.
 
-Clients of the protocol refuse events with unknown kinds of actions and observations. MCP tools may have any
-name and any arguments.
+Clients of the OpenHands protocol refuse events with unknown kinds of actions and observations. But they
+accept MCP tool events with any tool name and any arguments.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +19,7 @@ CARRIED = "MCPToolDefinition"
 
 
 class Arguments(BaseModel):
-    """The arguments from the model. The model reads the descriptions of the fields."""
+    """The base class of the arguments of such a tool. The model reads the descriptions of the fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,8 +28,8 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
 class CarriedTool(Tool[MCPToolAction], Generic[ArgumentsT]):
-    """The base class of built-in tools whose events look like those of an MCP tool. Subclasses set `kind =
-    CARRIED` and `arguments_type`.
+    """The base class of built-in tools whose events have the format of MCP tool events, which every client
+    can read. Subclasses set `kind = CARRIED` and `arguments_type`.
     """
 
     kind = CARRIED

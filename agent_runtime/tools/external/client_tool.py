@@ -1,7 +1,8 @@
-"""A tool that the client runs: the call becomes an event, and the client performs it.
+"""A tool that the client runs and not the agent server. The tool call becomes an event, and the client
+performs the call.
 
-If the tool is declared with `awaits_answer`, the client's answer is the result. Otherwise the client may send
-its answer later as a message.
+If the tool is declared with `awaits_answer`, the client's result is the result of the call. Otherwise the
+client may send its result later as a message.
 """
 
 import asyncio
@@ -22,11 +23,11 @@ _NO_ANSWER = "The client did not answer within {seconds:g} seconds. It may still
 
 
 class ClientToolSpec(BaseModel):
-    """A client's tool as data. parameters: the JSON Schema of an object.
+    """The description of a tool that the client runs, as the client sends it. parameters: a JSON Schema of an
+    object.
 
-    awaits_answer: whether the agent waits for the client's answer. Without it the call gets a result at once,
-    which clients of the protocol expect.
-    answer_timeout_seconds: how long the agent waits.
+    awaits_answer: whether the agent waits for the client's result. If not, the call gets a fixed result at
+    once, which clients of the protocol expect. answer_timeout_seconds: how long the agent waits.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -48,9 +49,10 @@ class ClientToolObservation(OwnObservation):
 
 
 class ClientTool(DescribedTool[ClientAction]):
-    """A client's tool.
+    """A tool that the client runs.
 
-    Its result is given at once, or later by `deliver`. The client may never act.
+    The call gets a fixed result at once, or waits until `deliver` is called with the client's result. The
+    client may never send a result.
     """
 
     observation_type = ClientToolObservation
@@ -81,18 +83,20 @@ class ClientTool(DescribedTool[ClientAction]):
         return NOTHING
 
     def effects(self, action: ClientAction) -> Sequence[Effect]:
-        """Returns the effects that the client's annotations imply."""
+        """Returns the effects of the call that the annotations in the client's tool description imply."""
         del action
         return hinted(self.annotations)
 
     @property
     def is_repeatable(self) -> bool:
-        """True for a tool that waits for an answer: after a crash the wait simply goes on."""
+        """Whether the call can be repeated after a crash. True if the tool waits for the client's result: the
+        wait simply continues.
+        """
         return self.awaits_answer or super().is_repeatable
 
     def deliver(self, action_id: str, answer: ClientToolObservation) -> None:
-        """Gives the client's answer to the call that waits for it. The answer may come before the call begins
-        to wait.
+        """Gives the client's result to the call that waits for this result. The result may arrive before the
+        call begins to wait.
         """
         waiting = self._waiting_of(action_id)
         if not waiting.done():

@@ -1,4 +1,6 @@
-"""Tools that are not part of the runtime: classes of importable modules, and entry points."""
+"""Loads tools that are not part of the runtime: classes of importable Python modules, and installed entry
+points.
+"""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -13,16 +15,18 @@ ENTRY_POINT_GROUP = "slipway.tools"
 
 
 class ToolLoadError(Exception):
-    """A tool cannot be loaded. The text says which tool and why."""
+    """A tool from outside the runtime cannot be loaded. The error text says which tool and why."""
 
 
 def load_tool(
     name: str, params: Mapping[str, JsonValue], context: ToolContext, modules: Mapping[str, str]
 ) -> AnyTool | None:
-    """Creates the tool with `params` as keyword arguments. Returns None if the name is not known.
+    """Creates a tool that is not part of the runtime, with `params` as keyword arguments. Returns None if the
+    name is not known.
 
-    name: `module:Class`, a name in `modules` (which maps names to modules), or the name of an installed entry
-    point.
+    name: `module:Class`, a tool name in `modules`, or the name of an installed entry point. modules: the
+    Python module of each tool name.
+
     Raises ToolLoadError if the tool is found but cannot be used.
     """
     try:
@@ -36,7 +40,9 @@ def load_tool(
 
 
 def import_name(tool: type[AnyTool]) -> str:
-    """Returns `module:Class`. Raises ValueError for a class that is not at the top level of its module."""
+    """Returns the import name of a tool class, `module:Class`. Raises ValueError if the class is not at the
+    top level of its module.
+    """
     if "." in tool.__qualname__:
         raise ValueError(f"{tool.__qualname__} must stand at the top of its module, to be found by import.")
     return f"{tool.__module__}:{tool.__name__}"

@@ -1,4 +1,4 @@
-"""A tool whose parameters a server or a client describes by a JSON Schema."""
+"""The base class of tools whose parameters are described by a JSON Schema from a server or a client."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -14,8 +14,8 @@ MAX_RULE_CHARS = 500
 
 
 class DescribedTool(Tool[ActionT]):
-    """A tool with a JSON Schema for its arguments. `input_schema` is shown to the model, and the model's
-    arguments are checked against it.
+    """The base class of tools with a JSON Schema for their arguments. `input_schema`: the JSON Schema. It is
+    shown to the model, and the model's arguments are checked against it.
     """
 
     input_schema: Mapping[str, Any]
@@ -46,7 +46,9 @@ class DescribedTool(Tool[ActionT]):
             raise ToolArgumentError(self._explain(problem))
 
     def _explain(self, problem: Any) -> str:
-        """Returns a text that names the violated rule of the schema and the parameter, without the values."""
+        """Returns a text that says which parameter violates which rule of the JSON Schema. The text contains
+        no values.
+        """
         where = ".".join(str(part) for part in problem.absolute_path)
         rule = orjson.dumps({problem.validator: problem.validator_value}, default=str).decode()
         return (

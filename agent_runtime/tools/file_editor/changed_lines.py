@@ -1,22 +1,26 @@
-"""Tracks which lines of a file several replacements have changed."""
+"""Tracks which lines of a file are changed by several replacements."""
 
 from agent_runtime.tools.file_editor.view import numbered
 
 
 class ChangedLines:
-    """The line numbers of changes in a file. A change moves the line numbers of earlier changes below it."""
+    """The line numbers of the changes in a file. When a change adds or removes lines, the numbers of earlier
+    changes below it are corrected.
+    """
 
     def __init__(self) -> None:
         self._places: list[tuple[int, int]] = []
 
     def add(self, line: int, *, old_lines: int, new_lines: int) -> None:
-        """Adds a change of `old_lines` lines from `line` on to `new_lines` lines."""
+        """Adds a change: from `line` on, `old_lines` lines became `new_lines` lines."""
         grown = new_lines - old_lines
         self._places = [(at + grown if at > line else at, count) for at, count in self._places]
         self._places.append((line, new_lines))
 
     def show(self, lines: list[str], context: int) -> str:
-        """Returns the changed lines with their numbers and with some lines around them, in order."""
+        """Returns the changed lines in order, with their line numbers and `context` lines before and after
+        them.
+        """
         ranges: list[tuple[int, int]] = []
         for line, count in sorted(self._places):
             first, last = max(1, line - context), min(len(lines), line + count - 1 + context)

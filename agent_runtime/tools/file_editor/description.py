@@ -1,4 +1,4 @@
-"""The description of the file editor for the model."""
+"""The text that describes the file editor tool to the model."""
 
 DESCRIPTION = """\
 View, create and edit text files. Paths are absolute; the working directory is {working_dir}.

@@ -1,4 +1,4 @@
-"""Guesses the encoding of text files that are not UTF-8. A guess never loses a byte."""
+"""Guesses the encoding of text files that are not UTF-8. Even a wrong guess loses no bytes."""
 
 # Common encodings besides UTF-8. A short list makes guesses better.
 _CANDIDATES = (
@@ -21,7 +21,9 @@ _ANY = "latin-1"
 
 
 def guess_encoding(data: bytes) -> str:
-    """Returns an encoding in which `data` can be decoded and encoded again without a change."""
+    """Returns an encoding for `data`. If `data` is decoded and encoded again with this encoding, no byte
+    changes.
+    """
     telling = sum(byte > 0x7F for byte in data[:_SAMPLE_BYTES])
     guess = _ANY if telling < _TELLING_BYTES else _detect(data[:_SAMPLE_BYTES])
     if guess in _WESTERN:

@@ -1,4 +1,6 @@
-"""The content of files before each edit, kept on disk so that undo works after a restart."""
+"""Stores the content of files before each edit on disk, so that an edit can also be undone after a
+restart.
+"""
 
 import base64
 import hashlib
@@ -11,9 +13,8 @@ KEPT_PER_FILE = 20
 
 @dataclass(frozen=True)
 class Edit:
-    """One edit of a file. `before` is None if the edit created the file.
-
-    `after_sha256` is the digest of the edited content.
+    """One edit of a file. `before`: the content before the edit; None if the edit created the file.
+    `after_sha256`: the SHA-256 digest of the content after the edit.
     """
 
     before: bytes | None
@@ -21,7 +22,9 @@ class Edit:
 
 
 class EditHistory:
-    """The edits of each file as a stack, stored below `directory`. Undo takes the last edit."""
+    """The edits of each file as a stack, stored below `directory`. An undo takes the last edit of the file
+    from the stack.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -1,4 +1,4 @@
-"""The action and observation of the file editor."""
+"""The action (arguments) and the observation (result) of the file editor tool."""
 
 from typing import ClassVar, Literal
 
@@ -64,8 +64,8 @@ class FileEditorAction(Action):
     )
 
     def to_wire(self) -> dict[str, JsonValue]:
-        """Returns the action in the form that clients know, which has one replacement. The texts of several
-        replacements are joined, so that a person who is asked to confirm the call sees all of them.
+        """Returns the action as JSON for clients. Clients know only one replacement per call. So the texts of
+        several replacements are joined, and a person who must confirm the call sees all of them.
         """
         wire = super().to_wire()
         if self.edits:
@@ -83,4 +83,6 @@ class FileEditorObservation(OwnObservation):
 
 
 class EditError(Exception):
-    """The command cannot be done; the text tells the model why and what to do instead."""
+    """A command of the file editor is not possible. The error text tells the model why and what to do
+    instead.
+    """

@@ -1,4 +1,4 @@
-"""Shows notebooks (.ipynb) as people see them: cells with outputs instead of JSON."""
+"""Shows Jupyter notebooks (.ipynb) as cells with outputs, not as JSON."""
 
 import json
 import re

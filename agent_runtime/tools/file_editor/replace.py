@@ -1,4 +1,6 @@
-"""Replaces one exact, unique piece of text. If it is not found, tells the model about similar places."""
+"""Replaces an exact text in a file. If the text is not found, tells the model which parts of the file are
+similar.
+"""
 
 import difflib
 
@@ -11,10 +13,11 @@ _MAX_SEARCHED_LINES = 20_000
 
 
 def replace_once(file: TextFile, old: str, new: str) -> tuple[str, int]:
-    """Replaces `old` by `new`. Returns the new text and the line number of the change.
+    """Replaces `old` by `new` in the text of a file. Returns the new text and the line number of the
+    replacement.
 
     Raises EditError unless `old` occurs exactly once. Line endings of `old` and `new` are converted to the
-    file's.
+    file's line endings.
     """
     if not old:
         raise EditError("`old_str` is empty. Give the text to replace, or use `insert` or `create`.")
@@ -38,8 +41,8 @@ def replace_once(file: TextFile, old: str, new: str) -> tuple[str, int]:
 
 
 def replace_all(file: TextFile, old: str, new: str) -> tuple[str, int, int]:
-    """Replaces every `old` by `new`. Returns the new text, the line number of the first change, and the
-    number of changes.
+    """Replaces every `old` by `new` in the text of a file. Returns the new text, the line number of the first
+    replacement, and the number of replacements.
 
     Raises EditError if `old` does not occur. Line endings are converted as in `replace_once`.
     """
@@ -57,10 +60,10 @@ def replace_all(file: TextFile, old: str, new: str) -> tuple[str, int, int]:
 
 
 def replace_counted(file: TextFile, old: str, new: str, expected: int) -> str:
-    """Replaces `old` by `new` and returns the new text. Raises EditError unless `old` occurs `expected`
-    times.
+    """Replaces every `old` by `new` in the text of a file and returns the new text. Raises EditError unless
+    `old` occurs `expected` times.
 
-    Line endings of `old` and `new` are converted to the file's.
+    Line endings of `old` and `new` are converted to the file's line endings.
     """
     old_plain, new_plain = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     if old_plain == new_plain:
@@ -84,7 +87,9 @@ def _positions(text: str, wanted: str) -> list[int]:
 
 
 def near_miss(file: TextFile, old: str) -> str:
-    """Returns a sentence about places in the file that are similar to `old`, with a space before it."""
+    """Returns a sentence that says which parts of the file are similar to `old`. The sentence begins with a
+    space.
+    """
     lines, wanted = file.lines, old.removesuffix("\n").split("\n")
     if len(lines) > _MAX_SEARCHED_LINES:
         return " View the place again and copy it exactly."

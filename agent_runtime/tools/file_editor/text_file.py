@@ -20,8 +20,8 @@ _BYTE_ORDER_MARKS = (
 
 @dataclass(frozen=True)
 class TextFile:
-    """The content of a text file. `text` contains the file's line endings. `newline` is the ending for new
-    lines.
+    """The content of a text file. `text`: the content with its original line endings. `newline`: the line
+    ending that new lines get.
     """
 
     text: str
@@ -35,7 +35,7 @@ class TextFile:
 
     @property
     def lines(self) -> list[str]:
-        """The lines without their endings. A last line without an ending is included."""
+        """The lines of the file without line endings, including a last line that has no line ending."""
         lines = self.text.replace("\r\n", "\n").split("\n")
         return lines[:-1] if lines[-1] == "" else lines
 
@@ -43,7 +43,9 @@ class TextFile:
         return replace(self, text=text)
 
     def to_bytes(self) -> bytes:
-        """Returns the text in the file's encoding. Raises EditError if this encoding lacks a character."""
+        """Returns the text in the file's encoding. Raises EditError if the text has a character that this
+        encoding cannot represent.
+        """
         try:
             return self.mark + self.text.encode(self.encoding)
         except UnicodeEncodeError as error:
@@ -55,7 +57,7 @@ class TextFile:
 
 
 def read_text_file(path: Path) -> TextFile:
-    """Reads a text file. Raises EditError if it is too large or not text, and OSError."""
+    """Reads a text file. Raises EditError if the file is too large or not a text file. Raises OSError."""
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
         raise EditError(
@@ -79,11 +81,13 @@ def decode(data: bytes, path: Path) -> TextFile:
 
 
 def split_lines(text: str) -> list[str]:
-    """Returns the lines with their endings. Only a line feed ends a line, unlike in str.splitlines."""
+    """Returns the lines of the text with their line endings. Unlike str.splitlines, only a line feed ends a
+    line.
+    """
     return _LINE.findall(text)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Writes the file atomically: after a crash it has the old or the new content."""
+    """Writes the file atomically: after a crash the file has either the old or the new content."""
     with replacing(path) as file:
         file.write(data)

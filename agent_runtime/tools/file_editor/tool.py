@@ -1,4 +1,4 @@
-"""The file editor: view, create, replace, insert, undo."""
+"""The file editor tool, with the commands view, create, replace, insert and undo."""
 
 import asyncio
 import os
@@ -235,8 +235,8 @@ class FileEditorTool(Tool[FileEditorAction]):
         count: int,
         note: str = "",
     ) -> FileEditorObservation:
-        """Writes `text` and returns the observation, which shows `count` new lines from `line` on with some
-        context, after the note.
+        """Writes `text` to the file and returns the result for the model. The result contains `note`, then
+        `count` new lines from `line` on, with some lines before and after them.
         """
         edited = file.with_text(text)
         self._write(path, file.to_bytes(), edited.to_bytes())

@@ -12,7 +12,9 @@ _NOT_DESCENDED = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
 def numbered(lines: list[str], first: int, last: int) -> str:
-    """Returns lines `first` to `last` (from 1, inclusive) with their numbers, as `cat -n` shows them."""
+    """Returns the lines `first` to `last` (counted from 1, both included) with line numbers, as `cat -n`
+    prints them.
+    """
     return "\n".join(f"{number:6}\t{_clip_line(lines[number - 1])}" for number in range(first, last + 1))
 
 
