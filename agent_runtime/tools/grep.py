@@ -1,4 +1,4 @@
-"""A tool that finds lines in files."""
+"""A tool that finds lines in files by a regular expression."""
 
 from collections import Counter
 from collections.abc import Sequence

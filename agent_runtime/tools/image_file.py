@@ -1,4 +1,4 @@
-"""Reads image files for models, and finds their format and size without decoding them."""
+"""Reads image files for models. Finds the format and size of an image without decoding the image."""
 
 import base64
 import re
@@ -26,8 +26,8 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 @dataclass(frozen=True)
 class Image:
-    """An image file that a model can read. type: the format, as in `image/TYPE`. size: width and height in
-    pixels; None if the file does not tell.
+    """An image file that a model can read. type: the format, the last part of the media type `image/…`. size:
+    width and height in pixels; None if the file does not contain them.
     """
 
     data: bytes
@@ -44,10 +44,10 @@ class Image:
 
 
 def read_image(path: Path) -> Image | None:
-    """Returns the image. Returns None if the file's name does not end like that of an image. Raises OSError.
+    """Reads an image file. Returns None if the file name has no ending of an image format. Raises OSError.
 
-    Raises EditError for images that vendors refuse: they would refuse all later calls of the conversation,
-    too.
+    Raises EditError for an image that model vendors refuse. Such an image would make all later model calls of
+    the conversation fail.
     """
     if path.suffix.lower() not in IMAGE_SUFFIXES:
         return None

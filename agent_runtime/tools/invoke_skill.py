@@ -1,4 +1,6 @@
-"""A tool by which the agent reads a skill. The prompt lists only names and descriptions of skills."""
+"""A tool by which the agent reads the text of a skill. The prompt contains only the names and descriptions of
+skills.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -12,8 +14,8 @@ from agent_runtime.tools.tool import READS, Action, OwnObservation, Tool
 
 
 class Readable(Protocol):
-    """The fields of a skill that the tool uses. directory: the directory of the files that the skill
-    mentions.
+    """A skill, with the fields that the tool uses. directory: the directory of the files that the skill's
+    text mentions.
     """
 
     @property

@@ -8,7 +8,9 @@ from pydantic import BaseModel, JsonValue
 
 
 def parameters_of(arguments: type[BaseModel]) -> dict[str, JsonValue]:
-    """Returns the fields of `arguments` as a JSON Schema with `properties`, and `required` if any are."""
+    """Returns the fields of the class `arguments` as a JSON Schema with `properties`, and with `required` if
+    a field is required.
+    """
     parameters: dict[str, JsonValue] = orjson.loads(_parameters_of(arguments))
     return parameters
 
@@ -23,9 +25,9 @@ def _parameters_of(arguments: type[BaseModel]) -> bytes:
 
 
 def _plain(schema: JsonValue, definitions: Mapping[str, JsonValue] | None = None) -> JsonValue:
-    """Reduces pydantic's JSON Schema to what every vendor accepts.
+    """Converts pydantic's JSON Schema to a simpler one that every model vendor accepts.
 
-    Resolves references, replaces `X | null` by X, drops titles, defaults and `additionalProperties`.
+    Resolves references, replaces `X | null` by X, and removes titles, defaults and `additionalProperties`.
     """
     if isinstance(schema, list):
         return [_plain(item, definitions) for item in schema]

@@ -1,4 +1,6 @@
-"""The output of running calls, for people who watch. It is published at a limited rate and never logged."""
+"""Publishes the output of running tool calls, for people who watch the conversation. The output is published
+at a limited rate and is not written to the event log.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,9 +17,10 @@ REPEAT_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class Shown:
-    """The end of a running call's output, with secrets masked.
+    """The last part of the output of a running tool call, with secrets masked.
 
-    styles: tuples of the first character, the character after the last one, and the style.
+    styles: the colours and other styles, each as a tuple: index of the first character, index after the last
+    character, style.
     """
 
     text: str
@@ -29,11 +32,13 @@ Peek = Callable[[int], Shown]
 
 
 class LiveOutputs:
-    """The outputs of one conversation's running calls. For use in one event loop."""
+    """The output of the running tool calls of one conversation. All methods must be called in the same event
+    loop.
+    """
 
     def __init__(self, publish: Callable[[Mapping[str, Shown]], None] | None = None) -> None:
-        """Creates the object without outputs. publish: called with all outputs, by the id of the call's
-        event; with an empty mapping after the last has ended.
+        """Creates the object without any output. publish: a function that gets the output of all running
+        calls, by the id of the call's event. The mapping is empty when the last call has ended.
         """
         self._publish = publish
         self._peeks: dict[str, Peek] = {}
@@ -43,7 +48,7 @@ class LiveOutputs:
         self._shows_something = False
 
     def now(self) -> dict[str, Shown]:
-        """Returns the output of running calls, by the ids of their events. Calls without
+        """Returns the current output of the running calls, by the id of the call's event. Calls without
         output are left out.
         """
         room = SHOWN_CHARS // max(1, len(self._peeks))
@@ -52,7 +57,9 @@ class LiveOutputs:
 
     @contextmanager
     def showing(self, action_id: str, peek: Peek) -> Iterator[None]:
-        """Shows the output of a call until the context ends."""
+        """Publishes the output of a call until the `with` block ends. peek: a function that returns the end
+        of the output.
+        """
         if not self._peeks:
             # A call that ends at once shows only its result.
             self._published_at = max(self._published_at, asyncio.get_running_loop().time())
@@ -65,7 +72,7 @@ class LiveOutputs:
                 self._publish_after(INTERVAL_SECONDS)
 
     def touch(self) -> None:
-        """Schedules the next publication, because a call may have printed something."""
+        """Schedules the next publication of the output, because a call may have printed something."""
         if self._peeks:
             self._publish_after(INTERVAL_SECONDS)
 
@@ -76,7 +83,9 @@ class LiveOutputs:
             self._timer.cancel()
 
     def _publish_after(self, seconds: float) -> None:
-        """Plans the next publication for `seconds` after the last one, unless one is planned earlier."""
+        """Schedules a publication `seconds` after the last one. Does nothing if a publication is already
+        scheduled for an earlier time.
+        """
         if self._publish is None:
             return
         loop = asyncio.get_running_loop()

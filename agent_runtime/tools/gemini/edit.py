@@ -1,4 +1,4 @@
-"""A tool that replaces text in a file, in the form that Gemini models know."""
+"""A tool that replaces text in a file, with the parameters that Gemini models are trained on."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A tool that lists a directory, in the form that Gemini models know."""
+"""A tool that lists a directory, with the parameters that Gemini models are trained on."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -105,7 +105,9 @@ def _entry(path: Path) -> FileEntry:
 
 
 def _text(name: str) -> str:
-    """Returns the name as valid UTF-8 for the model. File names may contain other bytes."""
+    """Returns the file name as valid UTF-8 for the model. File names on disk may contain bytes that are not
+    UTF-8.
+    """
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -1,4 +1,6 @@
-"""Functions that the Gemini tools share: resolving relative paths, and returning failures as results."""
+"""Functions that the tools for Gemini models share: they resolve relative paths, and return errors as
+results.
+"""
 
 import os
 from collections.abc import Callable
@@ -12,14 +14,14 @@ ResultT = TypeVar("ResultT")
 
 
 def resolve(given: str, working_dir: Path) -> Path:
-    """Returns the absolute path of `given`. Raises EditError if it cannot be a path."""
+    """Returns the absolute path of `given`. Raises EditError if `given` is not a valid path."""
     if not given or "\0" in given:
         raise EditError("The path is empty or contains a NUL character.")
     return Path(os.path.normpath(working_dir / given))
 
 
 def existing_file(path: Path) -> TextFile:
-    """Reads a text file. Raises EditError or OSError if there is none, or if it cannot be read."""
+    """Reads a text file. Raises EditError or OSError if the file does not exist or cannot be read."""
     if path.is_dir():
         raise EditError(f"{path} is a directory; list it with `list_directory`.")
     if not path.exists():
@@ -28,8 +30,8 @@ def existing_file(path: Path) -> TextFile:
 
 
 def answer(work: Callable[[], ResultT], failed: Callable[[str], ResultT]) -> ResultT:
-    """Calls `work` and returns its result. If `work` raises an error, returns the result of `failed`, called
-    with the reason.
+    """Calls `work` and returns its result. If `work` raises an error, calls `failed` with the reason and
+    returns the result of `failed`.
     """
     try:
         return work()

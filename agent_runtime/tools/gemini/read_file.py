@@ -1,4 +1,4 @@
-"""A tool that reads a file, in the form that Gemini models know."""
+"""A tool that reads a file, with the parameters that Gemini models are trained on."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,7 +30,9 @@ class ReadFileAction(Action):
 
 
 class ReadFileObservation(OwnObservation):
-    """lines_shown: the numbers of the first and the last line, counted from 1."""
+    """The result of a call of the tool that reads a file. lines_shown: the numbers of the first and the last
+    shown line, counted from 1.
+    """
 
     file_path: str
     file_content: str = ""
@@ -75,8 +77,8 @@ class ReadFileTool(Tool[ReadFileAction]):
 
 
 def _last(lines: list[str], first: int, limit: int) -> int:
-    """Returns the index after the last line to show. The lines from `first` on are whole lines within the
-    size limits, but at least one.
+    """Returns the index after the last line to show. The lines from `first` on are shown whole, as many as
+    fit into the size limits, but at least one line.
     """
     size, last = 0, first
     for line in lines[first : first + min(limit, MAX_LINES)]:

@@ -1,4 +1,4 @@
-"""A tool that writes a whole file, in the form that Gemini models know."""
+"""A tool that writes a whole file, with the parameters that Gemini models are trained on."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""One IPython kernel: a separate process with sockets in a private directory."""
+"""Runs one IPython kernel: a separate process that runs Python cells. Its sockets are in a private
+directory.
+"""
 
 import asyncio
 import contextlib
@@ -32,11 +34,11 @@ Listener = Callable[[str, Mapping[str, Any]], None]
 
 
 class KernelError(Exception):
-    """The kernel did not start, or has ended. The text says why."""
+    """The IPython kernel did not start, or has ended. The error text says why."""
 
 
 class Kernel:
-    """An IPython kernel. Create it with `Kernel.start`. It runs one cell at a time."""
+    """A running IPython kernel, which runs one cell at a time. Create it with `Kernel.start`."""
 
     def __init__(self, process: asyncio.subprocess.Process, words: IO[bytes], directory: Path) -> None:
         self._process = process
@@ -47,7 +49,7 @@ class Kernel:
 
     @classmethod
     async def start(cls, python: str, working_dir: Path, environment: Mapping[str, str]) -> "Kernel":
-        """Starts a kernel and waits until it answers. Raises KernelError."""
+        """Starts an IPython kernel and waits until the kernel replies. Raises KernelError."""
         directory = await asyncio.to_thread(make_private_dir, "kernel")
         words = await asyncio.to_thread(tempfile.TemporaryFile)
         connection = await asyncio.to_thread(_write_connection, directory)
@@ -78,9 +80,10 @@ class Kernel:
         return not self._ended.done() and exists(self._process.pid)
 
     async def execute(self, code: str, listener: Listener, *, is_silent: bool = False) -> None:
-        """Runs a cell to its end, with or without an error. Its output is passed to the listener.
+        """Runs a cell and waits until it has ended, with or without an error. Passes the cell's output to the
+        listener.
 
-        Raises KernelError if the kernel ends first. Cancelling the call leaves the cell running.
+        Raises KernelError if the kernel ends first. If the call is cancelled, the cell continues to run.
         """
         client = self._connected()
         request = client.execute(
@@ -89,16 +92,16 @@ class Kernel:
         await self._unless_it_ends(_follow(client, request, listener))
 
     async def set_variables(self, variables: Mapping[str, str]) -> None:
-        """Adds variables to the environment of cells. Raises KernelError or TimeoutError."""
+        """Adds environment variables for the next cells. Raises KernelError or TimeoutError."""
         values = json.dumps(dict(variables))
         await self._do(f"import os as _os, json as _json; _os.environ.update(_json.loads({values!r}))")
 
     async def unset_variables(self, names: Mapping[str, str]) -> None:
-        """Removes variables from the environment of cells. Raises KernelError or TimeoutError."""
+        """Removes environment variables for the next cells. Raises KernelError or TimeoutError."""
         await self._do(f"import os as _os; [_os.environ.pop(_n, None) for _n in {[*names]!r}]")
 
     def interrupt(self) -> None:
-        """Interrupts the cell and the programs that it runs, like Ctrl-C."""
+        """Interrupts the running cell and the programs that the cell has started, like Ctrl-C."""
         signal_session(self._process.pid, signal.SIGINT)
 
     async def close(self) -> None:
@@ -159,8 +162,8 @@ def _ignore(kind: str, content: Mapping[str, Any]) -> None:
 
 
 async def _greet(client: "AsyncKernelClient") -> None:
-    """Waits until both channels to the kernel (requests and output) work. A subscription becomes effective
-    only some time after it is made.
+    """Waits until both channels to the kernel work: the channel for requests and the channel for output. The
+    subscription to the output takes some time to become effective.
     """
     while True:
         request = client.kernel_info()
@@ -175,7 +178,9 @@ async def _until_idle(client: "AsyncKernelClient", request: str) -> None:
 
 
 async def _follow(client: "AsyncKernelClient", request: str, listener: Listener) -> None:
-    """Passes the messages of a request to the listener, until the kernel reports the request's end."""
+    """Passes the kernel's messages about one request to the listener, until the kernel reports that the
+    request is done.
+    """
     while True:
         message = await client.iopub_channel.get_msg()
         if message["parent_header"].get("msg_id") != request:
@@ -187,10 +192,11 @@ async def _follow(client: "AsyncKernelClient", request: str, listener: Listener)
 
 
 def _own_variables(directory: Path) -> dict[str, str]:
-    """Returns the kernel's environment variables. With JPY_PARENT_PID a kernel ends when its server has
+    """Returns the kernel's own environment variables. JPY_PARENT_PID makes a kernel end when its server has
     ended.
 
-    In a room (isolated commands) kernels end with the server anyway.
+    JPY_PARENT_PID is left out if commands run in isolated namespaces, because there the kernel ends with the
+    server anyway.
     """
     parent = {} if has_room() else {"JPY_PARENT_PID": str(os.getpid())}
     return {"IPYTHONDIR": str(directory / "profile"), **parent}

@@ -1,4 +1,6 @@
-"""The output of a cell as content for models and people: plain text in the order of output, and pictures."""
+"""Converts the output of a Python cell to content for models and people: plain text in the order of output,
+and pictures.
+"""
 
 import base64
 import binascii
@@ -25,7 +27,7 @@ _UNSEEN = frozenset({"script", "style"})
 
 
 class CellOutputs:
-    """Collects the output of one cell. `is_error`: whether the cell raised an error."""
+    """The output of one cell, collected while the cell runs. `is_error`: whether the cell raised an error."""
 
     def __init__(self, save_dir: Path, hide: StreamMask) -> None:
         self._text = OutputCollector(save_dir, hide, label="cell")
@@ -49,7 +51,7 @@ class CellOutputs:
                 pass  # echoes of the code, updates of what was shown, messages of widgets
 
     def note(self, text: str) -> None:
-        """Adds a note of the tool after the cell's output."""
+        """Adds a message of the tool after the cell's output."""
         self._say_block(f"[{text}]")
 
     def content(self) -> list[Content]:
@@ -78,7 +80,9 @@ class CellOutputs:
         self._say_block(self._pictured(found, data[found]) if found else _as_text(data))
 
     def _pictured(self, kind: str, encoded: str) -> str:
-        """Stores the picture, and returns the text that stands in its place in the output."""
+        """Stores a picture of the output. Returns the text that replaces the picture in the plain text of the
+        output.
+        """
         try:
             size = len(base64.b64decode(encoded))
         except binascii.Error:
@@ -122,7 +126,7 @@ def _text_of_html(html: str) -> str:
 
 
 class _HtmlReader(HTMLParser):
-    """Collects the text of HTML. Each block element begins a new line."""
+    """A parser that collects the plain text of HTML output. Each block element begins a new line."""
 
     def __init__(self) -> None:
         super().__init__()

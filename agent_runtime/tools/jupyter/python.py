@@ -1,4 +1,6 @@
-"""Chooses the Python that runs cells: the project's if it has ipykernel, else that of the agent server."""
+"""Chooses the Python that runs cells: the project's Python if ipykernel is installed there, otherwise the
+agent server's Python.
+"""
 
 import sys
 from collections.abc import Mapping
@@ -11,7 +13,9 @@ _PROJECT_PYTHONS = (".venv/bin/python", "venv/bin/python")
 
 
 async def find_python(working_dir: Path, environment: Mapping[str, str]) -> str:
-    """Returns the path of the project's Python if it has ipykernel, else of the agent server's Python."""
+    """Returns the path of the project's Python if ipykernel is installed there. Otherwise returns the path of
+    the agent server's Python.
+    """
     for relative in _PROJECT_PYTHONS:
         python = working_dir / relative
         if python.exists() and await _has_ipykernel(python, environment):

@@ -1,6 +1,7 @@
-"""A tool that runs Python cells in a kernel, which keeps variables between calls.
+"""A tool that runs Python cells in an IPython kernel. The variables of the cells are kept between calls.
 
-On the wire a call looks like one of an MCP tool, which all clients of the protocol can read.
+In events for clients, a call has the format of an MCP tool call, which all clients of the OpenHands protocol
+can read.
 """
 
 import asyncio
@@ -62,7 +63,9 @@ class CellArguments(Arguments):
 
 
 def missing_modules() -> list[str]:
-    """Returns the Python modules that a kernel needs and that are not installed here."""
+    """Returns the names of the Python modules that a kernel needs and that are not installed on this
+    machine.
+    """
     return [name for name in _NEEDED if importlib.util.find_spec(name) is None]
 
 
@@ -76,7 +79,9 @@ class JupyterTool(CarriedTool[CellArguments]):
     )
 
     def __init__(self, context: ToolContext) -> None:
-        """Creates the tool without a kernel. Raises ValueError if Jupyter is not installed."""
+        """Creates the tool. The kernel starts at the first call. Raises ValueError if Jupyter is not
+        installed.
+        """
         if missing := missing_modules():
             raise ValueError(
                 f"{' and '.join(missing)} cannot be imported. Install them beside the agent server: "
@@ -94,8 +99,8 @@ class JupyterTool(CarriedTool[CellArguments]):
         return _DESCRIPTION.format(working_dir=self._working_dir)
 
     def claims(self, action: MCPToolAction) -> Sequence[Claim]:
-        """Returns a claim of all resources in a lane of its tool: cells run one after another, and in
-        parallel with shell commands.
+        """Returns a claim of all resources, in a lane that only this tool uses. So cells run one after
+        another, but in parallel with shell commands.
         """
         del action
         return (Claim(lane=self.name),)
@@ -149,7 +154,9 @@ class JupyterTool(CarriedTool[CellArguments]):
             await self.close()
 
     async def _run_in_time(self, kernel: Kernel, cell: CellArguments, outputs: CellOutputs) -> None:
-        """Runs the cell, and interrupts it at its timeout or if the call is cancelled. Raises KernelError."""
+        """Runs the cell. Interrupts the cell at its timeout, or if the call is cancelled. Raises
+        KernelError.
+        """
         running = asyncio.create_task(kernel.execute(cell.code, outputs.listen))
         try:
             await asyncio.wait([running], timeout=cell.timeout)
@@ -165,7 +172,7 @@ class JupyterTool(CarriedTool[CellArguments]):
             raise
 
     async def _stop(self, kernel: Kernel, running: "asyncio.Task[None]") -> None:
-        """Interrupts the cell. If it does not end, kills the kernel and raises KernelError."""
+        """Interrupts the running cell. If the cell does not end, kills the kernel and raises KernelError."""
         kernel.interrupt()
         await asyncio.wait([running], timeout=INTERRUPT_SECONDS)
         if running.done():

@@ -1,7 +1,9 @@
-"""The approved tools of MCP servers, and how the tools that a server offers now differ from them.
+"""Stores which tools of MCP servers are approved, and how the tools that a server lists now differ from the
+approved tools.
 
-All tools of a server count as approved when it is first seen, since a user has added the server. If a tool's
-description or parameters change later, it is not called until a user has approved the change.
+When the runtime connects to a server for the first time, all its tools count as approved, because a user has
+added the server. If the description or the parameters of a tool change later, the tool is not called until a
+user has approved the change.
 """
 
 import difflib
@@ -16,11 +18,12 @@ ChangeKind = Literal["changed", "renamed", "removed", "new"]
 
 
 class ToolChange(BaseModel):
-    """A difference from the approved tool. tool: the approved name, or the name of a new tool.
+    """A difference between an approved tool of an MCP server and the tool that the server lists now. tool:
+    the approved name, or the name of a new tool.
 
-    fingerprint: identifies this change; an answer of the user is valid for no other.
-    difference: the old and the new definition as a unified diff.
-    is_refused: whether a user has refused the change.
+    fingerprint: identifies this difference; the user's decision applies only to this difference. difference:
+    the approved and the current definition of the tool as a unified diff. is_refused: whether a user has
+    refused the change.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -38,18 +41,18 @@ Definitions = Mapping[str, ToolDefinition]
 
 
 class Approvals(BaseModel):
-    """The approved tools by server. changes: the differences last
-    seen that are not approved, by server and tool.
+    """The approved tools of all MCP servers. approved: the tool definitions, by server and tool. changes: the
+    differences found last that no user has approved, by server and tool.
     """
 
     approved: dict[str, dict[str, ToolDefinition]] = {}
     changes: dict[str, dict[str, ToolChange]] = {}
 
     def look(self, server: str, offered: Iterable[ToolDefinition], *, asks: bool) -> bool:
-        """Compares a server's current tools with the approved ones. Returns whether anything is new since the
-        last time.
+        """Compares the tools that a server lists now with the approved tools. Returns whether there is a
+        difference that was not there at the last comparison.
 
-        asks: whether new tools need the user's approval, too; otherwise they are approved at once.
+        asks: whether a new tool also needs the user's approval. Otherwise new tools are approved at once.
         """
         known = (self.approved.get(server), self.changes.get(server))
         now = {definition.name: definition for definition in offered}
@@ -66,7 +69,9 @@ class Approvals(BaseModel):
         return self.changes.get(server, {}).get(tool)
 
     def approve(self, server: str, change: ToolChange) -> None:
-        """Approves the change: the definition that the server offers now becomes the approved one."""
+        """Approves a changed tool: the definition that the server lists now becomes the approved
+        definition.
+        """
         kept = {name: one for name, one in self.approved[server].items() if name != change.tool}
         if change.offered is not None:
             kept[change.offered.name] = change.offered
@@ -77,8 +82,8 @@ class Approvals(BaseModel):
         self.changes[server][change.tool] = change.model_copy(update={"is_refused": True})
 
     def _with_answers(self, server: str, changes: Mapping[str, ToolChange]) -> dict[str, ToolChange]:
-        """Returns the changes, with those marked that a user has
-        already refused, so that the user is not asked again.
+        """Returns the differences. Marks those that a user has already refused, so that the user is not asked
+        again.
         """
         before = self.changes.get(server, {})
         refused = {one.fingerprint for one in before.values() if one.is_refused}
@@ -89,7 +94,9 @@ class Approvals(BaseModel):
 
 
 def compare(approved: Definitions, offered: Definitions) -> dict[str, ToolChange]:
-    """Returns the changes by tool name. A missing tool counts as renamed if an equal one has a new name."""
+    """Returns the differences between two lists of tools, by tool name. A missing tool counts as renamed if
+    an equal tool has a new name.
+    """
     gone = {name: one for name, one in approved.items() if name not in offered}
     come = {name: one for name, one in offered.items() if name not in approved}
     found: list[ToolChange] = []

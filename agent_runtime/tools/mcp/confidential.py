@@ -1,4 +1,4 @@
-"""Finds the secrets in an MCP server's configuration, by the names and the look of its values."""
+"""Finds the secrets in the configuration of an MCP server, by the names and the form of the values."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,8 +22,8 @@ _RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w+=~.-]{20,}")
 
 
 def confidential(server: McpServer) -> Iterator[str]:
-    """Yields the values to mask. A plain word such as `production` does not count as a secret, unless its
-    name says so.
+    """Yields the secret values of the server's configuration, which must be masked. A plain word such as
+    `production` counts as a secret only if its name says so.
     """
     for name, value in (*server.env.items(), *server.all_headers.items(), *_options(server.args)):
         yield from _of(name, value)
@@ -43,8 +43,8 @@ def _of(name: str, value: str) -> Iterator[str]:
 
 
 def _options(arguments: list[str]) -> Iterator[tuple[str, str]]:
-    """Yields pairs of name and value for `--token=x` and `--token x`,
-    and for single words with an empty name.
+    """Yields the options of a command line as pairs of name and value, for `--token=x` and for `--token x`. A
+    single word is yielded with an empty name.
     """
     for at, word in enumerate(arguments):
         option = _OPTION.fullmatch(word)

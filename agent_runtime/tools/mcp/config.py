@@ -12,12 +12,14 @@ DEFAULT_CALL_SECONDS = 300.0
 
 
 class McpServer(BaseModel):
-    """A command that speaks MCP over its standard streams, or a URL. Unknown fields are kept.
+    """The configuration of one MCP server: either a command that speaks MCP over its standard streams, or a
+    URL. Unknown fields are kept.
 
-    timeout: the seconds that a call may take.
-    auth: a credential with its `strategy`, as the protocol names them.
-    approved_files: SHA-256 digests by absolute path; the server starts only while these files have these
-    digests.
+    timeout: the seconds that a tool call may take. auth: a credential; its field `strategy` has the values of
+    the OpenHands protocol.
+
+    approved_files: the SHA-256 digest of each file, by absolute path. The server starts only while these
+    files have these digests.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -37,7 +39,9 @@ class McpServer(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, given: Any) -> Any:
-        """Drops null fields, and accepts `type` as another name of `transport`: clients send either name."""
+        """Drops the fields that are null. Accepts `type` as another name of `transport`, because some clients
+        send `type`.
+        """
         if not isinstance(given, dict):
             return given
         named = {"transport": given["type"]} if "transport" not in given and "type" in given else {}
@@ -51,26 +55,32 @@ class McpServer(BaseModel):
 
     @property
     def has_lost_secrets(self) -> bool:
-        """Whether the configuration contains the mask of a secret that was not stored, as after a restart."""
+        """Whether the configuration contains a mask in place of a secret. This happens after a restart if the
+        secret was not stored.
+        """
         return _holds_mask([self.env, self.headers, self.auth])
 
     @property
     def all_headers(self) -> dict[str, str]:
-        """The configured HTTP headers, and the headers that contain the credential in `auth`."""
+        """The HTTP headers for requests to this server: the configured headers, and the headers with the
+        credential in `auth`.
+        """
         return {**self.headers, **_credential(self.auth or {})}
 
 
 def servers_of(config: Mapping[str, Any]) -> dict[str, McpServer]:
-    """Returns the enabled servers by name. Raises pydantic.ValidationError for one that is not valid.
+    """Returns the configurations of the enabled MCP servers by name. Raises pydantic.ValidationError if a
+    configuration is not valid.
 
-    config: the servers by name, or an object with them as `mcpServers`, as in files of other products.
+    config: the configurations by server name, or an object with them in the field `mcpServers`, as other
+    products write it.
     """
     servers = {name: McpServer.model_validate(server) for name, server in named_servers(config).items()}
     return {name: server for name, server in servers.items() if server.enabled}
 
 
 def named_servers(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the servers by name as they were configured, without validation."""
+    """Returns the configurations of the MCP servers by name, without validation."""
     below = config.get("mcpServers")
     return dict(below if isinstance(below, dict) else config)
 

@@ -1,4 +1,6 @@
-"""The connection to one MCP server: opened at its first use, kept open, and opened again after it broke."""
+"""The connection to one MCP server. It is opened at its first use, stays open, and is opened again after a
+failure.
+"""
 
 import asyncio
 import contextlib
@@ -42,8 +44,8 @@ _PROBLEM = "application/problem+json"
 
 
 class McpUnavailableError(Exception):
-    """The server cannot be reached, or the connection broke. The text says why, with the server's last
-    output.
+    """The MCP server cannot be reached, or the connection has failed. The error text contains the reason and
+    the server's last output.
     """
 
     def __init__(self, why: str, *, is_timeout: bool = False) -> None:
@@ -52,10 +54,11 @@ class McpUnavailableError(Exception):
 
 
 class McpConnection:
-    """The connection to one MCP server. `on_change` is called when the server's tools have changed.
+    """The connection to one MCP server. `on_change`: a function that is called when the server's tools have
+    changed.
 
-    The library's contexts must be closed by the task that opened them. So one task opens the connection,
-    keeps it and closes it; other tasks use its client.
+    The contexts of the MCP library must be closed by the task that opened them. So one task opens the
+    connection, keeps it open and closes it. Other tasks use the client that this task has made.
     """
 
     def __init__(
@@ -97,7 +100,7 @@ class McpConnection:
         self._wants_end = asyncio.Event()
 
     async def tools(self) -> "list[RemoteTool]":
-        """Returns the tools that the server offers now. Raises McpUnavailableError."""
+        """Returns the tools that the MCP server lists now. Raises McpUnavailableError."""
         try:
             client = await self._open()
             async with asyncio.timeout(self._patience_seconds):
@@ -107,9 +110,10 @@ class McpConnection:
             raise self._no_answer() from error
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> "CallToolResult":
-        """Calls a tool and returns the result. Raises McpUnavailableError, also after the server's timeout.
+        """Calls a tool of the MCP server and returns the result. Raises McpUnavailableError, also after the
+        timeout.
 
-        The time in which the server waits for an answer of the user does not count.
+        The time in which the server waits for a reply of the user does not count towards the timeout.
         """
         client = await self._open()
         try:
@@ -124,7 +128,9 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
-        """Counts a running call. When the last one ends, pending questions to the user are cancelled."""
+        """Counts a running tool call. When no more calls are running, cancels the questions that still wait
+        for the user.
+        """
         self._deadlines.add(deadline)
         try:
             yield
@@ -135,8 +141,8 @@ class McpConnection:
                     asking.cancel()
 
     async def _answer(self, context: "ClientRequestContext", params: "ElicitRequestParams") -> "ElicitResult":
-        """Asks the user a question of the server and returns the answer. Cancels the question if no call is
-        running.
+        """Asks the user a question of the MCP server and returns the user's reply. Cancels the question if no
+        tool call is running.
         """
         from mcp.types import ElicitResult
 
@@ -215,7 +221,7 @@ class McpConnection:
         )
 
     async def _own(self, opened: "asyncio.Future[Client]", words: IO[bytes]) -> None:
-        """Opens the connection and keeps it open until `close` is called or the connection breaks."""
+        """Opens the connection and keeps it open until `close` is called or the connection fails."""
         wants_end = self._wants_end
         async with self._connected(words) as client:
             self._client = client
@@ -232,7 +238,9 @@ class McpConnection:
                     self._client = None
 
     async def _listen(self, client: "Client") -> None:
-        """Subscribes to changes of the tools, as servers of newer protocol versions require."""
+        """Subscribes to changes of the server's tools. Servers with newer versions of the MCP protocol
+        require a subscription.
+        """
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
         from mcp.shared.exceptions import MCPError
 
@@ -309,7 +317,7 @@ class McpConnection:
         )
 
     def _sign(self, request: "httpx2.Request") -> "httpx2.Request":
-        """Adds the current key to a request. The key may change while the connection is open."""
+        """Adds the current key to an HTTP request. The key may change while the connection is open."""
         if key := self._credential_for(str(request.url)):
             request.headers[HEADER] = key
         return request
@@ -339,8 +347,8 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
-        """Converts errors to McpUnavailableError. A broken connection is dropped, so that the next call opens
-        a new one.
+        """Converts errors to McpUnavailableError. Drops a failed connection, so that the next call opens a
+        new one.
         """
         from mcp.shared.exceptions import MCPError
         from mcp.types import CONNECTION_CLOSED
@@ -370,7 +378,7 @@ async def _all_tools(client: "Client") -> "list[RemoteTool]":
 
 
 def _detail(response: "httpx2.Response") -> str:
-    """Returns detail and fix of a problem document (RFC 9457), as an app server's MCP broker sends it."""
+    """Returns the detail and the fix in a problem document (RFC 9457) from the app server's MCP broker."""
     if not response.headers.get("content-type", "").startswith(_PROBLEM):
         return ""
     try:
@@ -383,7 +391,7 @@ def _detail(response: "httpx2.Response") -> str:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Returns the first single error in nested exception groups."""
+    """Returns the first single error in an exception group, which may contain other groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

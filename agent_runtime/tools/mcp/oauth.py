@@ -1,8 +1,8 @@
-"""Signs in to an MCP server by OAuth 2.1, with a browser that runs on another machine.
+"""Signs a user in to an MCP server by OAuth 2.1. The user's browser runs on another machine.
 
-The library implements the protocol (discovery, registration, PKCE, refresh). This module gives the library's
-URL to the user, and the browser's answer to the library. The state is sent to clients as `oauth_state`:
-tokens, client, expiry.
+The MCP library implements the protocol (discovery, registration, PKCE, refresh). This module gives the
+library's sign-in URL to the user, and gives the URL to which the browser is redirected to the library.
+Clients get the tokens, the registration and the expiry time as `oauth_state`.
 """
 
 import asyncio
@@ -24,12 +24,14 @@ CLIENT_NAME = "Slipway"
 
 
 class CallbackError(Exception):
-    """The browser's answer does not belong to this sign-in. The text says why."""
+    """The URL to which the browser was redirected does not belong to this sign-in. The error text says
+    why.
+    """
 
 
 class OAuthState:
-    """The OAuth tokens and registration of one sign-in, in memory. The MCP library reads and writes them. The
-    client stores the result of `to_wire`.
+    """The OAuth tokens and the client registration of one sign-in, in memory. The MCP library reads and
+    writes them. The client stores the JSON that `to_wire` returns.
     """
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
@@ -70,7 +72,9 @@ class OAuthState:
 
 
 class SignIn:
-    """The sign-in of one person: the browser opens `authorization_url`, `answer` takes the result."""
+    """The sign-in of one person to an MCP server. The person's browser opens `authorization_url`. Then
+    `answer` gets the URL to which the browser was redirected.
+    """
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -82,8 +86,8 @@ class SignIn:
         return self._answer.done()
 
     def answer(self, callback_url: str) -> None:
-        """Takes the URL to which the browser was sent back. Raises CallbackError. A
-        second answer is ignored.
+        """Completes the sign-in with the URL to which the browser was redirected. Raises CallbackError.
+        Ignores a second call.
         """
         query = parse_qs(urlsplit(callback_url).query)
         if "error" in query:
@@ -109,11 +113,12 @@ class SignIn:
 def oauth(
     url: str, auth: Mapping[str, Any], state: OAuthState, sign_in: SignIn | None = None
 ) -> "httpx2.Auth":
-    """Returns the authentication that adds the access token to requests and renews it.
+    """Returns an HTTP authentication that adds the access token to requests and renews the token.
 
-    auth: the field `auth` of the MCP server's configuration, with `authentication`.
-    sign_in: None raises SignInNeededError if the server requires a sign-in.
-    A call that needs more permissions than the sign-in gave is refused; other calls go on.
+    auth: the field `auth` of the MCP server's configuration. sign_in: the running sign-in; with None,
+    SignInNeededError is raised if the server requires a sign-in.
+
+    If a tool call needs more permissions than the sign-in gave, the call is refused. Other calls continue.
     """
     from mcp.client.auth import OAuthClientProvider
     from mcp.shared.auth import OAuthClientMetadata

@@ -1,4 +1,6 @@
-"""Questions that an MCP server asks the user during a call (elicitation), and the answers."""
+"""The questions that an MCP server asks the user during a tool call (MCP calls this elicitation), and the
+user's replies.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,10 +16,10 @@ MAX_RULE_CHARS = 500
 
 @dataclass(frozen=True)
 class Question:
-    """A question of a server: either a form or a page to open; the other field is None.
+    """A question of an MCP server: either a form to fill in or a web page to open. The field for the other
+    kind is None.
 
-    requested_schema: the form, as a JSON Schema of an object with plain fields.
-    url: the page.
+    requested_schema: the form, as a JSON Schema of an object with plain fields. url: the URL of the web page.
     """
 
     server: str
@@ -36,7 +38,9 @@ class Question:
 
 @dataclass(frozen=True)
 class ElicitationResponse:
-    """The user's answer to a question of an MCP server. content: the values of an accepted form."""
+    """The user's reply to a question of an MCP server. content: the values of the form, if the user has
+    filled it in.
+    """
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, Any] | None = None
@@ -47,7 +51,7 @@ AskUser = Callable[[Question], Awaitable[ElicitationResponse]]
 
 
 def filled_in(schema: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the content, with the schema's defaults for missing fields."""
+    """Returns the user's form values. Missing fields get the default values of the form's JSON Schema."""
     properties = schema.get("properties")
     fields = properties if isinstance(properties, Mapping) else {}
     defaults = {
@@ -59,7 +63,9 @@ def filled_in(schema: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str
 
 
 def objection(schema: Mapping[str, Any], content: Mapping[str, Any]) -> str | None:
-    """Returns why the content does not fit the schema, without its values. Returns None if it fits."""
+    """Returns the reason why the form values do not fit the form's JSON Schema, without the values. Returns
+    None if they fit.
+    """
     # Loaded with the first answer: most conversations have none.
     import jsonschema
 

@@ -1,8 +1,8 @@
-"""The OAuth scopes of a sign-in: asks for the configured scopes, and handles calls that need more.
+"""Handles the OAuth scopes (permissions) of a sign-in to an MCP server.
 
-The library asks for the scopes that the server names, and starts another sign-in during a call that needs
-more.
-During a conversation no person could do this sign-in.
+The MCP library asks for the scopes that the server names. If a tool call needs more scopes, the library
+starts another sign-in, which no person could complete during a conversation. So this module also asks for the
+configured scopes at the first sign-in, and refuses calls that need more.
 """
 
 import re
@@ -16,13 +16,14 @@ _SCOPE_PARAMETER = re.compile(r'\bscope="[^"]*",?\s*')
 
 
 class SignInNeededError(Exception):
-    """The server requires a sign-in, and no person is there to do it."""
+    """The MCP server requires a sign-in, and no person is present to complete a sign-in."""
 
 
 def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
-    """Wraps `auth`, so that a sign-in also asks for `scope` (None: nothing more).
+    """Returns an HTTP authentication like `auth` whose sign-in also asks for the OAuth scope `scope`. None
+    means no additional scope.
 
-    A call that needs more permissions is refused if no person can sign in again.
+    If a tool call needs more permissions and no person can sign in again, the call is refused.
     """
     import httpx2
 
@@ -56,8 +57,8 @@ def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
 
 
 def missing_scope(response: "httpx2.Response") -> str:
-    """Returns a sentence about the missing scope; returns an empty text if the call was refused for another
-    reason.
+    """Returns a sentence about the OAuth scope that the call lacks. Returns an empty text if the call was
+    refused for another reason.
     """
     from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 

@@ -1,4 +1,4 @@
-"""The MCP servers of one conversation, and the tools that they offer now."""
+"""The MCP servers of one conversation, and the tools that these servers list now."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 
 class McpServers:
-    """Starts servers at the first `refresh`. A server that cannot be reached does not affect the others: it
-    is named in `report` and tried again at the next refresh.
+    """The MCP servers of one conversation. The servers start at the first `refresh`.
+
+    A server that cannot be reached does not affect the other servers. It is named in `report`, and the next
+    refresh tries again.
     """
 
     def __init__(
@@ -34,14 +36,12 @@ class McpServers:
         credential_for: CredentialFor = no_credential,
         ask_user: AskUser | None = None,
     ) -> None:
-        """Reads the configuration and starts no server. approvals: the approved tools of the servers; the
-        object is updated when a server offers other tools.
+        """Reads the configuration of the servers. Does not start a server. Raises pydantic.ValidationError if
+        the configuration is not valid.
 
-        ask_user: lets a person answer questions of servers during calls; None if no person can answer.
-
-        credential_for: returns the key for a URL if the server's configuration has no credential.
-
-        Raises pydantic.ValidationError for a configuration that is not valid.
+        approvals: the approved tools of the servers; the object is updated when a server lists other tools.
+        ask_user: asks the user a question that a server has during a tool call; None if no user can reply.
+        credential_for: returns the key for a server's URL if the configuration has no credential.
         """
         self._working_dir = working_dir
         self._credential_for = credential_for
@@ -56,7 +56,9 @@ class McpServers:
         self.add(config)
 
     def add(self, config: Mapping[str, Any]) -> None:
-        """Adds the servers in `config` whose names are new. Raises pydantic.ValidationError."""
+        """Adds the servers in `config` whose names are new. Raises pydantic.ValidationError if `config` is
+        not valid.
+        """
         known = {connection.name for connection in self._connections}
         self._connections += [
             self._connection(name, server) for name, server in servers_of(config).items() if name not in known
@@ -64,7 +66,9 @@ class McpServers:
         self.expect_changes()
 
     def replace(self, config: Mapping[str, Any]) -> None:
-        """Replaces the servers whose configuration has changed. Running calls of the old ones may end."""
+        """Replaces each server whose configuration has changed. Running tool calls of a replaced server may
+        be ended.
+        """
         servers = servers_of(config)
         for position, connection in enumerate(self._connections):
             server = servers.get(connection.name)
@@ -75,7 +79,7 @@ class McpServers:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the tools may have changed since the last refresh."""
+        """Whether the servers' tools may have changed since the last refresh."""
         return self._is_stale
 
     @property
@@ -83,15 +87,16 @@ class McpServers:
         return any(connection.server.has_lost_secrets for connection in self._connections)
 
     def expect_changes(self) -> None:
-        """Marks the tools as stale, so that the next refresh asks the servers again. Not every server reports
-        changes, and a server may be reachable again.
+        """Makes the next refresh ask the servers for their tools again. This is needed because not every
+        server reports changes, and because a server may be reachable again.
         """
         self._is_stale = bool(self._connections)
 
     async def refresh(self, taken: Collection[str], *, asks: bool = False) -> None:
-        """Asks all servers for their tools at the same time. taken: the names of other tools.
+        """Asks all servers at the same time for their tools. taken: the names of the agent's other tools,
+        which MCP tools cannot use.
 
-        asks: whether the user is asked about new tools, too.
+        asks: whether the user must also approve new tools.
         """
         self._is_stale, self._asks = False, asks
         await self._close_outdated()
@@ -137,9 +142,10 @@ class McpServers:
         return self.approvals.look(connection.name, map(ToolDefinition.of, offered), asks=self._asks)
 
     async def _check(self, connection: McpConnection, tool: str) -> ToolChange | None:
-        """Returns how the tool differs from its approved form. Raises McpUnavailableError.
+        """Returns how the tool's current definition differs from the approved definition. Returns None if
+        they are equal. Raises McpUnavailableError.
 
-        It asks the server before each call, since a malicious server would not report a change.
+        Asks the server before each call, because a malicious server would not report that a tool has changed.
         """
         if self._look(connection, await connection.tools()):
             # The log and the model are told before the model's next reply.

@@ -1,4 +1,4 @@
-"""A tool of an MCP server, as the agent uses it."""
+"""A tool of an MCP server, in the form in which the agent uses tools."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -25,7 +25,9 @@ MAX_NAME_CHARS = 64
 
 
 class MCPToolAction(Action):
-    """data: the arguments for the server. The class has the name that the protocol uses."""
+    """The action of an MCP tool call. data: the arguments for the MCP server. The class name is the name in
+    the OpenHands protocol.
+    """
 
     data: dict[str, JsonValue] = {}
 
@@ -39,9 +41,10 @@ Check = Callable[[], Awaitable[ToolChange | None]]
 
 
 class McpTool(DescribedTool[MCPToolAction]):
-    """Passes arguments to the server and returns its result. `name` is the name for the model.
+    """A tool of an MCP server. Passes the arguments to the server and returns the server's result. `name`:
+    the tool's name for the model.
 
-    The model sees the approved description, even if the server has changed it.
+    The model sees the description that the user approved, even if the server has changed the description.
     """
 
     kind = "MCPToolDefinition"
@@ -73,8 +76,8 @@ class McpTool(DescribedTool[MCPToolAction]):
         return MCPToolAction(data=dict(arguments))
 
     def effects(self, action: MCPToolAction) -> Sequence[Effect]:
-        """Returns unknown effects: a server's statements about its
-        tools must not prevent questions to the user.
+        """Returns unknown effects. The server's own statements about a tool are not used, because they could
+        prevent a question to the user.
         """
         del action
         return UNDECLARED
@@ -104,8 +107,8 @@ _WHAT = {
 
 
 def _refusal(server: str, change: ToolChange) -> str:
-    """Returns the text of a refused call, with the server's texts
-    marked as foreign, since no user approved them.
+    """Returns the text that the model gets for a refused call of a changed tool. The server's texts in it are
+    marked as untrusted, because no user has approved them.
     """
     return (
         f"`{change.tool}` was not called: the MCP server {server} {_WHAT[change.change]}: it is not "
@@ -116,7 +119,9 @@ def _refusal(server: str, change: ToolChange) -> str:
 
 
 def name_for_model(tool: str, server: str, taken: Collection[str]) -> str:
-    """Returns the tool's name in characters that vendors accept. Adds the server's name if it is taken."""
+    """Returns the tool's name with only characters that model vendors accept. Adds the server's name if
+    another tool already has this name.
+    """
     plain = _FORBIDDEN.sub("_", tool)[:MAX_NAME_CHARS]
     if plain and plain not in taken:
         return plain

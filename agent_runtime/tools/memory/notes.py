@@ -1,4 +1,6 @@
-"""Notes that outlive a conversation: one file for each, in `.agents/memory` of the working directory."""
+"""Stores notes that the agent writes for later conversations. Each note is a file in `.agents/memory` of the
+working directory.
+"""
 
 import json
 import re
@@ -19,12 +21,12 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 class NoteError(Exception):
-    """The note cannot be written, changed or removed. The text is for the model."""
+    """A note cannot be written, changed or removed. The error text is for the model."""
 
 
 class Note(BaseModel):
-    """name: the file's name without its ending. created: ISO 8601.
-    source: the conversation that wrote the note.
+    """A note that an agent has written for later conversations. name: the file name without its ending.
+    created: the time, ISO 8601. source: the id of the conversation in which the note was written.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,9 +60,9 @@ def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard
 
 
 def find_note(working_dir: Path, name: str) -> Note | None:
-    """Returns the note with this name, or None. Blocking.
+    """Returns the note with this name. Returns None if there is no such file. Blocking.
 
-    Raises NoteError if the file of this name is not a usable note.
+    Raises NoteError if the file with this name is not a usable note.
     """
     path = _path(working_dir, name)
     if not path.exists():
@@ -79,7 +81,9 @@ def write_note(working_dir: Path, note: Note) -> None:
 
 
 def delete_note(working_dir: Path, name: str) -> bool:
-    """Deletes a note. Returns False if there was none. Blocking. Raises NoteError or OSError."""
+    """Deletes the note with this name. Returns False if there is no such note. Blocking. Raises NoteError or
+    OSError.
+    """
     path = _path(working_dir, name)
     existed = path.exists()
     path.unlink(missing_ok=True)
@@ -87,7 +91,7 @@ def delete_note(working_dir: Path, name: str) -> bool:
 
 
 def checked_title(title: str) -> str:
-    """Returns the title on one line. Raises NoteError if it is empty or too long."""
+    """Returns the title of a note on one line. Raises NoteError if the title is empty or too long."""
     line = " ".join(title.split())
     if not line or len(line) > MAX_TITLE_CHARS:
         raise NoteError(f"A note needs a `title` of at most {MAX_TITLE_CHARS} characters.")
@@ -95,7 +99,9 @@ def checked_title(title: str) -> str:
 
 
 def checked_text(text: str) -> str:
-    """Returns the text without blanks around it. Raises NoteError if it is empty or too long."""
+    """Returns the text of a note without blanks at its ends. Raises NoteError if the text is empty or too
+    long.
+    """
     size = len(text.encode(errors="replace"))
     if not text.strip() or size > MAX_TEXT_BYTES:
         raise NoteError(f"A note needs a `text` of at most {MAX_TEXT_BYTES} bytes; this one has {size}.")

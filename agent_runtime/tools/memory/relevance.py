@@ -1,4 +1,4 @@
-"""Finds the notes that fit a question, by a full-text search ranked by BM25."""
+"""Finds the notes that fit a question. Uses a full-text search that ranks notes by BM25."""
 
 import re
 import sqlite3
@@ -21,9 +21,9 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def most_relevant(notes: Sequence[Note], question: str, limit: int) -> list[Note]:
-    """Returns the best notes first.
+    """Returns the notes that fit the question best, at most `limit`, the best first.
 
-    A note must contain at least one word of the question that is not a common word.
+    Each returned note contains at least one word of the question that is not a common word such as "the".
     """
     words = _words(question)
     if not notes or not words:
