@@ -1,9 +1,10 @@
-"""Adds a project's offers (hooks, MCP servers and other parts that would run) to a conversation after the
-user's consent. An offer is added in the same way as a plugin from the client.
+"""Adds a project's executables (its hooks, MCP servers and other parts that run commands) to a conversation
+after the user's consent. The type `Offer` describes one such executable. It is added in the same way as a
+plugin from the client.
 
-The approved files are copied byte for byte, so that edits in the project do not change them. Commands may
-still name files of the project. Each of these files is compared with the approved hash again right before it
-is run.
+The approved files are copied byte for byte, so that later edits in the project do not change them. Commands
+may still use files of the project. Each of these files is compared with the approved hash right before it
+runs.
 """
 
 import asyncio
@@ -38,24 +39,25 @@ _CONTENT = "content"
 
 
 class ExecutableChangedError(PluginError):
-    """An offer to which the user consented has changed or no longer exists."""
+    """An executable of the project, to which the user consented, has changed or no longer exists."""
 
     code = "offer_changed"
 
 
 class ApprovedExecutables:
-    """Adds the offers to which a user has consented to the requests that start conversations.
+    """The store of the project executables (hooks, MCP servers and so on) to which users have consented. Adds
+    them to the requests that start conversations.
 
-    `directory`: where the approved files are stored, by hash.
+    `directory`: the directory of the approved files, with one subdirectory per hash.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Returns the request with the parts of the offers whose hashes it lists. Offers that have changed or
-        are missing are left out. An MCP server is left out if the agent has another server with its name.
-        Raises UnknownProjectError.
+        """Returns the request with the project executables whose hashes the request lists. Leaves out
+        executables that have changed or no longer exist, and an MCP server whose name another server of the
+        agent has. Raises UnknownProjectError.
         """
         taken: list[tuple[Path, list[str]]] = []
         for project, hashes in consents_of(request):
@@ -72,11 +74,11 @@ class ApprovedExecutables:
     async def take(
         self, request: StartConversationRequest, project: Path, hashes: Collection[str]
     ) -> list[tuple[Offer, Plugin]]:
-        """Stores the offers of one project that have these hashes. Returns each offer together with its
-        content as a plugin.
+        """Stores the executables of one project that have these hashes. Returns each executable's description
+        with its content as a plugin.
 
-        `request`: the start request of the conversation. Raises ExecutableChangedError if one of the hashes
-        is not among the project's current offers; then no offer is stored.
+        `request`: the request that started the conversation. Raises ExecutableChangedError if the project has
+        no executable with one of the hashes; then nothing is stored.
         """
         offers = {offer.hash: offer for offer in await asyncio.to_thread(find_executables, project)}
         unknown = [one for one in hashes if one not in offers or not _joins(offers[one])]
@@ -87,8 +89,8 @@ class ApprovedExecutables:
         return [(offer, await asyncio.to_thread(self._take, offer, project, place)) for offer in wanted]
 
     async def again(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Returns the request with the offers that were added earlier, in their stored versions. Raises
-        ExecutableChangedError.
+        """Returns the request with the project executables that were added earlier, in their stored versions.
+        Raises ExecutableChangedError if a stored version is missing or damaged.
         """
         kept = [
             await asyncio.to_thread(_kept, self._home(project, one), project, _place_of(project, request))
@@ -110,22 +112,22 @@ class ApprovedExecutables:
 
 
 def _place_of(project: Path, request: StartConversationRequest) -> Path | None:
-    """Returns the directory in which commands of the project run: its directory if it is a further project,
-    and None if it is the conversation's own project.
+    """Returns the directory in which commands of the project run. Returns None for the conversation's own
+    project, whose commands run in the working directory.
     """
     return project if project in further_projects(request) else None
 
 
 def _joins(offer: Offer) -> bool:
-    """Returns whether the offer becomes part of a conversation. Scripts do not become part of it: they run
-    when the workspace is prepared.
+    """Returns whether the project executable becomes part of a conversation. Returns False for scripts, which
+    run when the workspace is prepared.
     """
     return offer.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
 
 
 def _copy(offer: Offer, project: Path, home: Path) -> None:
-    """Copies the files of the offer to `home`: all of the files, or none. Raises ExecutableChangedError if a
-    file differs from the offer.
+    """Copies the files of a project executable to `home`: either all files or none. Raises
+    ExecutableChangedError if a file differs from the approved content.
     """
     fresh = home.with_name(f".{uuid4().hex}")
     try:
@@ -149,9 +151,9 @@ def _copy(offer: Offer, project: Path, home: Path) -> None:
 
 @dataclass(frozen=True)
 class _Terms:
-    """The conditions under which commands of an offer run. `files`: the hash of each file that must not
-    change, by the path that commands use for the file. `place`: the directory where the commands run; None
-    means the conversation's working directory.
+    """The conditions under which commands of a project executable run. `files`: the hash of each file that
+    must not change, by the path that commands use. `place`: the directory where the commands run; None means
+    the conversation's working directory.
     """
 
     files: Mapping[str, str]
@@ -159,9 +161,9 @@ class _Terms:
 
 
 def _kept(home: Path, project: Path, place: Path | None) -> Plugin:
-    """Returns the stored offer as a plugin. `place`: the directory where the offer's commands run; None means
-    the conversation's working directory. Raises ExecutableChangedError if the stored offer is missing or
-    damaged.
+    """Returns the stored project executable as a plugin. `place`: the directory where its commands run; None
+    means the conversation's working directory. Raises ExecutableChangedError if the stored files are missing
+    or damaged.
     """
     try:
         offer = Offer.model_validate_json((home / _OFFER).read_bytes())

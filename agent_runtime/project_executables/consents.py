@@ -1,5 +1,5 @@
 """Reads the user's consents from the request that starts a conversation: for each project, the hashes of the
-offers that may run.
+project executables (hooks, MCP servers and so on) that may run.
 """
 
 from collections.abc import Sequence
@@ -12,21 +12,23 @@ from agent_runtime.wire import Offer, ProjectConsent, StartConversationRequest
 
 
 class UnknownProjectError(PluginError):
-    """The directory is not one of the conversation's further projects."""
+    """The directory is not one of the additional repositories of the conversation."""
 
     code = "project_not_in_conversation"
 
 
 def further_projects(request: StartConversationRequest) -> list[Path]:
-    """Returns the directories of the further projects as the client wrote them, without duplicates."""
+    """Returns the directories of the conversation's additional repositories as the client wrote them, without
+    duplicates.
+    """
     named = (request.agent.get("agent_context") or {}).get("further_projects") or []
     own = Path(request.workspace.working_dir).resolve()
     return [one for one in dict.fromkeys(map(Path, named)) if one.resolve() != own]
 
 
 def project_named(request: StartConversationRequest, directory: str | None) -> Path:
-    """Returns the directory of one of the conversation's projects. `directory`: one of the further projects;
-    None means the conversation's own project. Raises UnknownProjectError.
+    """Returns the directory of one of the conversation's repositories. `directory`: an additional repository;
+    None means the conversation's main repository. Raises UnknownProjectError.
     """
     if directory is None:
         return Path(request.workspace.working_dir)
@@ -36,8 +38,8 @@ def project_named(request: StartConversationRequest, directory: str | None) -> P
 
 
 def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[str]]]:
-    """Returns each project with the hashes of its offers that may run. The conversation's own project comes
-    first. Raises UnknownProjectError.
+    """Returns each project of the conversation with the hashes of its executables that may run. The
+    conversation's main repository comes first. Raises UnknownProjectError.
     """
     return [
         (Path(request.workspace.working_dir), request.consent),
@@ -46,7 +48,7 @@ def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[
 
 
 def consent_to(request: StartConversationRequest, project: Path) -> Sequence[str]:
-    """Returns the hashes of this project's offers that may run."""
+    """Returns the hashes of the executables (hooks, MCP servers and so on) of this project that may run."""
     return [one for place, hashes in consents_of(request) if place == project for one in hashes]
 
 
@@ -69,7 +71,7 @@ def with_consents(
 
 
 def is_name_taken(offer: Offer, agent: JsonObject) -> bool:
-    """Returns whether the offer is an MCP server with the same name as another server of the agent. `agent`:
-    the agent's specification.
+    """Returns whether the project executable is an MCP server whose name another server of the agent has.
+    `agent`: the agent's configuration.
     """
     return offer.kind == "mcp_server" and offer.name in named_servers(agent.get("mcp_config") or {})

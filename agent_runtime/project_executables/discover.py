@@ -1,8 +1,8 @@
-"""Finds the offers of a project: the parts that would run, such as scripts, hooks, MCP servers and plugins.
-Only reads files. Blocking, but bounded.
+"""Finds the executables of a project: the parts that run commands, such as scripts, hooks, MCP servers and
+plugins. The type `Offer` describes one executable. Only reads files; blocks for a limited time.
 
-Instructions (AGENTS.md, skills, sub-agents without commands) are not offers. They are texts that the agent
-reads, and they run nothing.
+Instructions (AGENTS.md, skills, sub-agents without commands) are not executables. They are texts that the
+agent reads.
 """
 
 import os
@@ -34,8 +34,8 @@ _PLUGIN_PARTS = (".plugin", ".claude-plugin", "skills", "commands", "agents", "h
 
 
 def find_executables(project: Path) -> list[Offer]:
-    """Returns all offers, in the order in which they would run. An offer that cannot be read in full has a
-    `problem`.
+    """Returns the descriptions of all executables of the project, in the order in which they would run. A
+    description has a `problem` if the executable cannot be read in full.
     """
     if not project.is_dir():
         return []
@@ -98,8 +98,8 @@ def _mcp_file(project: Path) -> dict[str, Any]:
 
 
 def _sub_agents(project: Path) -> Iterator[Offer]:
-    """Yields an offer for each sub-agent that has hooks or MCP servers with commands. The offer covers the
-    whole file of the sub-agent, because every part of the file can affect how the commands run.
+    """Yields a description of each sub-agent that has hooks or MCP servers with commands. Consent covers the
+    sub-agent's whole file, because every part of the file can affect how the commands run.
     """
     agents, _ = find_sub_agents([project], None, with_built_in=False)
     for agent, reasons in map(checked, agents):
@@ -203,8 +203,8 @@ def _hook_texts(config: HookConfig) -> list[str]:
 
 
 def _server_texts(server: McpServer) -> list[str]:
-    """Returns the server's command and variables as a person would type them. The variables also decide what
-    runs.
+    """Returns the MCP server's command and environment variables as a person would type them. The variables
+    also affect what runs.
     """
     if server.command is None:
         return [server.url or ""]

@@ -25,11 +25,13 @@ _SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
 
 
 class UnreadableExecutableError(Exception):
-    """The offer cannot be shown in full, so a user cannot consent to it. The text says why."""
+    """The project executable cannot be shown in full, so a user cannot consent to it. The error text says
+    why.
+    """
 
 
 class Files:
-    """A set of files of a project with their contents and hashes, for one offer."""
+    """The files that belong to one executable of a project, with their contents and hashes."""
 
     def __init__(self, project: Path) -> None:
         self._project = project.resolve()
@@ -40,7 +42,7 @@ class Files:
         return [self._found[path] for path in sorted(self._found)]
 
     def add(self, file: Path) -> bytes:
-        """Adds a file and returns its content. Raises UnreadableExecutableError."""
+        """Adds a file and returns the file's content. Raises UnreadableExecutableError."""
         path = str(file.relative_to(self._project))
         if not is_utf8(path) or not path.isprintable() or "\\" in path:
             raise UnreadableExecutableError("One of its files has a name that cannot be shown.")

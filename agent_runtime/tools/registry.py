@@ -1,4 +1,4 @@
-"""The tools that exist, and the creation of a conversation's tools."""
+"""Knows which tools exist, and creates the tools of a conversation."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -45,7 +45,7 @@ BUILT_IN = ("finish", "think")
 
 
 class ToolNotFoundError(Exception):
-    """The tool does not exist here or cannot be used. The text says what to do about it."""
+    """The tool does not exist on this server or cannot be used. The error text says what to do."""
 
 
 class ToolSpec(BaseModel):
@@ -131,11 +131,11 @@ def resolve_name(name: str) -> str:
 def create_tools(
     specs: Iterable[NamedSpec], context: ToolContext, modules: Mapping[str, str] | None = None
 ) -> dict[str, AnyTool]:
-    """Creates the tools and returns them by name, in the order of the specs. Then follow the tools that every
-    agent has.
+    """Creates the tools that the specs name, and the tools that every agent has. Returns the tools by name:
+    first those of the specs, in the same order.
 
-    modules: the modules that define tools which are not part of the runtime, by tool name.
-    Raises ToolNotFoundError for a tool that does not exist or cannot be loaded.
+    modules: the Python modules that define tools which are not part of the runtime, by tool name. Raises
+    ToolNotFoundError for a tool that does not exist or cannot be loaded.
     """
     tools: dict[str, AnyTool] = {}
     for spec in [*specs, *(ToolSpec(name=name) for name in BUILT_IN)]:

@@ -1,4 +1,4 @@
-"""A tool by which the agent hands work to a sub-agent and gets its report."""
+"""A tool by which the agent gives a task to a sub-agent and gets the sub-agent's report."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal, Self

@@ -1,4 +1,4 @@
-"""A tool that does nothing: the agent writes a thought, and the log keeps it."""
+"""The tool `think`: it does nothing, but the thought that the agent writes is kept in the event log."""
 
 from collections.abc import Sequence
 

@@ -27,9 +27,9 @@ from agent_runtime.workspace.environment import OF_CONVERSATION, command_environ
 
 
 class CallSuspendedError(Exception):
-    """The call has no result yet. It stays pending, and continues when it is run again.
+    """The tool call has no result yet. The call stays pending, and continues when it is run again.
 
-    waits_for_user: whether it must not run again before a user has confirmed something.
+    waits_for_user: whether the call must not run again before a user has confirmed something.
     """
 
     def __init__(self, *, waits_for_user: bool) -> None:
@@ -42,7 +42,7 @@ class _Payload(BaseModel):
 
     @classmethod
     def wire_kind(cls) -> str:
-        """Returns the `kind` on the wire and in logs."""
+        """Returns the value of the field `kind` in events for clients and in the event log."""
         return cls.__name__
 
     def to_wire(self) -> dict[str, JsonValue]:
@@ -81,9 +81,8 @@ _OBSERVATIONS: dict[str, "type[Observation]"] = {}
 
 
 class Observation(_Payload):
-    """The result of a tool call.
-
-    `content` is for the model, all other fields are for people and user interfaces.
+    """The result of a tool call. The field `content` is for the model. All other fields are for people and
+    user interfaces.
     """
 
     content: list[Content] = []
@@ -91,11 +90,13 @@ class Observation(_Payload):
 
     @classmethod
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
-        """Returns whether outsiders may have written the content, for example a web page or a server.
+        """Returns whether the content may come from untrusted sources, for example from a web page or a
+        server.
 
-        The model then sees the content between marks, as data that it must not follow. False vouches for the
-        whole text.
-        wire: the logged observation; the answer must depend on nothing else.
+        The model sees such content between marks that say "data, not instructions". If the method returns
+        False, the model trusts the whole text.
+
+        wire: the observation as JSON from the event log; the method must use no other data.
         """
         del wire
         return True
@@ -149,13 +150,12 @@ CHANGES_FILES = ToolAnnotations(openWorldHint=False)
 
 @dataclass(frozen=True)
 class ToolContext:
-    """The directories of a conversation's tools: where they work, and where they keep what must survive a
-    restart.
+    """The directories and services that the tools of one conversation use. working_dir: where the tools work.
+    state_dir: for files that must survive a restart.
 
-    agent_definitions: definitions of sub-agents that the client has sent.
-    further_projects: the directories of the conversation's further repositories.
-    conversation_id: None outside of a conversation.
-    live: where calls show their output while they run.
+    agent_definitions: definitions of sub-agents from the client. further_projects: the directories of the
+    conversation's other repositories. conversation_id: None outside a conversation. live: publishes the
+    output of running calls.
     """
 
     working_dir: Path
@@ -168,9 +168,8 @@ class ToolContext:
     further_projects: Sequence[Path] = ()
 
     def command_environment(self) -> dict[str, str]:
-        """Returns the environment for commands.
-
-        It marks their processes as belonging to this conversation.
+        """Returns the environment variables for commands of the agent. One variable contains the conversation
+        id, so that the processes can be found later.
         """
         own = {} if self.conversation_id is None else {OF_CONVERSATION: str(self.conversation_id)}
         return command_environment(own)
@@ -180,13 +179,13 @@ ActionT = TypeVar("ActionT", bound=Action)
 
 
 class Tool(ABC, Generic[ActionT]):
-    """One capability of the agent. Construction is cheap: resources are taken at the first `run`.
+    """The base class of tools: a tool is one capability of the agent. A tool acquires resources at the first
+    `run`, not in its constructor.
 
-    kind: the name on the wire; by default the name of the class.
-    action_type, observation_type: by default the types of the declaration `Tool[MyAction]` and of `run`'s
-    result.
-    timeout_seconds: a call that takes longer is cancelled, and the model is told; None means no limit.
-    awaits_answer: whether a call only waits for an answer and does no work itself.
+    kind: the name in events; by default the name of the class. action_type, observation_type: by default the
+    types in the declaration `Tool[MyAction]` and of the result of `run`. timeout_seconds: a call that takes
+    longer is cancelled, and the model is told; None means no limit. awaits_answer: whether a call only waits
+    for a reply and does nothing itself.
     """
 
     name: str
@@ -215,12 +214,13 @@ class Tool(ABC, Generic[ActionT]):
 
     @abstractmethod
     async def run(self, action: ActionT) -> Observation:
-        """Runs the call. Failures that the model can react to are returned as results with `is_error`."""
+        """Runs the tool call and returns its result. A failure to which the model can react is returned as a
+        result with `is_error`.
+        """
 
     async def handle(self, event: ActionEvent) -> Observation:
-        """Runs the call of this event, for tools that need the event's id.
-
-        Cancelled in the same way as `run`.
+        """Runs the tool call of this event. A tool overrides this method if it needs the event's id. The call
+        is cancelled in the same way as `run`.
         """
         return await self.run(self.action_type.of(event))
 
@@ -250,11 +250,11 @@ class Tool(ABC, Generic[ActionT]):
         return hinted(self.annotations)
 
     def is_unchanged(self, action: ActionT, since: float) -> bool:
-        """Returns whether the call would certainly give the same result as at `since` (seconds since the
-        epoch).
+        """Returns whether the call would certainly give the same result as at the time `since` (seconds since
+        the epoch).
 
-        Only for tools that are deterministic and only read. Must return at once, as it runs on the event
-        loop. False when in doubt, and by default.
+        Returns False by default and when in doubt. Override it only in tools that are deterministic and only
+        read. Must return at once, because it runs on the event loop.
         """
         del action, since
         return False
@@ -269,8 +269,8 @@ class Tool(ABC, Generic[ActionT]):
         return self.action_type.model_fields
 
     def reported(self) -> Mapping[str, object]:
-        """Returns further fields that clients are told about the tool, as its kind on the
-        wire requires them.
+        """Returns additional fields of the tool's description for clients, which the tool's `kind`
+        requires.
         """
         return {}
 
@@ -283,9 +283,9 @@ class Tool(ABC, Generic[ActionT]):
 
     def touches(self, action: ActionT, observation: Mapping[str, JsonValue]) -> Sequence[Path]:
         """Returns the absolute paths of the files that the call used. The project's rules for these paths are
-        added to the result for the model.
+        then added to the result for the model.
 
-        observation: the logged result. Must not raise.
+        observation: the result in the event log. Must not raise.
         """
         del observation
         return [path for claim in self.claims(action) if (path := claim.path) is not None]
@@ -297,7 +297,7 @@ class Tool(ABC, Generic[ActionT]):
         return False
 
     async def close(self) -> None:
-        """Releases all resources. Safe to call twice."""
+        """Releases all resources of the tool. Safe to call twice."""
         return
 
 
@@ -305,7 +305,9 @@ AnyTool = Tool[Any]
 
 
 def hinted(annotations: ToolAnnotations) -> Sequence[Effect]:
-    """Returns the effects that annotations imply. Only for tools whose author is trusted."""
+    """Returns the effects of a tool call that the tool's annotations imply. Use this function only for tools
+    with a trusted author.
+    """
     if annotations.readOnlyHint:
         return NO_EFFECTS
     if annotations.destructiveHint or not annotations.model_fields_set - {"title"}:

@@ -9,10 +9,12 @@ MARGIN_SECONDS = 0.1
 
 
 def is_unchanged(path: Path, since: float, root: Path) -> bool:
-    """Returns True only if neither the file nor a directory on the way to it was touched since `since`.
+    """Returns True only if the file, and each directory in its path, is certainly unchanged since the time
+    `since`.
 
-    Compares the times of inode changes, which no program can set back. Directories count because one may have
-    been replaced by another. Returns False for files outside `root` and behind links.
+    Compares the times of inode changes, which no program can set back. Directories are included because a
+    directory may have been replaced by another. Returns False for files outside `root` and for files behind
+    links.
     """
     try:
         top = Path(os.path.realpath(root))

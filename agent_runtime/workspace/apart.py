@@ -30,12 +30,11 @@ _at_work: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
 @dataclass(frozen=True)
 class Return:
-    """The result of merging the changes in a separate work tree back.
+    """The result of merging the changes of a separate work tree into the original directory.
 
-    `files`: the changed files of the directory, relative to the repository. `conflicts`: files that both
-    sides have changed; if there are any, nothing was merged. `ref`: the commit with the changes of the
-    separate work tree.
-    `base`: the commit with which these changes were compared.
+    `files`: the changed files, relative to the repository. `conflicts`: files that were changed in both
+    directories; if there are any, nothing was merged. `ref`: the commit with the changes of the separate work
+    tree. `base`: the commit with which these changes were compared.
     """
 
     files: tuple[str, ...]
@@ -45,11 +44,11 @@ class Return:
 
 
 async def begin(directory: Path, place: Path, name: str) -> Path:
-    """Creates a work tree in `place`. The first time for this name, it has the commit HEAD. Later, it has the
-    commit that was last merged back, or the first commit again if nothing was merged back. Returns the path
-    in `place` that corresponds to `directory`. Raises GitError.
+    """Creates a work tree in the directory `place`. Returns the path in it that corresponds to `directory`.
+    An existing work tree is left unchanged. Raises GitError.
 
-    An existing work tree is left unchanged.
+    For a new `name`, the work tree has the commit HEAD. For a known `name`, it has the commit that was last
+    merged back, or the first commit if nothing was merged back.
     """
     async with _alone(place):
         top = await top_level(directory)
@@ -67,10 +66,10 @@ async def begin(directory: Path, place: Path, name: str) -> Path:
 
 
 async def bring_back(directory: Path, place: Path, name: str) -> Return:
-    """Merges the changes in `place` into `directory`, including changes that are not committed.
+    """Merges the changes in the work tree `place` into `directory`, including changes that are not committed.
 
-    Removes the work tree; its changes are kept in a ref. Raises GitError; nothing in `directory` has changed
-    then.
+    Removes the work tree; its changes are kept in a git ref. If GitError is raised, nothing in `directory`
+    has changed.
     """
     async with _alone(place):
         top = await top_level(directory)
@@ -86,9 +85,9 @@ async def bring_back(directory: Path, place: Path, name: str) -> Return:
 
 
 async def forget(directory: Path, place: Path, name: str) -> None:
-    """Removes the refs of this name, and the work tree with all its files. Raises GitError.
+    """Removes the git refs of this name, and the work tree with all its files. Raises GitError.
 
-    Waits until a `begin` or `bring_back` that is going on has ended, so that this call leaves no ref behind.
+    First waits until a running `begin` or `bring_back` has ended, so that no ref is left behind.
     """
     async with _alone(place):
         if await asyncio.to_thread(place.exists):

@@ -1,10 +1,11 @@
-"""Runs a program in the room, the isolated namespaces of commands (`room.py`), on behalf of a library. The
-library can only start programs outside of the room. So it starts this program, which asks the spawner to
-start the wanted program in the room.
+"""Runs a program in the room on behalf of a library. The room is the isolated namespaces in which commands of
+the agent run (`room.py`). The library can only start programs outside the room. So the library starts this
+program, which asks the spawner (`spawner.py`) to start the wanted program in the room.
 
-`python -I -S enter.py SOCKET DESCRIPTION`. `enter.py` passes its streams, SIGTERM and SIGINT to the program
-in the room, and ends with the same status, or 128 and the number of the signal that ended the program. If
-`enter.py` ends first, the program in the room is killed. `enter.py` removes the file DESCRIPTION.
+Usage: `python -I -S enter.py SOCKET DESCRIPTION`. `enter.py` passes its streams, SIGTERM and SIGINT to the
+program in the room. It ends with the same exit status, or with 128 plus the number of the signal that ended
+the program. If `enter.py` ends first, the program in the room is killed. `enter.py` removes the file
+DESCRIPTION.
 """
 
 import json

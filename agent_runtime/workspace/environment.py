@@ -79,8 +79,8 @@ def command_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
 
 
 def set_given(variables: Mapping[str, str]) -> None:
-    """Sets additional variables for commands. Replaces the earlier setting. The value of PATH is put in front
-    of the server's PATH.
+    """Sets additional environment variables for commands of the agent. Replaces the earlier setting. The
+    value of PATH is put in front of the server's PATH.
     """
     _given.clear()
     _given.update(variables)
@@ -92,8 +92,8 @@ def _with_given_paths(allowed: Mapping[str, str]) -> dict[str, str]:
 
 
 def set_way_out(proxy_url: str | None) -> None:
-    """Sets the proxy through which commands reach the network; None means no proxy. The server's own calls do
-    not use this proxy. Commands do not use the proxy for addresses of this machine.
+    """Sets the proxy through which commands of the agent reach the network; None means no proxy. Addresses of
+    this machine and the server's own requests do not use the proxy.
     """
     _way_out.clear()
     if proxy_url is not None:
@@ -102,13 +102,17 @@ def set_way_out(proxy_url: str | None) -> None:
 
 
 def set_trusted(variables: Mapping[str, str]) -> None:
-    """Sets the variables that name the certificates that commands trust. Replaces the earlier setting."""
+    """Sets the environment variables that name the TLS certificates which commands trust. Replaces the
+    earlier setting.
+    """
     _trusted.clear()
     _trusted.update(variables)
 
 
 def set_models_url(url: str | None) -> None:
-    """Sets the address at which commands reach the models; None means that there is none."""
+    """Sets the URL at which commands of the agent reach the models; None means that commands have no access
+    to models.
+    """
     _models.clear()
     if url is not None:
         _models[MODELS_URL] = url

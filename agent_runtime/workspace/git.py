@@ -65,7 +65,7 @@ class UnknownRefError(GitError):
 
 
 class UnknownFileError(GitError):
-    """The file exists neither in the work tree nor in the base."""
+    """The file exists neither in the work tree nor in the commit to compare with."""
 
     code = "not_found"
 
@@ -79,8 +79,8 @@ class ChangeStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Change:
-    """A changed file. `path` is relative to the repository. `old_path` is the earlier path of a
-    moved file.
+    """A changed file of a git repository. `path`: relative to the repository. `old_path`: the earlier path of
+    a moved file.
     """
 
     status: ChangeStatus
@@ -90,8 +90,8 @@ class Change:
 
 @dataclass(frozen=True)
 class FileDiff:
-    """A file's content before and now. None where the file does not exist. Binary and large files have one
-    line with kind, size and SHA-256 instead.
+    """The content of one file before and after a change. None means that the file does not exist. For a
+    binary or large file, the content is one line with kind, size and SHA-256.
     """
 
     original: str | None

@@ -41,28 +41,32 @@ def start_loopback() -> None:
 
 
 def enter_mounts(namespace: int) -> None:
-    """Enters a mount namespace. `namespace`: an open file of /proc/PID/ns/mnt."""
+    """Moves this process into another mount namespace. `namespace`: an open file of /proc/PID/ns/mnt."""
     _check(_libc.setns(namespace, NEW_MOUNTS), "setns")
 
 
 def receive_mounts_only() -> None:
-    """Lets mounts made outside appear here. Mounts made here do not appear outside."""
+    """Makes mounts that are made outside this namespace appear inside. Mounts made inside do not appear
+    outside.
+    """
     _mount(None, Path("/"), None, _SLAVE | _RECURSIVE)
 
 
 def share(place: Path) -> None:
-    """Lets mounts below `place` also appear in mount namespaces that are copied from the current one."""
+    """Makes mounts below the directory `place` also appear in mount namespaces that are copied from
+    this one.
+    """
     _mount(None, place, None, _SHARED)
 
 
 def mount_new(kind: str, place: Path, options: str = "") -> None:
-    """Mounts a new `proc` or `tmpfs` over the place."""
+    """Mounts a new `proc` or `tmpfs` file system over the directory `place`."""
     programs = NO_PROGRAMS if kind == "proc" else 0
     _mount(kind, place, kind, NO_SETUID | NO_DEVICES | programs, options)
 
 
 def mount_again(source: Path, place: Path, *, read_only: bool = False) -> None:
-    """Mounts the directory or file `source` also at `place`."""
+    """Makes the directory or file `source` also visible at the path `place` (a bind mount)."""
     _mount(str(source), place, None, _BIND)
     if read_only:
         make_read_only(place)

@@ -13,8 +13,8 @@ from agent_runtime.workspace.users import room_spawner
 
 
 async def listen(host: str, port: int) -> socket.socket:
-    """Returns a socket on which programs of the agent can reach this server. `host`: an address. `port`: 0
-    means any. Raises OSError.
+    """Returns a socket on which programs of the agent can reach this server. `host`: an IP address. `port`: 0
+    means any free port. Raises OSError.
     """
     listener = await _new_socket(host)
     try:

@@ -1,4 +1,6 @@
-"""A directory for the private files of one conversation. Other users cannot read it."""
+"""Creates a private directory for one tool of a conversation, such as the shell. Other users cannot read the
+directory.
+"""
 
 import os
 import re
@@ -13,12 +15,14 @@ _NAME = re.compile(r"slipway-(?:shell|browser|kernel|vscode|desktop)-(\d+)-")
 
 
 def make_private_dir(whose: Literal["shell", "browser", "kernel", "vscode", "desktop"]) -> Path:
-    """Creates a directory with mode 0700. Its name contains the id of this process."""
+    """Creates a private directory (mode 0700). Its name contains `whose` and the id of this process."""
     return Path(tempfile.mkdtemp(prefix=f"slipway-{whose}-{os.getpid()}-"))
 
 
 def remove_leftovers() -> None:
-    """Removes the directories of killed processes, if they belonged to this user. Blocking."""
+    """Removes private directories of processes that were killed, if the directories belong to this user.
+    Blocking.
+    """
     with os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
             owner = _NAME.match(entry.name)

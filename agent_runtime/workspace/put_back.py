@@ -16,10 +16,10 @@ TEMPORARY_PREFIX = ".slipway-rewind-"
 
 @dataclass(frozen=True)
 class RestorePlan:
-    """The changes to files that restore an earlier state.
+    """The changes to files that restore an earlier state of a directory.
 
-    `removes`: the paths of files to remove. `writes`: the paths of files to write. `added`: those of
-    `writes` that do not exist now.
+    `removes`: the paths of files to remove. `writes`: the paths of files to write. `added`: the paths in
+    `writes` at which no file exists now.
     """
 
     removes: frozenset[str]
@@ -118,8 +118,8 @@ def _remove_empty(directory: Path) -> None:
 
 
 def _keep_permissions(place: Path, staged: Path) -> None:
-    """Gives the staged file the permissions of the current file. If the staged file is executable, it becomes
-    executable for all who may read it. Otherwise it is executable for no one.
+    """Gives the staged file the permissions of the current file. An executable staged file becomes executable
+    for every user who may read it. Other staged files become executable for no user.
     """
     old, new = place.stat().st_mode, staged.stat().st_mode
     executable = (old & 0o444) >> 2 if new & stat.S_IXUSR else 0

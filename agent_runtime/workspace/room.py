@@ -37,14 +37,13 @@ Show = Callable[[str], None]
 
 
 class RoomError(Exception):
-    """The room cannot be created: commands cannot be isolated on this machine. The text says why."""
+    """Commands cannot be isolated on this machine. The error text says why."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """The room of the commands, once it is open.
-
-    `spawner`: the socket of the process that starts programs in the room, and its pid.
+    """The open room: the isolated namespaces in which commands of the agent run. `spawner`: the socket and
+    the pid of the process that starts programs in the room.
     """
 
     spawner: Path
@@ -52,9 +51,8 @@ class Room:
 
 
 def open_room(conversations: Path) -> Room:
-    """Creates the room. This process must have one thread. Raises RoomError.
-
-    Afterwards this process has no capabilities.
+    """Creates the room, the isolated namespaces for commands. This process must have one thread. Raises
+    RoomError. After the call, this process has no capabilities.
     """
     address = OFFICE / "spawner"
     try:

@@ -62,9 +62,8 @@ class WorkspaceTooLargeError(GitError):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of a directory at one time.
-
-    `tree`: the id of the content. `skipped`: files that are not in the snapshot, by path.
+    """The content of a directory at one time. `tree`: the id of the content in git. `skipped`: paths of files
+    that are not in the snapshot.
     """
 
     tree: str
@@ -72,7 +71,9 @@ class Snapshot:
 
 
 class Shadow:
-    """The snapshots of one directory. Make one call at a time. A call that is interrupted does no damage."""
+    """The store of the snapshots of one directory. Make one call at a time. An interrupted call does no
+    damage.
+    """
 
     def __init__(self, place: Path, work_tree: Path, excluded: Iterable[Path] = ()) -> None:
         """Creates nothing on disk yet. `place`: the directory of the snapshot repository, created by the
@@ -103,7 +104,9 @@ class Shadow:
         raise AssertionError
 
     async def hold(self, *trees: str) -> None:
-        """Keeps these snapshots until a call of `tidy` that does not name them."""
+        """Keeps the given snapshots until a call of `tidy` without their ids. trees: the ids of the
+        snapshots.
+        """
         await asyncio.to_thread(self._hold, trees)
 
     async def tidy(self, keep: Collection[str]) -> None:
@@ -154,10 +157,11 @@ class Shadow:
         return tree
 
     async def restore(self, present: str, target: str, leave: Collection[str]) -> None:
-        """Restores the directory to `target`, except for the paths in `leave`.
+        """Changes the files of the directory to those of the snapshot `target`. `present`: a snapshot of the
+        current files. `leave`: paths that are not changed.
 
-        Each file is replaced in one step. A second call completes a first call that was cut off. Directories
-        that become empty are removed.
+        Each file is replaced in one step. A second call completes a first call that was interrupted.
+        Directories that become empty are removed.
         """
         plan = RestorePlan.of(await self.changes(present, target), leave)
         staging = self.place / f"staging-{uuid4().hex}"

@@ -118,9 +118,8 @@ def show(address: Path, name: str) -> None:
 
 
 def new_socket(address: Path, family: int) -> socket.socket:
-    """Returns a new TCP socket in the network of the agent's commands. `address`: the spawner's socket.
-
-    Blocks briefly. Raises OSError.
+    """Returns a new TCP socket in the network of the agent's commands. `address`: the path of the spawner's
+    socket. Blocks briefly. Raises OSError.
     """
     with _connected(address) as connection:
         connection.send(json.dumps({"do": SOCKET, "family": family}).encode())
@@ -164,7 +163,9 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Returns a command that runs `words` in the room, once, and ends with the same exit status."""
+    """Returns a command for a library that starts programs itself. The command runs `words` in the room (the
+    isolated namespaces for commands), once, and ends with the same exit status.
+    """
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:
         file.write(_description(words, cwd, env))

@@ -70,7 +70,9 @@ def become(users: Users) -> None:
 
 
 def start_in_room(spawner: Path, spawner_pid: int) -> None:
-    """Makes `start_process` start all processes for the agent in the room of this spawner from now on."""
+    """Makes `start_process` start all processes for the agent in the room (the isolated namespaces for
+    commands) from now on. spawner: the socket of the process that starts programs in the room.
+    """
     global _room, _network
     _room, _network = spawner, Path(f"/proc/{spawner_pid}/net")
 
@@ -138,8 +140,8 @@ async def start_process(program: str | Path, *arguments: str | bytes | Path, **o
 def as_agent(
     command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: str | Path
 ) -> tuple[str, list[str], dict[str, str]]:
-    """Returns a command, arguments and environment that run the program as the agent. For a library that
-    starts the program.
+    """Returns the command, arguments and environment with which a library can start a program as the agent's
+    user or in the room.
     """
     if _room is not None:
         # The program outside of the room gets no variable, because it runs next to the server.
@@ -158,7 +160,7 @@ def _changing_user(user: int, environment: Mapping[str, str]) -> list[str]:
 
 
 def _is_taken_out(name: str) -> bool:
-    """Returns whether the C library takes this variable from a program that changes its user."""
+    """Returns whether the C library removes this environment variable when a program changes its user."""
     return name in _TAKEN_OUT or name.startswith(("LD_", "MALLOC_"))
 
 

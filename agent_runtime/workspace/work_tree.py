@@ -7,11 +7,11 @@ from agent_runtime.workspace.git import GitError, NotARepositoryError, run_git, 
 
 
 async def add(directory: Path, place: Path, branch: str, start: str = "HEAD") -> Path | None:
-    """Checks out the commit `start` as a new branch in `place`. Returns the path in `place` that corresponds
-    to `directory`.
+    """Creates a git work tree in the directory `place`, on a new branch at the commit `start`. Returns the
+    path in the work tree that corresponds to `directory`.
 
-    Returns None if `directory` is in no repository, or in one without a commit. Raises GitError if git cannot
-    make the work tree. Uncommitted changes are not copied.
+    Returns None if `directory` is in no repository, or in a repository without a commit. Raises GitError if
+    git cannot make the work tree. Uncommitted changes are not copied.
     """
     try:
         top = await top_level(directory)

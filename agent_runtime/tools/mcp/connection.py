@@ -1,6 +1,4 @@
-"""The connection to one MCP server. It is opened at its first use, stays open, and is opened again after a
-failure.
-"""
+"""The connection to one MCP server. It opens at its first use, and again after a failure."""
 
 import asyncio
 import contextlib
@@ -44,9 +42,7 @@ _PROBLEM = "application/problem+json"
 
 
 class McpUnavailableError(Exception):
-    """The MCP server cannot be reached, or the connection has failed. The error text contains the reason and
-    the server's last output.
-    """
+    """The MCP server cannot be reached. The error text contains the reason and the server's last output."""
 
     def __init__(self, why: str, *, is_timeout: bool = False) -> None:
         super().__init__(why)
@@ -54,11 +50,10 @@ class McpUnavailableError(Exception):
 
 
 class McpConnection:
-    """The connection to one MCP server. `on_change`: a function that is called when the server's tools have
-    changed.
+    """The connection to one MCP server. `on_change`: called when the server's tools have changed.
 
-    The contexts of the MCP library must be closed by the task that opened them. So one task opens the
-    connection, keeps it open and closes it. Other tasks use the client that this task has made.
+    The contexts of the MCP library must be closed by the task that opened them. So one task opens and closes
+    the connection; other tasks only use its client.
     """
 
     def __init__(
@@ -111,9 +106,7 @@ class McpConnection:
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> "CallToolResult":
         """Calls a tool of the MCP server and returns the result. Raises McpUnavailableError, also after the
-        timeout.
-
-        The time in which the server waits for a reply of the user does not count towards the timeout.
+        timeout. The time in which the server waits for a reply of the user does not count.
         """
         client = await self._open()
         try:
@@ -128,9 +121,7 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
-        """Counts a running tool call. When no more calls are running, cancels the questions that still wait
-        for the user.
-        """
+        """Counts a running tool call. After the last call, cancels questions that still wait for the user."""
         self._deadlines.add(deadline)
         try:
             yield
@@ -141,8 +132,8 @@ class McpConnection:
                     asking.cancel()
 
     async def _answer(self, context: "ClientRequestContext", params: "ElicitRequestParams") -> "ElicitResult":
-        """Asks the user a question of the MCP server and returns the user's reply. Cancels the question if no
-        tool call is running.
+        """Asks the user a question of the MCP server and returns the reply. Cancels the question if no tool
+        call runs.
         """
         from mcp.types import ElicitResult
 
@@ -238,9 +229,7 @@ class McpConnection:
                     self._client = None
 
     async def _listen(self, client: "Client") -> None:
-        """Subscribes to changes of the server's tools. Servers with newer versions of the MCP protocol
-        require a subscription.
-        """
+        """Subscribes to changes of the server's tools, as newer versions of MCP require."""
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
         from mcp.shared.exceptions import MCPError
 
@@ -347,8 +336,8 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
-        """Converts errors to McpUnavailableError. Drops a failed connection, so that the next call opens a
-        new one.
+        """Converts errors to McpUnavailableError. Drops a failed connection; the next call opens a new
+        one.
         """
         from mcp.shared.exceptions import MCPError
         from mcp.types import CONNECTION_CLOSED
@@ -378,7 +367,7 @@ async def _all_tools(client: "Client") -> "list[RemoteTool]":
 
 
 def _detail(response: "httpx2.Response") -> str:
-    """Returns the detail and the fix in a problem document (RFC 9457) from the app server's MCP broker."""
+    """Returns detail and fix of a problem document (RFC 9457) from the app server's MCP broker."""
     if not response.headers.get("content-type", "").startswith(_PROBLEM):
         return ""
     try:

@@ -22,7 +22,7 @@ _LOOK_ALIKE = {
 
 @dataclass(frozen=True)
 class PatchedFile:
-    """The content of a file before and after one operation of a patch. A content is None if the file does not
+    """The content of a file before and after one operation of a patch. None means that the file does not
     exist.
     """
 
@@ -34,9 +34,10 @@ class PatchedFile:
 
 @dataclass
 class Draft:
-    """The files as the patch changes them; None stands for a deleted file.
+    """The result of a patch in memory, before it is written to disk. files: the new content by path; None
+    means that the file is deleted.
 
-    fuzz: the number of lines that matched only loosely.
+    fuzz: the number of lines that match the file only loosely.
     """
 
     files: dict[Path, TextFile | None] = field(default_factory=dict)
@@ -46,7 +47,9 @@ class Draft:
 
 
 def draft(operations: Iterable[Operation], resolve: Callable[[str], Path]) -> Draft:
-    """Applies the operations one after another, in memory. Raises PatchError, EditError or OSError."""
+    """Applies the operations of a patch one after another, in memory. Raises PatchError, EditError or
+    OSError.
+    """
     result = Draft()
     for operation in operations:
         path = resolve(operation.path)
@@ -62,9 +65,9 @@ def draft(operations: Iterable[Operation], resolve: Callable[[str], Path]) -> Dr
 
 
 def write(result: Draft) -> None:
-    """Writes the draft to disk.
+    """Writes the result of a patch to disk.
 
-    If writing fails, restores the files that were already changed and raises OSError.
+    If a file cannot be written, restores the files that were already changed and raises OSError.
     """
     before = {path: _stored(path) for path in result.files}
     wanted = {path: _wanted(result, path) for path in result.files}
@@ -82,7 +85,9 @@ def write(result: Draft) -> None:
 
 @dataclass(frozen=True)
 class _Stored:
-    """The bytes of a file. `mode`: None keeps the existing file's mode, or uses that of any new file."""
+    """The bytes to write to a file. `mode`: the file mode; None keeps the mode of an existing file, or uses
+    the default for a new file.
+    """
 
     content: bytes
     mode: int | None = None
@@ -154,7 +159,9 @@ def _last_text(result: Draft, path: Path) -> str:
 
 
 def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[str, int]:
-    """Returns the text with all chunks applied, and the number of lines that matched only loosely."""
+    """Returns the file's text with all chunks of a patch applied, and the number of lines that match only
+    loosely.
+    """
     lines = split_lines(file.text)
     plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
     result: list[str] = []
@@ -177,7 +184,9 @@ def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[st
 
 
 def _joined(lines: list[str], file: TextFile) -> str:
-    """Joins lines and adds missing line endings. The last line has none if the file's last line had none."""
+    """Joins the lines of the new text and adds missing line endings. The last line has no ending if the
+    file's last line had none.
+    """
     ended = [line if line.endswith("\n") else line + file.newline for line in lines]
     had_no_end = file.text != "" and not file.text.endswith("\n")
     if ended and had_no_end:
@@ -186,8 +195,8 @@ def _joined(lines: list[str], file: TextFile) -> str:
 
 
 def _locate(file: TextFile, plain: list[str], chunk: Chunk, position: int, where: str) -> tuple[int, int]:
-    """Returns the index of the line at which the chunk's old lines begin, at or after `position`, and how
-    many of these lines match only loosely.
+    """Finds the old lines of a chunk in the file, at or after the line index `position`. Returns the index of
+    their first line, and how many of them match only loosely.
     """
     start = position
     for header in chunk.headers:

@@ -13,14 +13,14 @@ _LINE_NUMBERS = re.compile(r"-\d+(,\d+)? \+\d+(,\d+)?($| @@)")
 
 
 class PatchError(Exception):
-    """The patch cannot be applied. The text tells the model where and why; nothing was changed."""
+    """The patch cannot be applied. The error text tells the model where and why. No file was changed."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Lines to find in a file, and their replacement.
+    """One part of a patch: lines to find in a file, and the lines that replace them.
 
-    headers: lines above the replaced lines, such as the class and the function, outermost first.
+    headers: lines above the replaced lines, such as the lines of the class and the function, outermost first.
     edits: pairs of a sign (" ", "-" or "+") and a line.
     """
 

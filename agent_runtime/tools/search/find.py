@@ -29,12 +29,14 @@ _PLAIN_INCLUDE = re.compile(r"[\w.*?{},\[\]-]+")
 
 
 class SearchError(Exception):
-    """The search cannot be done. The text tells the model why and what to do instead."""
+    """A search in files is not possible. The error text tells the model why and what to do instead."""
 
 
 @dataclass(frozen=True)
 class FoundFiles:
-    """Absolute paths, newest files first. `total` also counts the files that are left out."""
+    """The files that a search has found: absolute paths, the newest file first. `total`: the number of all
+    found files, including files that are left out of the list.
+    """
 
     files: list[str]
     total: int
@@ -46,9 +48,8 @@ class FoundFiles:
 
 @dataclass(frozen=True)
 class FoundLine:
-    """A line that a search in files has found.
-
-    `file`: relative to the place of the search. `is_match`: false for a line that is only near a match.
+    """A line that a search in files has found. `file`: the path relative to the searched directory.
+    `is_match`: False for a line that is only near a matching line.
     """
 
     file: str
@@ -89,9 +90,11 @@ async def find_matches(pattern: str, target: Path, include: str | None) -> Found
 
 
 async def find_lines(pattern: str, target: Path, files: Sequence[str], context: int) -> list[FoundLine]:
-    """Returns the lines of these files that match, and `context` lines around each, in the order of `files`.
+    """Returns the matching lines of these files, and `context` lines before and after each, in the order of
+    `files`.
 
-    files: absolute paths at or below `target`. At most MAX_LINES_PER_FILE matching lines of each file.
+    files: absolute paths at or below `target`. Returns at most MAX_LINES_PER_FILE matching lines of each
+    file.
     """
     directory = target if await asyncio.to_thread(target.is_dir) else target.parent
     names = [f"./{Path(file).relative_to(directory)}" for file in files]
@@ -118,8 +121,8 @@ async def find_lines(pattern: str, target: Path, files: Sequence[str], context: 
 
 
 def parse_lines(output: str) -> list[FoundLine]:
-    """Returns the lines in ripgrep's output with names, NULs and line numbers. Anything else in it is left
-    out.
+    """Returns the lines in the output of ripgrep, which contains file names, NULs and line numbers. Ignores
+    all other output.
     """
     found = (_FOUND_LINE.match(line) for line in output.split("\n"))
     return [
@@ -130,10 +133,8 @@ def parse_lines(output: str) -> list[FoundLine]:
 
 
 def existing(given: str | None, working_dir: Path) -> Path:
-    """Returns the place to search: `given`, absolute or relative to the working directory, which is the
-    default.
-
-    Raises SearchError if nothing is there.
+    """Returns the path of the file or directory to search. `given`: absolute, or relative to the working
+    directory; None means the working directory. Raises SearchError if nothing exists at this path.
     """
     try:
         path = Path(os.path.normpath(working_dir / (given or "")))
@@ -189,8 +190,8 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _changed(path: bytes) -> int | None:
-    """Returns the time of the file's last change in nanoseconds. Returns None if the file no
-    longer exists.
+    """Returns the time of the file's last change in nanoseconds. Returns None if the file does not exist any
+    more.
     """
     try:
         return os.lstat(path).st_mtime_ns

@@ -52,7 +52,7 @@ class IgnoreRule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """One .gitignore file. `base` is its directory, with a slash at the end."""
+    """The rules of one .gitignore file. `base`: the file's directory, with a slash at the end."""
 
     base: str
     rules: list[IgnoreRule]
@@ -88,7 +88,9 @@ def walk(root: str) -> Iterator[str]:
 
 
 def matching(pattern: str, names: Iterable[str]) -> Iterator[str]:
-    """Yields the files with a matching line, or with matching lines if the pattern spans several."""
+    """Yields the names of the files that contain a match of the pattern. A match may span several lines if
+    the pattern does.
+    """
     is_multiline = "\\n" in pattern or "\n" in pattern
     regex = re.compile(_as_python(pattern), re.MULTILINE if is_multiline else 0)
     for name in names:

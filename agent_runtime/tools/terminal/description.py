@@ -1,4 +1,4 @@
-"""The description of the terminal for the model."""
+"""The text that describes the terminal tool to the model."""
 
 DESCRIPTION = """\
 Run a command in bash. The same shell serves the whole conversation: its working directory, variables,

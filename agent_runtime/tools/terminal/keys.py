@@ -18,7 +18,9 @@ _NAMED = {
 
 
 def key_bytes(text: str) -> bytes:
-    """Returns the bytes of the named key. For any other text returns the text with Enter."""
+    """Returns the bytes that a terminal sends for the named key. If `text` is no key name, returns the text
+    followed by Enter.
+    """
     key = text.strip()
     if named := _NAMED.get(key.upper()):
         return named

@@ -1,4 +1,4 @@
-"""The action and observation of the terminal."""
+"""The action (arguments) and the observation (result) of the terminal tool."""
 
 import re
 from collections.abc import Mapping
@@ -48,9 +48,10 @@ class TerminalAction(Action):
 
 
 class TerminalMetadata(BaseModel):
-    """The state of the shell after the command. `exit_code` -1: the command is still running.
+    """The state of the shell after a command. `exit_code`: -1 means that the command is still running.
 
-    styles: the colours of the output, for user interfaces; None if it has none. Models do not see them.
+    styles: the colours of the output, for user interfaces; None if the output has no colours. Models do not
+    see the colours.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -75,9 +76,10 @@ class TerminalObservation(Observation):
 
     @classmethod
     def is_foreign(cls, wire: Mapping[str, JsonValue]) -> bool:
-        """Returns whether the command may fetch text from outside.
+        """Returns whether the command may fetch text from the network, so that the model must treat the
+        output as untrusted.
 
-        Text that a command reads in the workspace is what the work is about, so it is not marked: if all
-        output were marked, the marks would mean nothing.
+        Output that comes only from the workspace is not marked as untrusted. If all output were marked, the
+        mark would have no meaning.
         """
         return _REACHES_OUT.search(str(wire.get("command") or "")) is not None

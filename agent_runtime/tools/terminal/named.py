@@ -33,9 +33,9 @@ def session_of(action: TerminalAction) -> str:
 
 
 def too_many(action: TerminalAction, running: Mapping[str, str | None]) -> TerminalObservation:
-    """Returns the refusal of a call that would need one shell too many.
+    """Returns the error result for a call that would need one shell more than allowed.
 
-    running: the running command of each shell; None for a shell that is free.
+    running: the running command of each shell; None for a shell that runs no command.
     """
     listed = "; ".join(f"{name} ({command or 'free'})" for name, command in running.items())
     text = (

@@ -15,11 +15,10 @@ MAX_SAVED_CHARS = 64 * 1024 * 1024
 
 
 class OutputCollector:
-    """Collects the output of commands, which it takes as bytes. `take` returns the text since the previous
-    `take`.
+    """The output of commands, which is added as bytes. `take` returns the text since the previous `take`.
 
-    Of output beyond `max_chars` only head and tail are returned; all of it is saved in a file below
-    `save_dir`.
+    If the output is longer than `max_chars`, only its beginning and its end are returned. The whole output is
+    saved in a file below `save_dir`.
     """
 
     def __init__(
@@ -42,9 +41,10 @@ class OutputCollector:
         self._keep(self._hide.feed(self._cleaner.feed(self._decoder.decode(data))))
 
     def take(self, *, is_last: bool = True) -> str:
-        """Returns the text since the previous call.
+        """Returns the output since the previous call of `take`.
 
-        is_last: the command has ended. Text that could be the beginning of a secret is held back until then.
+        is_last: whether the command has ended. If not, text that could be the beginning of a secret is held
+        back.
         """
         self._keep(self._hide.feed(self._cleaner.flush()))
         if is_last:
@@ -57,7 +57,9 @@ class OutputCollector:
         return text
 
     def styles(self, text: str) -> list[Style]:
-        """Returns the colours of the text that `take` last returned; `text` may be changed since."""
+        """Returns the colours of the text that `take` returned last. `text`: this text, which the caller may
+        have changed.
+        """
         return self._taken.styles(text)
 
     def peek(self, max_chars: int) -> str:
@@ -70,13 +72,13 @@ class OutputCollector:
         return end[end.find("\n", 0, -1) + 1 :]
 
     def styles_now(self, text: str, limit: int) -> list[Style]:
-        """Returns the last `limit` colours of the text that `peek`
-        last returned; `text` may be changed since.
+        """Returns the last `limit` colours of the text that `peek` returned last. `text`: this text, which
+        the caller may have changed.
         """
         return self._paint.styles(text, unfinished=self._cleaner.unfinished, limit=limit)
 
     def discard(self) -> None:
-        """Drops the output that `take` has not returned, and closes the file of saved output."""
+        """Drops the output that `take` has not returned yet, and closes the file with the saved output."""
         self._hide.flush()
         self._paint.end()
         self._let_go()

@@ -55,8 +55,8 @@ class Status:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait for a command: in all, without new output, and
-    after some output (`settle_seconds`).
+    """The time limits for waiting for a command. total_seconds: for the whole command. quiet_seconds: without
+    new output. settle_seconds: after some output.
     """
 
     total_seconds: float | None = None
@@ -73,7 +73,7 @@ class Patience:
 
 
 class PtyShell:
-    """A bash on a terminal, made by `PtyShell.start`. `on_output` is called with the
+    """A running bash on a separate terminal, made by `PtyShell.start`. `on_output`: a function that gets the
     terminal's raw output.
     """
 
@@ -153,17 +153,19 @@ class PtyShell:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a command runs in the foreground."""
+        """Whether the shell runs a command in the foreground."""
         return self.exit_code is None and not self._is_finished
 
     @property
     def has_jobs(self) -> bool:
-        """Whether a command runs in the foreground or in the background."""
+        """Whether the shell runs a command in the foreground or in the background."""
         return self.exit_code is None and (self.is_busy or has_companions(self._process.pid))
 
     @property
     def status(self) -> Status | None:
-        """The result of the last command; None while it runs, and after the shell itself has ended."""
+        """The result of the shell's last command. None while the command runs, and after the shell itself has
+        ended.
+        """
         return self._status if self._is_finished else None
 
     def begin(self, command: str, variables: Mapping[str, str] | None = None) -> None:
@@ -197,7 +199,9 @@ class PtyShell:
         os.write(self._variables, encoded)
 
     def send(self, data: bytes) -> int:
-        """Types `data`. Returns how many bytes the terminal took: fewer if the program does not read them."""
+        """Types `data` into the terminal. Returns how many bytes the terminal accepted. This is less than all
+        if the program does not read its input.
+        """
         self._last_output_at = None
         try:
             return os.write(self._master, data)
@@ -223,9 +227,8 @@ class PtyShell:
         return True
 
     async def interrupt(self) -> None:
-        """Ends the running command by SIGINT, then by SIGKILL.
-
-        If it still runs, it is the shell itself that is busy: then the shell is closed.
+        """Ends the running command by SIGINT, then by SIGKILL. If the shell is still busy then, closes the
+        shell.
         """
         for number in (signal.SIGINT, signal.SIGKILL):
             if await self._end_foreground(number):
@@ -325,5 +328,5 @@ class PtyShell:
 
     @property
     def _foreground(self) -> int:
-        """The process group in the terminal's foreground."""
+        """The id of the process group that runs in the foreground of the terminal."""
         return os.tcgetpgrp(self._master)

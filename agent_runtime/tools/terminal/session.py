@@ -1,4 +1,4 @@
-"""One persistent shell of a conversation. Running commands can get input."""
+"""One persistent shell of a conversation. The agent can send input to a running command."""
 
 import asyncio
 import os
@@ -37,7 +37,9 @@ _OUT_OF_MEMORY = (
 
 
 class TerminalSession:
-    """Runs commands in a shell. The shell starts with the first command, and again if it has ended."""
+    """One shell of a conversation, in which the agent runs commands. The shell starts with the first command,
+    and again if it has ended.
+    """
 
     def __init__(
         self,
@@ -77,7 +79,9 @@ class TerminalSession:
         return _shorten(self._running) if self._shell is not None and self._shell.is_busy else None
 
     def peek(self, max_chars: int) -> Shown:
-        """Returns the end of the output that the running command has printed since the last observation."""
+        """Returns the end of the output that the running command has printed since the last result for the
+        model.
+        """
         text = self._output.peek(max_chars)
         text = self._shell.without_traces(text) if self._shell else text
         return Shown(text, self._output.styles_now(text, MAX_SHOWN_STYLES))
