@@ -53,9 +53,10 @@ def system_prompt_event(
     secrets: Mapping[str, str | None],
     git: GitState | None = None,
 ) -> SystemPromptEvent:
-    """Returns the first event of a conversation's log, which contains the system prompt and the tools.
+    """Returns the first event of a conversation's event log, which contains the system prompt and the tools.
 
-    `secrets`: the description of each secret, by the secret's name. `git`: the state of the repository.
+    `secrets`: the description of each secret, by the secret's name. `git`: branch and changes of the
+    repository.
     """
     # An agent with its own system prompt may do another kind of work, so it gets no facts about the
     # workspace.

@@ -19,8 +19,8 @@ class IterativeRefinement(BaseModel):
 
 
 class _Critic(BaseModel):
-    """The base of all critics. `mode`: whether the critic judges only the last reply of a turn, or every
-    reply.
+    """The base class of all critics. `mode`: whether the critic judges every reply of the agent, or only the
+    last reply before the agent stops.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -30,20 +30,20 @@ class _Critic(BaseModel):
 
 
 class PassCritic(_Critic):
-    """A critic that accepts all work."""
+    """A critic that accepts all work of the agent."""
 
     kind: Literal["PassCritic"] = "PassCritic"
 
 
 class EmptyPatchCritic(_Critic):
-    """A critic that accepts the work if something in the repository has changed."""
+    """A critic that accepts the agent's work if a file in the repository has changed."""
 
     kind: Literal["EmptyPatchCritic"] = "EmptyPatchCritic"
 
 
 class AgentFinishedCritic(_Critic):
-    """A critic that accepts the work if something in the repository has changed and the agent has called
-    `finish`.
+    """A critic that accepts the agent's work if a file in the repository has changed and the agent has called
+    the tool `finish`.
     """
 
     kind: Literal["AgentFinishedCritic"] = "AgentFinishedCritic"

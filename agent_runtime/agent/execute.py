@@ -64,8 +64,8 @@ async def execute(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Observati
 def interrupted(event: ActionEvent, *, by: str, may_have_run: bool) -> AgentErrorEvent:
     """Returns the error event for a tool call that was interrupted and will never have a result.
 
-    `by`: who or what interrupted the call, as in "by the user". `may_have_run`: whether the call may have
-    begun.
+    `by`: what interrupted the call, as in "by the user". `may_have_run`: whether the tool may have begun to
+    run.
     """
     if may_have_run:
         text = (
@@ -100,10 +100,10 @@ def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]
 
 
 def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[ActionEvent]:
-    """Returns the pending tool calls, in order, that need not wait for an earlier call.
+    """Returns the pending tool calls that need not wait for an earlier call, in order.
 
-    The decision depends only on the arguments of the calls. So after a crash this function returns every call
-    that may have begun.
+    The result depends only on the arguments of the calls. So after a crash, this function returns all calls
+    that may have begun before the crash.
     """
     found: list[ActionEvent] = []
     earlier: list[Claim] = []
@@ -116,8 +116,8 @@ def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[
 
 
 def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Claim]:
-    """Returns the resources that the tool call uses. Returns EVERYTHING if the tool's `claims` raises an
-    error, and NOTHING if the call cannot run.
+    """Returns the claims of a tool call: the resources that the call uses. Returns EVERYTHING if the tool's
+    method `claims` raises an error, and NOTHING if the call cannot run.
     """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:

@@ -1,10 +1,10 @@
-"""Detects that the agent repeats itself. Pure: looks only at the last few steps (tool calls and messages),
-which the state keeps.
+"""Detects that the agent repeats itself. Looks only at the last few steps. A step is one tool call or message
+of the agent; the conversation's state contains the list of steps.
 
-First, a message in the log advises the agent to do something else. If the agent still repeats itself, it must
-ask the user, if there is a user who can answer. If it still repeats itself after the answer, it is stuck.
-Waiting for a running command is not a step. Every message of the user that is not this answer clears the list
-of steps.
+At the first repetition, a message in the event log advises the agent to do something else. At the next
+repetition, the agent must ask the user, if a user can reply. If the agent repeats itself even after the
+user's reply, it is stuck. Waiting for a running command is not a step. Every message of the user except this
+reply clears the list of steps.
 """
 
 import re
@@ -29,10 +29,11 @@ _REFUSED = ErrorClassification(kind="agent_action", retryable=False, user_action
 
 @dataclass(frozen=True)
 class StepDigest:
-    """Hashes of one step of the agent: the tool call and its result. Failed calls are compared without their
+    """Hashes of one step of the agent: of a tool call and its result. Failed calls are compared without their
     results.
 
-    `kind`: `ask` is the message that tells the agent to ask the user; `answer` is the user's answer.
+    `kind`: `ask` is the message that tells the agent to ask the user; `answer` is the user's reply to this
+    question.
     """
 
     kind: Literal["call", "failure", "wait", "speech", "nudge", "ask", "answer"]
@@ -46,8 +47,8 @@ Trail = tuple[StepDigest, ...]
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop: the agent repeats the same steps. `advice`: what to tell the agent now; None if all advice was
-    already given.
+    """A detected loop: the agent repeats the same steps. `advice`: the next message to the agent; None if the
+    agent has already got all advice.
     """
 
     advice: str | None
@@ -89,10 +90,10 @@ _WAITS_PER_CALL = 5
 
 
 def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = False) -> Loop | None:
-    """Returns the loop at the end of the agent's last steps. Returns None if there is no loop, or if the last
-    step was advice to the agent.
+    """Returns the loop at the end of the list of the agent's last steps. Returns None if there is no loop, or
+    if the last step was advice to the agent.
 
-    `may_ask`: whether a user is there and can be asked.
+    `may_ask`: whether a user is present and can reply.
     """
     if not trail or trail[-1].kind in {"nudge", "ask", "answer"}:
         return None
@@ -160,8 +161,8 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 def _loop(
     trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
-    """Returns a loop if at least `limit` steps at the end of the list satisfy `fits`. `fits` gets a step and
-    its age; the last step has the age 0. Advice between the steps does not count.
+    """Returns a loop if at least `limit` steps at the end of the list satisfy the function `fits`. `fits`
+    gets a step and the step's age; the last step has the age 0. Advice to the agent does not count as a step.
     """
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):

@@ -128,7 +128,7 @@ def _thoughts(reply: Reply) -> dict[str, Any]:
 
 def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -> VendorState | None:
     """Returns the vendor's private data about the reply, which the vendor needs in later prompts. Returns
-    None if there is no such data, so that any model can read the reply.
+    None if the reply has no such data; then any model can read the reply.
     """
     message = reply.vendor_state if is_first else {}
     signed = is_first and (reply.thinking_blocks or reply.reasoning_item or (call and call.reasoning_item))
@@ -140,9 +140,8 @@ def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -
 
 def _told_apart(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> list[RequestedCall]:
     """Returns the tool calls with unique ids. Each id is unique in this reply and in the whole prompt, and
-    has a form that vendors accept.
-
-    Two calls that are the same in everything, also in the id, become one call.
+    has a form that model vendors accept. Calls that are equal in everything, also in the id, are merged into
+    one call.
     """
     taken: set[str] = set()
     everything = b"".join(messages)
@@ -179,8 +178,8 @@ def _until_finish(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
 def _action(
     call: RequestedCall, state: VendorState | None, tools: Mapping[str, AnyTool], *, was_cut: bool
 ) -> tuple[dict[str, Any], str | None]:
-    """Returns the fields of the ActionEvent that depend on the tool call. Also returns why the call cannot
-    run, or None if it can. `was_cut`: the reply ended because it reached its maximum length.
+    """Returns the fields of the ActionEvent that depend on the tool call, and the reason why the call cannot
+    run, or None if it can run. `was_cut`: whether the reply ended because it reached its maximum length.
     """
     name = call.name if call.name in tools else resolve_name(call.name)
     arguments = object_of(call.arguments)

@@ -14,8 +14,8 @@ _WRITTEN = re.compile(rb'"(?:tool_call_id|id)":"([^"]*)"')
 
 @dataclass(frozen=True)
 class Limit:
-    """Describes which ids of tool calls a vendor accepts. `accepted`: matches a whole accepted id.
-    `shortened`: returns an accepted id for the SHA-256 digest of any other id.
+    """The rule for ids of tool calls that a model vendor accepts. `accepted`: a pattern that matches a whole
+    accepted id. `shortened`: returns an accepted id for the SHA-256 digest of an id that is not accepted.
     """
 
     accepted: re.Pattern[str]
@@ -27,8 +27,8 @@ class Limit:
         return self.shortened(hashlib.sha256(call_id.encode()).digest())
 
     def is_met_by(self, messages: bytes) -> bool:
-        """Returns True if the vendor accepts all ids in the messages. `messages`: chat messages as JSON.
-        False means that some id may be refused, so the messages are checked one by one.
+        """Returns True if the vendor certainly accepts all ids of tool calls in the messages. `messages`:
+        chat messages as JSON. False means that the vendor may refuse an id, so each message must be checked.
         """
         return all(self.accepted.fullmatch(found.decode()) for found in _WRITTEN.findall(messages))
 
@@ -54,8 +54,8 @@ _OPENAI = Limit(re.compile(r".{1,40}", re.DOTALL), _as_usual)
 
 
 def limit_of(model: str) -> Limit | None:
-    """Returns the limit on ids of tool calls for a model. Returns None if the model's vendor accepts all ids
-    that the runtime makes.
+    """Returns the rule for ids of tool calls that the model's vendor has. Returns None if the vendor accepts
+    all ids that the runtime makes.
     """
     name = model.lower()
     vendor = name.partition("/")[0]

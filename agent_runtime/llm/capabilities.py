@@ -1,5 +1,5 @@
 """Finds out what a model can do, from the catalogue of models. The field `capability_overrides` in the
-model's configuration takes precedence.
+model's configuration overrides the catalogue.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,13 @@ from agent_runtime.llm.config import LLM
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a model supports and what it needs.
+    """The features that a model supports or needs.
 
-    `sees_images`: accepts images. `marks_cache`: the request must mark what to cache. `keeps_thinking`: the
-    model's signed thinking blocks must be sent back with the next request. `keeps_reasoning`: the same for
-    its `reasoning_content`. `takes_effort`: accepts a reasoning effort. `prefers_responses`: works better
-    with the Responses protocol, if its server has it.
+    `sees_images`: accepts images. `marks_cache`: the request must mark the text that the vendor caches.
+    `keeps_thinking`: the model's signed thinking blocks must be sent back with the next request.
+    `keeps_reasoning`: the field `reasoning_content` must be sent back with the next request. `takes_effort`:
+    accepts a reasoning effort. `prefers_responses`: works better with OpenAI's Responses protocol, if the
+    model's server has this protocol.
     """
 
     sees_images: bool
@@ -28,7 +29,7 @@ class Capabilities:
 
 
 def listed(llm: LLM) -> Facts:
-    """Returns the catalogue's facts about the model."""
+    """Returns the facts about the model from the catalogue of models."""
     return facts_of(llm.model_canonical_name, llm.model)
 
 

@@ -100,8 +100,8 @@ class LLM(KnownFieldsOnly):
 
 
 class FallbackStrategy(BaseModel):
-    """The models to ask, in this order, if a model cannot be reached. Each call starts with
-    the first choice.
+    """The fallback models, which are asked in this order if the configured model cannot be reached. Each call
+    asks the configured model first.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

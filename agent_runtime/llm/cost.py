@@ -17,8 +17,9 @@ _SUMMED = (
 
 
 def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
-    """Returns a copy of the stats with one more model call. The call counts under the `usage_id` of the model
-    that answered, which the reply names. `llm`: the model whose budget applies to that `usage_id`.
+    """Returns a copy of the token and cost statistics with one more model call. The call counts under the
+    `usage_id` of the model that replied, which `reply` names. `llm`: the model whose budget applies to that
+    `usage_id`.
     """
     answered_by, usage = reply.answered_by or llm, reply.usage
     metrics = stats["usage_to_metrics"]
@@ -41,8 +42,8 @@ def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
 
 
 def with_others(stats: dict[str, Any], usage_id: str, others: dict[str, Any]) -> dict[str, Any]:
-    """Returns a copy of the stats in which `usage_id` stands for all tokens and costs of another
-    conversation. `others`: the stats of that conversation.
+    """Returns a copy of the token and cost statistics in which the entry `usage_id` contains all tokens and
+    costs of another conversation. `others`: the statistics of the other conversation.
     """
     used = list(others["usage_to_metrics"].values())
     counted = [metrics["accumulated_token_usage"] for metrics in used]
@@ -72,8 +73,8 @@ def budget_of(stats: dict[str, Any], llm: LLM) -> float | None:
 
 
 def with_budget(stats: dict[str, Any], llm: LLM, dollars: float | None) -> dict[str, Any]:
-    """Returns a copy of the stats with this budget for the conversation; None means no limit. It replaces the
-    budget in the model's configuration from now on.
+    """Returns a copy of the token and cost statistics with a budget for the conversation; None means no
+    limit. From now on, this budget replaces the budget in the model's configuration.
     """
     metrics = stats["usage_to_metrics"]
     unused = {"model": llm.model, **dict.fromkeys(_SUMMED, 0), "context_window": 0, "per_turn_token": 0}

@@ -91,7 +91,9 @@ class LLMBudgetError(LLMError):
 
 
 class LLMSpendingLimitError(LLMBudgetError):
-    """The spending limit at the model gateway that pays for the calls is reached. `code`: names the limit."""
+    """The spending limit at the model gateway, which pays for the model calls, is reached. `code`: the name
+    of the limit.
+    """
 
     @property
     def code(self) -> str:
@@ -105,7 +107,7 @@ class LLMBadRequestError(LLMError):
 
 
 class LLMBaseUrlError(LLMError):
-    """A server answers at the model's address, but this server is not a model server."""
+    """A server replies at the configured base URL, but this server is not a model server."""
 
     kind = "config"
 
@@ -143,7 +145,7 @@ class LLMConnectionError(_TransientError): ...
 
 
 class LLMUnreachableError(LLMConnectionError):
-    """No server answers at the model's address: the address is wrong, or the server is still starting."""
+    """No server replies at the model's base URL: either the URL is wrong, or the server is still starting."""
 
     max_retries = 3
     user_action = "settings"

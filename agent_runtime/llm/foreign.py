@@ -1,5 +1,5 @@
-"""Reads values in JSON that a model's server sent. A value of an unexpected type counts as empty. Only
-`decode` raises.
+"""Reads values in JSON from a model's server. The values are not trusted: a value of an unexpected type
+counts as empty. Only `decode` raises an error.
 """
 
 import json
@@ -54,8 +54,8 @@ def a_json_text(value: Any) -> str:
 
 
 class TextInPieces:
-    """Collects a text that arrives in pieces and passes each piece on at once. If a piece ends with half of a
-    character, that half waits for the next piece.
+    """A text that arrives in pieces. Each piece is passed on at once. If a piece ends with half of a
+    character, this half is passed on with the next piece.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:

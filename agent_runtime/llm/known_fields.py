@@ -1,5 +1,5 @@
-"""A base class for configuration: strict for programs that write it by hand, tolerant for clients that send
-it.
+"""A base class for configuration. It refuses unknown fields in Python code, and keeps unknown fields in data
+from clients.
 """
 
 from typing import Any, Self
@@ -9,14 +9,15 @@ from pydantic_core import InitErrorDetails
 
 
 class KnownFieldsOnly(BaseModel):
-    """The constructor refuses unknown fields, because a typing error would otherwise have no visible effect.
+    """The base class of configuration objects. The constructor refuses unknown fields, because a typing error
+    would otherwise have no visible effect.
 
-    `model_validate`, which reads the wire and logs, keeps unknown fields unchanged.
+    `model_validate`, which reads requests and event logs, keeps unknown fields unchanged.
     """
 
     def __new__(cls, *_: Any, **fields: Any) -> Self:
-        """Raises pydantic.ValidationError with `extra_forbidden` for each unknown field. The error shows no
-        values.
+        """Creates the object. Raises pydantic.ValidationError with `extra_forbidden` for each unknown field.
+        The error shows no values.
         """
         unknown = [name for name in fields if name not in cls.model_fields]
         if unknown:

@@ -53,7 +53,7 @@ class RequestedCall:
 
 @dataclass(frozen=True)
 class PassedOver:
-    """A model that gave no reply, and the reason. A fallback model answered in its place."""
+    """A model that gave no reply to a request, and the reason. A fallback model replied in its place."""
 
     model: str
     code: str
@@ -62,12 +62,12 @@ class PassedOver:
 
 @dataclass(frozen=True)
 class Reply:
-    """A complete answer of a model.
+    """A complete reply of a model.
 
-    `thinking_blocks`: signed by the vendor; they must be sent back unchanged. `reasoning_item`: from the
-    Responses protocol, the reasoning of a reply without calls. `vendor_state`: of the message, see
-    vendor_state.py. `was_cut`: whether the reply ended because it reached its maximum length. `answered_by`,
-    `passed_over`, `context_window` (tokens): set when `LLMClient.complete` returns the reply.
+    `thinking_blocks`: signed by the vendor; they must be sent back unchanged. `reasoning_item`: the reasoning
+    of a reply without tool calls, from the Responses protocol. `vendor_state`: data of the vendor about the
+    message, see vendor_state.py. `was_cut`: whether the reply ended because it reached its maximum length.
+    `answered_by`, `passed_over`, `context_window` (tokens): set when `LLMClient.complete` returns the reply.
     """
 
     id: str
@@ -116,7 +116,7 @@ class StreamListener(Protocol):
 
 
 class Silence:
-    """A StreamListener that does nothing, for callers that only need the reply."""
+    """A StreamListener that does nothing, for callers that need only the complete reply."""
 
     def started(self, attempt: int) -> None: ...
     def piece(self, attempt: int, kind: PieceKind, content: str) -> None: ...

@@ -30,8 +30,8 @@ MAX_ERROR_BYTES = 64 * 1024
 
 
 def serves(llm: LLM, *, is_brokered: bool) -> bool:
-    """Returns whether this transport can send requests to the model. `is_brokered`: the requests go to the
-    app server, which accepts OpenAI's protocol for every vendor.
+    """Returns whether this module can send requests to the model. `is_brokered`: whether the requests go
+    through the app server, which accepts OpenAI's protocol for every vendor.
     """
     vendor = _vendor(llm)
     if vendor in OTHER_PROTOCOLS:
@@ -44,8 +44,8 @@ def base_url(llm: LLM) -> str:
 
 
 def dialect_of(llm: LLM) -> Dialect:
-    """Returns the protocol for requests to this model: the configured protocol if there is one; else
-    Responses if the server surely has it; else chat completions.
+    """Returns the protocol for requests to this model: the configured protocol, if there is one. Otherwise
+    returns Responses if the model's server surely has it, else chat completions.
     """
     is_openai = base_url(llm) == OPENAI_URL or "supports_responses_api" in llm.capability_overrides
     wants_responses = llm.api_mode == "auto" and is_openai and capabilities(llm).prefers_responses
@@ -86,7 +86,7 @@ def _vendor(llm: LLM) -> str:
 
 
 def _name(llm: LLM) -> str:
-    """Returns the model's name at its server: without our prefix for the vendor."""
+    """Returns the model's name at its server, without the vendor prefix that the runtime uses."""
     return llm.model.removeprefix(f"{_vendor(llm)}/") if _vendor(llm) in OPENAI_COMPATIBLE else llm.model
 
 

@@ -29,9 +29,9 @@ _RESULT = "EXECUTION RESULT of ["
 
 
 def stopping(llm: LLM) -> LLM:
-    """Returns the model's configuration with a stop sequence that ends the reply where the model begins to
-    invent a tool result. The end of a tool call is not used as a stop sequence, because a file that a model
-    writes may contain it.
+    """Returns the model's configuration with a stop sequence. The stop sequence ends the reply where the
+    model begins to invent a tool result. The end of a tool call is not a stop sequence, because a file that a
+    model writes may contain it.
     """
     if llm.disable_stop_word:
         return llm
@@ -39,8 +39,8 @@ def stopping(llm: LLM) -> LLM:
 
 
 def written_out(prompt: Prompt) -> Prompt:
-    """Returns the prompt with text in place of tools: the text describes the tools and repeats their earlier
-    calls and results.
+    """Returns the prompt without tool definitions and tool calls. Text in the messages describes the tools,
+    their earlier calls and the results.
     """
     names: dict[str, str] = {}
     messages = [_plain(orjson.loads(message), names) for message in prompt.messages]

@@ -126,7 +126,7 @@ def _tool(function: dict[str, Any]) -> dict[str, Any]:
 
 
 def _items(message: dict[str, Any], llm: LLM, can: Capabilities) -> Iterator[dict[str, Any]]:
-    """Converts a chat message to items of the request's `input`."""
+    """Yields the items for the field `input` of a Responses request that correspond to one chat message."""
     match message["role"]:
         case "assistant":
             yield from _assistant_items(message, llm)
@@ -177,8 +177,8 @@ def _input_part(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _calls(output: Sequence[dict[str, Any]]) -> tuple[list[RequestedCall], dict[str, Any] | None]:
-    """Returns the tool calls, each with the reasoning item before it. The second value is the reasoning item
-    of a reply without calls; otherwise None.
+    """Returns the tool calls, each with the reasoning item before it. The second returned value is the
+    reasoning item of a reply without tool calls; otherwise None.
     """
     calls: list[RequestedCall] = []
     reasoning: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""Chooses the model for a call. Pure."""
+"""Chooses the model for a request by the configured routes."""
 
 import re
 from collections.abc import Sequence

@@ -38,7 +38,7 @@ _ONE_MAKER = {"anthropic", "cohere", "cohere_chat", "deepseek", "gemini", "mistr
 
 
 class Gathered:
-    """Collects the vendor's state of a message or of a tool call from the pieces of a stream."""
+    """The vendor's data about a message or a tool call, collected from the pieces of a stream."""
 
     def __init__(self) -> None:
         self._details: list[JsonObject] = []
@@ -65,7 +65,7 @@ class Gathered:
 
 
 def state_in(holder: Mapping[str, Any]) -> JsonObject:
-    """Returns the vendor's state in a message or a tool call that is complete, not streamed."""
+    """Returns the vendor's data in a complete message or tool call, not in a piece of a stream."""
     gathered = Gathered()
     gathered.add(holder)
     return gathered.state()
@@ -76,15 +76,15 @@ def is_common_id(call_id: str) -> bool:
 
 
 def is_of_same_vendor(model: str, other: str) -> bool:
-    """Returns whether the two models have the same vendor, so that state from one model can be sent to the
-    other.
+    """Returns whether two models have the same vendor, so that data of the vendor from one model can be sent
+    to the other model.
     """
     return _vendor(model) == _vendor(other)
 
 
 def restored(message: JsonObject, model: str) -> JsonObject:
-    """Returns the chat message as it is sent to `model`: with state from this model's vendor, and without
-    state from any other vendor.
+    """Returns the chat message in the form that is sent to `model`: with data from this model's vendor, and
+    without data from other vendors.
     """
     state = message.get("vendor_state")
     kept = {name: value for name, value in message.items() if name != "vendor_state"}
@@ -153,8 +153,8 @@ def _add_value(holder: JsonObject, key: str, value: Any) -> None:
 
 
 def _can_go_back(state: JsonObject) -> bool:
-    """Returns whether the state can be written as JSON exactly as the vendor sent it. Half of a UTF-16
-    surrogate pair or too deep nesting cannot be written.
+    """Returns whether the vendor's data can be written as JSON exactly as the vendor sent it. Half of a
+    UTF-16 surrogate pair or too deep nesting cannot be written.
     """
     try:
         orjson.dumps(state)

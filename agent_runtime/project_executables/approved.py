@@ -48,7 +48,7 @@ class ApprovedExecutables:
     """The store of the project executables (hooks, MCP servers and so on) to which users have consented. Adds
     them to the requests that start conversations.
 
-    `directory`: the directory of the approved files, with one subdirectory per hash.
+    `directory`: the directory of the approved files, ordered by project and hash.
     """
 
     def __init__(self, directory: Path) -> None:

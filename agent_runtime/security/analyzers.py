@@ -1,5 +1,5 @@
-"""The analyzers that rate the risk of the agent's actions. Independent of the analyzer, the rules for
-commands and files always apply as well.
+"""The security analyzers that rate the risk of the agent's actions. The fixed rules for commands and files
+apply with every analyzer.
 """
 
 import re
@@ -81,8 +81,8 @@ class PatternSecurityAnalyzer(_Analyzer):
 
 
 class PolicyRailSecurityAnalyzer(_Analyzer):
-    """An analyzer that uses only the rules for commands and files. Clients can name it to choose these rules
-    explicitly.
+    """An analyzer that uses only the fixed rules for commands and files. Clients choose it to have no other
+    analyzer.
     """
 
     kind: Literal["PolicyRailSecurityAnalyzer"] = "PolicyRailSecurityAnalyzer"
@@ -126,8 +126,8 @@ def read_analyzer(value: JsonObject | None) -> AnyAnalyzer | None:
 
 
 def asks_model(analyzer: AnyAnalyzer | None) -> frozenset[Literal["security_risk", "summary"]]:
-    """Returns the fields that the model must fill in with each tool call for this analyzer. Empty if the
-    analyzer needs no fields.
+    """Returns the fields that the model must fill in with each tool call because this analyzer reads them.
+    Returns an empty set if the analyzer reads no such field.
     """
     match analyzer:
         case EnsembleSecurityAnalyzer():

@@ -82,9 +82,9 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
 
 
 def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> str:
-    """Returns the kind of a command, for approvals of similar commands. The kind of a risky command, or of a
-    program that can do anything, is its exact text. For other commands, it is the names of the programs and
-    of the matching rules.
+    """Returns a text that is equal for similar commands; the user's approval of one command covers similar
+    commands. For a risky command, or a program that can do anything, it is the exact command text. For other
+    commands, it is the names of the programs and of the matching rules.
     """
     is_risky = any(finding.risk in {"HIGH", "UNKNOWN"} for finding in findings)
     if is_risky or any(_can_be_anything(call) for call in calls) or not calls:

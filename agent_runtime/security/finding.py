@@ -23,8 +23,8 @@ class Finding:
 class Judgement:
     """The result of the security analysis of one action.
 
-    `likeness`: the kind of action. If the user approves a kind, later actions with the same `likeness` are
-    not asked about.
+    `likeness`: a text that is equal for similar actions. If the user approves one action for all similar
+    ones, later actions with the same `likeness` need no confirmation.
     """
 
     findings: tuple[Finding, ...]

@@ -1,5 +1,5 @@
-"""Reads policies and analyzers from JSON by their field `kind`. Unknown kinds are refused, because otherwise
-a client could believe that they are in force.
+"""Reads confirmation policies and security analyzers from JSON by their field `kind`. Unknown kinds are
+refused. Otherwise a client could believe that an unknown policy is active.
 """
 
 from typing import TypeVar
@@ -12,7 +12,9 @@ Kind = TypeVar("Kind")
 
 
 class UnsupportedKindError(Exception):
-    """The server does not know this kind of policy or analyzer, or its fields are not valid."""
+    """The server does not know this kind of confirmation policy or security analyzer, or its fields are not
+    valid.
+    """
 
 
 def read_kind(adapter: TypeAdapter[Kind], value: JsonObject, what: str) -> Kind:

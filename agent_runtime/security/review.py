@@ -27,10 +27,10 @@ class Review:
 
 @dataclass(frozen=True)
 class Reviewer:
-    """The reviewer that decides which actions of a reply need the user's confirmation.
+    """Decides which actions of a reply need the user's confirmation.
 
     `directory`: the current directory of the agent's shell. `approved`: the kinds of actions that the user
-    has approved, so that they need no further confirmation.
+    has approved, which need no further confirmation.
     """
 
     policy: Policy
@@ -89,6 +89,8 @@ class Reviewer:
 
 
 def _telling(found: Sequence[Finding]) -> list[Finding]:
-    """Returns the findings without those of low risk, which need no reason. The highest risk comes first."""
+    """Returns the findings that explain a question to the user, the highest risk first. Findings of low risk
+    are left out.
+    """
     order = ("HIGH", "UNKNOWN", "MEDIUM")
     return sorted((one for one in found if one.risk in order), key=lambda one: order.index(one.risk))

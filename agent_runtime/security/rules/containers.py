@@ -39,8 +39,8 @@ def deletes_volumes(call: Call, workspace: str) -> bool:
 
 
 def _opens_place(call: Call, text: str, workspace: str) -> bool:
-    """Returns whether this option lets a container change files outside the workspace, or read all of them.
-    `text`: the value of the option.
+    """Returns whether this option of a container command lets the container change files outside the
+    workspace, or read all such files. `text`: the value of the option.
     """
     mount = _MOUNT.match(text)
     path = call.path(Word(mount["place"])) if mount else None

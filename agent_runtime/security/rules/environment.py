@@ -46,7 +46,8 @@ def loads_code(call: Call, workspace: str) -> bool:
 
 def hides_programs(call: Call, workspace: str) -> bool:
     """Returns whether the command sets a search path in which a directory that the agent can write to comes
-    before the system's directories. Library search paths do not count for programs of the workspace.
+    before the system's directories, so that other programs would run. Library search paths do not count for
+    programs of the workspace.
     """
     first = call.command.words[0] if call.command.words else Word("")
     path = resolve(first, call.directory) if "/" in first.text else None

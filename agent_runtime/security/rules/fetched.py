@@ -32,8 +32,8 @@ _INTO = frozenset({"-C", "--directory", "-d"})
 
 @dataclass
 class _Fetched:
-    """The files and directories that earlier commands have downloaded. `files`: names without directories.
-    `trees`, `unpacked`: absolute paths of directories.
+    """The files and directories that earlier commands have downloaded. `files`: file names without
+    directories. `trees`, `unpacked`: absolute paths of directories.
 
     Everything below a directory in `trees` counts as downloaded. Below a directory in `unpacked`, only files
     in subdirectories count as downloaded.

@@ -31,8 +31,8 @@ def made_link(call: "Call") -> tuple[str, str] | None:
 
 
 def through(call: "Call", links: Mapping[str, str]) -> "Call":
-    """Returns the command with links in its paths resolved. `links`: the target of each link, by the path of
-    the link.
+    """Returns the command with symbolic links in its paths resolved. `links`: the target of each link, by the
+    path of the link.
     """
     if not links or call.name == "ln":
         return call

@@ -266,7 +266,7 @@ def _wrapped(call: Call, words: tuple[Word, ...]) -> Call:
 
 
 def behind(call: Call) -> tuple[Word, ...]:
-    """Returns the program that a wrapper such as `sudo` runs, with the program's arguments."""
+    """Returns the program that a wrapper such as `sudo` starts, followed by the program's arguments."""
     with_value, words = WRAPPERS[call.name], list(call.arguments)
     operands = OPERANDS.get(call.name, 0)
     while words:

@@ -157,8 +157,8 @@ class _Lexer:
                 return [self._expansion(is_quoted=False)]
 
     def _until(self, end: str) -> str:
-        """Returns the text between the current character and the next `end`. Moves behind `end`. Raises
-        ShellSyntaxError if there is no `end`.
+        """Returns the text from the current character to the next `end`, and moves to the character after
+        `end`. Raises ShellSyntaxError if there is no `end`.
         """
         close = self._text.find(end, self._at + 1)
         if close < 0:

@@ -83,7 +83,7 @@ def parse(text: str, *, depth: int = 0, variables: Mapping[str, str | None] = HO
 
 @dataclass
 class _Open:
-    """A command that the parser has not read completely yet."""
+    """A command of which the parser has read only a part."""
 
     source: Command | None = None
     words: list[Pieces] = field(default_factory=list)
@@ -199,8 +199,8 @@ class _Parser:
         return expanded
 
     def _note(self, pieces: Pieces) -> tuple[str, str] | None:
-        """Records a variable assignment. Returns the variable's name and value. Returns None if the word is
-        not an assignment.
+        """Records a variable assignment, and returns the variable's name and value. Returns None if the word
+        is no assignment.
         """
         first = pieces[0] if pieces else None
         found = _ASSIGNMENT.match(first.text or "") if first and not first.is_quoted else None
