@@ -1,4 +1,6 @@
-"""Parses the name or URL of a repository that a user gives. Pure, except for the check that a path exists."""
+"""Parses the name or URL of a git repository that a user gives. Does no I/O, except for one function that
+checks whether a local path exists.
+"""
 
 import re
 from dataclasses import dataclass
@@ -20,8 +22,8 @@ _SCHEMES = frozenset(("git", "http", "https", "ssh"))
 
 
 class InvalidRepository(AppError):
-    """The repository that a user names cannot be used: the text is not a repository's address, or the
-    repository does not exist.
+    """An error: the repository that a user names cannot be used. Either the text is not the address of a
+    repository, or the repository does not exist.
     """
 
     status = 422
@@ -43,8 +45,8 @@ class Address:
 
     @property
     def identity(self) -> str:
-        """A text that is equal for all ways to write the address of the same repository: `host/owner/name`,
-        or the path of a repository on this machine.
+        """A text that is the same for all addresses of one repository: `host/owner/name`, or the path of a
+        repository on the app server's machine.
         """
         if self.local_path is not None:
             return self.public_url.rstrip("/").removesuffix("/.git")
@@ -61,8 +63,8 @@ class Address:
 
     @property
     def web_url(self) -> str | None:
-        """The address of the same repository over HTTP, without credentials. None if no such address is
-        known: for a path on this machine and for `git://`.
+        """The HTTP or HTTPS address of the repository, without credentials. None if this address is not
+        known: for a path on the app server's machine, and for a `git://` address.
         """
         if self.local_path is not None:
             return None
@@ -77,15 +79,16 @@ class Address:
 
     @property
     def origin(self) -> str | None:
-        """The scheme, host and port of `web_url`, such as `https://github.com`. None if there is no
-        `web_url`.
+        """The scheme, host and port of the repository's HTTP address (`web_url`), such as
+        `https://github.com`. None if `web_url` is None.
         """
         return origin_of(self.web_url) if self.web_url else None
 
 
 def origin_of(url: str) -> str:
-    """Returns the origin of a URL, `https://host`, with the host in lower case. The port is included only if
-    it is not the usual port. Raises ValueError.
+    """Returns the origin of a URL, such as `https://host`, with the host in lower case. The origin contains
+    the port only if the port is not the default port of the scheme. Raises ValueError for a text without a
+    host.
     """
     parts = urlsplit(url)
     host, usual = parts.hostname or "", {"http": 80, "https": 443}.get(parts.scheme)
@@ -94,11 +97,11 @@ def origin_of(url: str) -> str:
 
 
 def parse_address(repository: str, provider: str | None = None) -> Address:
-    """Parses `owner/repo`, a git URL, or the absolute path of a repository on this machine. Returns its
+    """Parses `owner/repo`, a git URL, or the absolute path of a repository on this machine. Returns an
     Address.
 
-    `provider`: the git host of `owner/repo`; None means GitHub. Raises InvalidRepository (422) if the text is
-    none of these.
+    `provider`: the git host of `owner/repo`; None means GitHub. Raises InvalidRepository (422) if the text
+    has none of these three forms.
     """
     if any(ord(character) < 33 for character in repository.strip()) and "/" not in repository[:1]:
         raise _unreadable()
@@ -120,9 +123,8 @@ def parse_address(repository: str, provider: str | None = None) -> Address:
 
 
 def parse_identity(repository: str) -> str:
-    """Returns the identity of a repository (see `Address.identity`). `repository`: a text as in
-    `parse_address`, or the identity itself, where `github.com/owner/name` names a host. Raises
-    InvalidRepository (422).
+    """Returns the identity of a repository (see `Address.identity`). `repository`: any text that
+    `parse_address` accepts, or an identity such as `github.com/owner/name`. Raises InvalidRepository (422).
     """
     host, _, path = repository.partition("/")
     names_host = "://" not in repository and "@" not in host and "." in host.strip(".") and "/" in path

@@ -45,10 +45,11 @@ CertificateAuthorities = Annotated[str, AfterValidator(_certificates)]
 
 @contextmanager
 def authorities_file(authorities: str, usual: str | None) -> Iterator[Path]:
-    """Writes a temporary file with the usual certificate authorities and the given ones, and yields its path.
-    Only the operating system user of this process can read the file. The file is deleted when the block ends.
+    """Writes a temporary file that contains the usual certificate authorities and the given `authorities`,
+    and yields the path of the file. Only the operating system user of this process can read the file. The
+    file is deleted when the `with` block ends.
 
-    `usual`: the file of the authorities that are trusted anyway; None means those of this system.
+    `usual`: the file of the authorities that are always trusted; None means the file of this system.
     """
     known = usual or ssl.get_default_verify_paths().cafile or certifi.where()
     with tempfile.NamedTemporaryFile(prefix="slipway-authorities-", suffix=".pem") as file:

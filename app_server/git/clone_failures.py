@@ -39,8 +39,8 @@ def clone_timed_out(address: Address, timeout_seconds: float, output: str) -> St
 
 
 def clone_failed(address: Address, output: str, branch: str | None = None) -> StartFailure:
-    """Returns the failure to show to the user after a failed `git clone`. `output`: git's output without
-    credentials. `branch`: the branch that git was asked for; None for the default branch.
+    """Returns the error to show to the user after a failed `git clone`. `output`: git's output without
+    credentials. `branch`: the branch that git was told to clone; None for the default branch.
     """
     said = "\n".join(line for line in output.lower().splitlines() if not line.startswith(_GREETING))
     if branch is not None and _NO_BRANCH in said:

@@ -53,8 +53,8 @@ class Credentials:
 
     @property
     def trust(self) -> AdditionalTrust | None:
-        """The additional certificate authorities for HTTP clients that call this server. None if there are
-        none.
+        """The additional certificate authorities of these credentials, for HTTP clients that call the git
+        host. None if the credentials contain none.
         """
         return AdditionalTrust(self.authorities, (self.origin,)) if self.authorities else None
 
@@ -86,7 +86,7 @@ async def run_git(
 ) -> GitResult:
     """Runs git in `directory`, which is also git's home directory, and returns the exit code and output.
 
-    `report` is called with progress lines. `way`: the connection options for a repository on another host.
+    `report` is called with progress lines. `way`: options for the connection to the host of the repository.
     `credentials` never appear on a command line, where every user of this machine could read them.
     `largest_file_bytes`: git fails as soon as it writes a larger file.
 

@@ -1,7 +1,7 @@
-"""Finds the credentials with which git reads and pushes a user's repositories: the credentials in the URL, or
-else the user's token for the host.
+"""Finds the credentials with which git fetches and pushes a user's repositories. These are the credentials in
+the URL of the repository, or else the user's stored token for the git host.
 
-Every query is limited to the user's own rows.
+Every query is limited to the rows of one user.
 """
 
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ _BITBUCKET_OWNERS_NAME = "x-bitbucket-api-token-auth"
 
 
 def given_with(address: Address) -> Credentials | None:
-    """Returns the credentials that the URL of a repository contains. Returns None if the URL contains none,
-    or if it is not http or https: ssh cannot use a password.
+    """Returns the credentials that the URL of a repository contains. Returns None if the URL contains no
+    credentials, or if its scheme is not http or https, because ssh cannot use a password.
     """
     if not address.has_credentials or not address.public_url.startswith(("http://", "https://")):
         return None
@@ -75,8 +75,8 @@ async def provider_with_token(
     session: AsyncSession, user_id: UUID, repository: str | None, provider: str | None
 ) -> GitProvider | None:
     """Returns the provider (kind of git host) of a repository if the user has a token for its host. Returns
-    None if the user has no token, or if the repository is at no host. `provider`: the provider for a
-    `repository` without a host, as `owner/name`.
+    None if the user has no token, or if the repository is a path on the app server's machine. `provider`: the
+    provider for a `repository` without a host, as `owner/name`.
     """
     origin = parse_address(repository, provider).origin if repository else None
     row = await _of_origin(session, user_id, origin) if origin else None
@@ -138,7 +138,7 @@ async def save_token(
     provider: GitProvider | None = None,
 ) -> None:
     """Stores a token for a git host. If the user already has a token for the host, replaces only the token,
-    and the provider if one is given. The other fields of the row stay.
+    and the provider if one is given. The other fields of the stored row do not change.
 
     Raises Conflict `too_many_git_credentials` and `git_credential_exists`.
     """

@@ -1,5 +1,5 @@
-"""Looks up grants and revokes their tokens. A grant records how a sign-in gave a user a token for a
-git host.
+"""Reads, deletes and updates rows of GitGrant. Such a row records that a user got the token for a git host by
+a sign-in at this host. Also stores the jobs that revoke these tokens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,8 @@ _REVOKING = frozenset((GitProvider.GITHUB, GitProvider.GITLAB))
 
 
 async def grants_of(session: AsyncSession, rows: Sequence[GitCredential]) -> Mapping[UUID, GitGrant]:
-    """Returns the grants of these credentials, by the id of the credential. A credential whose token was
-    pasted by the user has no grant.
+    """Returns the GitGrant rows of these credentials, by the id of the credential. A credential whose token
+    the user has pasted has no GitGrant row.
     """
     ids = [row.id for row in rows]
     found = await session.scalars(select(GitGrant).where(GitGrant.credential_id.in_(ids)))
@@ -27,8 +27,9 @@ async def grants_of(session: AsyncSession, rows: Sequence[GitCredential]) -> Map
 
 
 async def forget_grant(session: AsyncSession, row: GitCredential) -> None:
-    """Deletes the grant of this credential, if there is one. Stores a job that revokes the token of the
-    credential at the host. Must be called before the token in `row` changes.
+    """Deletes the GitGrant row of this credential, if the credential has one. Stores a background job that
+    revokes the token at the git host. The caller must call this function before it changes the token in
+    `row`.
     """
     grant = await session.get(GitGrant, row.id, with_for_update=True, populate_existing=True)
     if grant is None:
@@ -40,8 +41,8 @@ async def forget_grant(session: AsyncSession, row: GitCredential) -> None:
 
 
 async def renew_authorities(session: AsyncSession, app: GitOAuthApp) -> None:
-    """Copies the certificate authorities of an OAuth application to all credentials that were made by a
-    sign-in with it.
+    """Copies the certificate authorities of an OAuth application to the credentials of all users who have
+    signed in with this application.
     """
     granted = select(GitGrant.credential_id).where(GitGrant.app_id == app.id)
     statement = update(GitCredential).where(GitCredential.id.in_(granted))
@@ -56,7 +57,9 @@ async def renew_authorities(session: AsyncSession, app: GitOAuthApp) -> None:
 async def revoke_later(
     session: AsyncSession, row: GitCredential, grant: GitGrant, token_encrypted: str
 ) -> None:
-    """Stores a background job that revokes a token of this grant, if the host can revoke tokens."""
+    """Stores a background job that revokes the encrypted token at its git host. Stores no job if the host
+    cannot revoke tokens.
+    """
     if grant.app_id is None or provider_of(row.origin, row.provider)[0] not in _REVOKING:
         return
     payload = {

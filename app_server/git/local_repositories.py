@@ -8,8 +8,9 @@ from app_server.git.address import Address
 
 
 def refuse_foreign_path(address: Address, home: Path, *, administers: bool) -> None:
-    """Refuses a repository on the server's machine unless the user administers the installation. Everyone may
-    use the sample repository in `home`, the server's own directory.
+    """Checks that the user may use a repository on the app server's machine. Only administrators of the
+    installation may, except for the sample repository in `home`, the data directory of the server. Every user
+    may use the sample repository.
 
     Raises StartFailure `repository_not_allowed`.
     """

@@ -14,8 +14,8 @@ from app_server.git.providers import GitProvider
 
 
 class PushScope(StrEnum):
-    """The branches that agents may push to: only branches that their own conversation made (`own`), or any
-    branch (`any`).
+    """The setting which branches a user's agents may push to. `own`: only branches that the agent's
+    conversation has created. `any`: all branches.
     """
 
     OWN = "own"
@@ -23,8 +23,8 @@ class PushScope(StrEnum):
 
 
 class GitCredential(Base):
-    """A user's token for one git host. `origin`: the host as a URL without a path, such as
-    `https://github.com`. The token is never shown again.
+    """One row of the table of tokens: the token of one user for one git host. `origin`: the host as a URL
+    without a path, such as `https://github.com`. No route returns the token.
     """
 
     __tablename__ = "git_credentials"
@@ -52,9 +52,10 @@ class GitOAuthApp(Base):
     """An OAuth application or GitHub App that an administrator has registered at a git host. Users sign in to
     the host with it. `origin`: the host as a URL without a path.
 
-    api_url, sign_in_url: None means the usual address. private_key_encrypted: PEM, only for a GitHub App.
-    scopes: separated by spaces; None means the usual scopes for the provider. certificate_authorities:
-    additional certificate authorities for the host, as PEM.
+    api_url, sign_in_url: the addresses of the host's API and of its sign-in; None means the usual address.
+    private_key_encrypted: the private key in PEM form, encrypted; only for a GitHub App. scopes: separated by
+    spaces; None means the usual scopes for the provider. certificate_authorities: additional certificate
+    authorities for the host, as PEM.
     """
 
     __tablename__ = "git_oauth_apps"
@@ -78,11 +79,11 @@ class GitGrant(Base):
     """Records that a sign-in granted the token of a GitCredential, with the data to renew the token. A token
     that the user has pasted has no grant.
 
-    app_id: the application of the sign-in; None if it was removed; then the token cannot be renewed.
-    installation_id: the installation of a GitHub App whose tokens are used; None for a token of the user.
-    expires_at, renew_at: None if the token does not expire. is_refused: the host no longer renews the token;
-    the user must connect again. claimed_until: until this time only one app server may renew the token.
-    version: counts the renewals.
+    app_id: the OAuth application of the sign-in; None if an administrator has removed the application, so
+    that the token cannot be renewed. installation_id: the installation of a GitHub App whose tokens are used;
+    None for a token of the user. expires_at, renew_at: None if the token does not expire. is_refused: the
+    host no longer renews the token; the user must connect again. claimed_until: until this time only one app
+    server may renew the token. version: the number of renewals.
     """
 
     __tablename__ = "git_grants"

@@ -23,11 +23,11 @@ async def get_repository_owner(
     repository: Annotated[str, Query(min_length=1, max_length=2000)],
     git_provider: Annotated[str | None, Query(max_length=50)] = None,
 ) -> RepositoryOwner | None:
-    """Returns the team that a repository belongs to. Returns null if it belongs to no team, or if it makes no
-    difference to the user, who is not in the team.
+    """Returns the team that owns a repository. Returns null if no team owns the repository, or if the user is
+    not in the team and may use the repository anyway.
 
-    `repository`, `git_provider`: as `selected_repository` and `git_provider` of a start. 422
-    `repository_not_found` for a text that names no repository.
+    `repository`, `git_provider`: as `selected_repository` and `git_provider` in the request that creates a
+    conversation. 422 `repository_not_found` if the text names no repository.
     """
     identity = parse_address(repository, git_provider).identity
     owner = await owner_of(session, user.id, identity)

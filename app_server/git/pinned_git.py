@@ -28,9 +28,8 @@ class GitConnectionOptions:
 
 
 def guard_for(config: Config, *, administers: bool) -> Guard | None:
-    """Returns the guard that keeps a user's repositories from private network addresses. Returns None for
-    administrators of the installation: they may name repositories on any host, as they may name models and
-    MCP servers.
+    """Returns the guard that prevents git from connecting to private network addresses for this user. Returns
+    None for administrators of the installation, who may use repositories on any host.
 
     administers: whether the user is an administrator of the installation, see User.administers_installation.
     """
@@ -40,10 +39,11 @@ def guard_for(config: Config, *, administers: bool) -> Guard | None:
 
 
 async def way_to(url: str, guard: Guard | None) -> GitConnectionOptions:
-    """Checks that the host of a repository is allowed and returns the options with which git connects to it.
+    """Checks that git may connect to the host of a repository, and returns the options with which git
+    connects.
 
-    `url`: an address over http, https or ssh, also as `user@host:path`. `guard`: None means that every host
-    is allowed. Redirects are never allowed. Raises StartFailure `repository_not_allowed` and
+    `url`: a URL over http, https or ssh, or `user@host:path`. `guard`: None means that every host is allowed.
+    With these options git never follows redirects. Raises StartFailure `repository_not_allowed` and
     `repository_not_found`.
     """
     if guard is None:

@@ -1,4 +1,4 @@
-"""Routes for the user's tokens of git hosts, with the provider names of OpenHands' API."""
+"""Routes that store and delete a user's tokens for git hosts, with the provider names of OpenHands' API."""
 
 from typing import Annotated, Literal
 
@@ -23,8 +23,9 @@ _MAX_PROVIDERS = 20
 
 
 class ProviderToken(BaseModel):
-    """A token for a provider. If `token` is missing or empty, the stored token stays. `host`: the host, if it
-    is not the provider's usual host.
+    """A token for one provider (kind of git host) in the request body of save_provider_tokens. If `token` is
+    missing or empty, the stored token is not changed. `host`: the name or URL of the git host, if it is not
+    the provider's usual host.
     """
 
     model_config = ConfigDict(extra="forbid")

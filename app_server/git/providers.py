@@ -7,7 +7,7 @@ from app_server.git.address import HOST_OF_PROVIDER
 
 
 class GitProvider(StrEnum):
-    """The protocol's names for the kinds of git hosts. Forgejo stands for Gitea, too."""
+    """The kinds of git hosts, with the names that the API uses. `forgejo` is also used for Gitea."""
 
     GITHUB = "github"
     GITLAB = "gitlab"

@@ -1,5 +1,5 @@
-"""Follows the redirects of a git host before git calls the host. Git itself could follow a redirect into the
-private network, and Slipway could not prevent this.
+"""Asks a git host whether it redirects a repository, before git connects to this host. The check is needed
+because git could follow a redirect into the private network, and Slipway could not prevent this.
 """
 
 from base64 import b64encode
@@ -23,10 +23,11 @@ _REFS = "/info/refs?service=git-upload-pack"
 
 
 async def moved_address(url: str, credentials: Credentials | None, guard: Guard | None) -> str | None:
-    """Returns the address to which the host redirects a repository, if it has the same origin. Returns None
-    if the host does not redirect the repository, or if it redirects to another origin.
+    """Returns the address to which the git host redirects a repository. Returns None if the host does not
+    redirect the repository, or if the redirect leads to another origin.
 
-    `url`: the repository's address over http or https. `guard`: None means that the host may be private.
+    `url`: the repository's address over http or https. `guard`: refuses private network addresses; None means
+    that the host may be private.
     """
     trust = credentials.trust if credentials and is_same_origin(credentials.origin, url) else None
     verify = context_with(trust.authorities) if trust else public_authorities()
@@ -52,8 +53,8 @@ async def moved_address(url: str, credentials: Credentials | None, guard: Guard 
 
 
 async def require_member_of_moved(database: Database, user_id: UUID, place: str) -> None:
-    """Checks that the user may work on the repository to which a host has redirected. place: the address of
-    that repository. Raises Forbidden `repository_of_team`.
+    """Checks that the user may work on the repository to which a git host has redirected. `place`: the
+    address of that repository. Raises Forbidden `repository_of_team`.
     """
     async with database.read() as session:
         await require_member(session, user_id, [parse_address(place).identity])

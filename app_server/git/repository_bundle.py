@@ -1,6 +1,6 @@
-"""Fetches a repository on the app server's machine and packs it into a file for a sandbox.
+"""Fetches a repository on the app server's machine and packs it into one git bundle file for a sandbox.
 
-Credentials and network are needed only on the app server. The sandbox gets only the file.
+Only the app server needs the credentials and the network. The sandbox receives only the file.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ _BRANCHES = "refs/heads/"
 
 @dataclass(frozen=True)
 class PackedRepository:
-    """A fetched repository. `bundle`: the git bundle file; None for a repository without commits. `branch`:
-    the branch to check out; None for a detached HEAD.
+    """A repository that was fetched and packed. `bundle`: the path of the git bundle file; None for a
+    repository without commits. `branch`: the branch to check out; None for a detached HEAD.
     """
 
     bundle: Path | None
@@ -51,9 +51,9 @@ async def pack(
 ) -> PackedRepository:
     """Fetches a repository and writes all its branches and tags into one bundle file in `directory`.
 
-    `branch`: the branch that must exist and that is returned; None means the default branch. `report`: is
-    called with progress lines. `credentials`: the user's credentials for the host; they work over HTTP only,
-    so ssh is not used if they are given. `guard`: keeps the user from reaching hosts in the server's private
+    `branch`: the branch to check out, which must exist; None means the default branch. `report`: is called
+    with progress lines. `credentials`: the user's credentials for the host; they work over HTTP only, so ssh
+    is not used if they are given. `guard`: keeps the user from reaching hosts in the server's private
     network, see `pinned_git.guard_for`. `require_moved`: is called with the address to which the host
     redirects, before the repository there is fetched; may raise.
 
@@ -187,8 +187,8 @@ async def _bundle(clone: Path, bundle: Path) -> None:
 
 
 async def _default_branch(clone: Path) -> str | None:
-    """Returns the branch that HEAD names. If that branch has no commit, returns `main`, `master` or the first
-    branch instead. Returns None for a detached HEAD.
+    """Returns the branch to which HEAD of the fetched repository points. If this branch has no commit,
+    returns `main`, `master` or the first branch in alphabetical order. Returns None for a detached HEAD.
     """
     head = await _head(clone)
     if head is None:
@@ -213,8 +213,9 @@ async def _has_branch(clone: Path, name: str) -> bool:
 
 
 async def _first_branches(clone: Path) -> list[str]:
-    """Returns the first branches in alphabetical order. Returns one more than the error message lists, so
-    that the message can end with "and more".
+    """Returns the names of the first branches in alphabetical order, at most MAX_NAMED_BRANCHES + 1. The
+    error message lists MAX_NAMED_BRANCHES names. The additional name shows whether the message must end with
+    "and more".
     """
     count = f"--count={MAX_NAMED_BRANCHES + 1}"
     return await _lines(clone, "for-each-ref", count, "--format=%(refname:lstrip=2)", _BRANCHES)

@@ -1,6 +1,4 @@
-"""Routes for the current user's tokens for git hosts. The routes can set and replace tokens. No route returns
-a token.
-"""
+"""Routes with which users list, save and delete their tokens for git hosts. No route returns a token."""
 
 from uuid import UUID
 
@@ -31,8 +29,8 @@ async def list_git_credentials(user: CurrentUser, session: ReadSession) -> list[
 async def save_git_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveGitCredential, cipher: ServerCipher
 ) -> GitCredentialInfo:
-    """Adds a token, or replaces the token for the same host. The new token is used from the next clone, fetch
-    or push on.
+    """Stores a token for a git host. If the user already has a token for this host, replaces it. Agents use
+    the new token from the next clone, fetch or push on.
     """
     saved = await credentials.save_credential(session, cipher, user.id, body)
     _record_change(trail, session, saved, has_new_token=True)
@@ -58,8 +56,9 @@ async def change_git_credential(
 async def delete_git_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, credential_id: UUID
 ) -> None:
-    """Deletes a token. From then on, agents can reach only public repositories at this host. A token from a
-    sign-in is revoked at the host, if the host can do that.
+    """Deletes the user's token for a git host. From then on, the user's agents can reach only public
+    repositories at this host. If the token comes from a sign-in and the host can revoke tokens, the token is
+    also revoked at the host.
     """
     host = await credentials.delete_credential(session, user.id, credential_id)
     trail.record(session, AuditAction.GIT_CREDENTIAL_DELETED, (AuditTarget.GIT_HOST, host))

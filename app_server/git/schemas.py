@@ -1,4 +1,6 @@
-"""Schemas of requests and replies about tokens of git hosts. Tokens are received and never sent."""
+"""Request bodies and replies of the routes for tokens of git hosts. Requests contain tokens. Replies never
+contain tokens.
+"""
 
 from typing import Annotated, Self
 from urllib.parse import urlsplit
@@ -52,11 +54,12 @@ ApiUrl = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_api
 
 
 class SaveGitCredential(BaseModel):
-    """A new token for a git host. `username`: only for hosts that require a certain user name.
+    """The request body that stores a new token for a git host. `username`: only for hosts that require a
+    certain user name.
 
-    `provider`: the kind of the host; null means that the host's name decides. `api_url`: the address of the
-    host's API; null means the usual address for hosts of this kind. `certificate_authorities`: certificates
-    in PEM form, at most 64 KiB, that vouch for this host only, beside the usual authorities; null means none.
+    `provider`: the kind of the host; null means that the kind is guessed from the host's name. `api_url`: the
+    address of the host's API; null means the usual address for hosts of this kind. `certificate_authorities`:
+    additional certificate authorities for this host only, in PEM form, at most 64 KiB; null means none.
     """
 
     host: Origin
@@ -69,10 +72,10 @@ class SaveGitCredential(BaseModel):
 
 
 class ChangeGitCredential(BaseModel):
-    """Changes to a stored token. Fields that are left out stay as they are. `provider`, `api_url`: allowed
-    only together with a new token, because the stored token must not be sent to another address. A new
-    provider without an `api_url` removes the stored address. `certificate_authorities`: an empty text removes
-    the stored ones.
+    """The request body that changes a stored token for a git host. Fields that are left out do not change.
+    `provider`, `api_url`: allowed only together with a new token, because the stored token must not be sent
+    to another address. A new provider without an `api_url` removes the stored API address.
+    `certificate_authorities`: an empty text removes the stored certificate authorities.
     """
 
     token: Token | None = None
@@ -90,13 +93,15 @@ class ChangeGitCredential(BaseModel):
 
 
 class GitCredentialInfo(BaseModel):
-    """A stored token without its value. host: a host name, or a URL if the host is not reached over https.
+    """The reply about one stored token for a git host, without the token's value. host: a host name, or a URL
+    if the host is not reached over https.
 
-    provider: as stated, else as the host's name says. has_stated_provider: whether it was stated.
-    is_signed_in: the token was granted by a sign-in at the host; else it was pasted. installation_id: the
-    installation of a GitHub App whose tokens are used. scopes, expires_at: what the host stated at the
-    sign-in; null if it stated nothing, or if the token does not expire. needs_reconnect: the host no longer
-    renews the token, so the user must connect again. certificate_authorities: PEM; null if there are none.
+    provider: the kind of the host, as the user has stated it, or else as guessed from the host's name.
+    has_stated_provider: whether the user has stated the provider. is_signed_in: true if a sign-in at the host
+    granted the token; false if the user pasted it. installation_id: the installation of a GitHub App whose
+    tokens are used. scopes, expires_at: what the host stated at the sign-in; null if the host stated nothing,
+    or if the token does not expire. needs_reconnect: the host no longer renews the token, so the user must
+    connect again. certificate_authorities: PEM; null if there are none.
     """
 
     id: Id

@@ -1,4 +1,4 @@
-"""The route that returns the user of a git host to whom a stored token belongs."""
+"""The route that returns the git host's user account to which a stored token belongs."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -19,9 +19,9 @@ _FIRST = ("https://github.com", "https://gitlab.com")
 
 
 class UserGitInfo(BaseModel):
-    """The user at the git host. `id` is a number at most hosts; it is sent as text. `scopes`: what the token
-    may do; null if the host does not say. `rate_limit`: how many calls the host still accepts; null if it
-    does not say.
+    """The reply of get_git_info: the account of the user at the git host. `id`: a number at most hosts, sent
+    as text. `scopes`: what the token may do; null if the host does not say. `rate_limit`: how many calls the
+    host still accepts; null if the host does not say.
     """
 
     id: str
@@ -47,8 +47,8 @@ async def get_git_info(
     database: ServerDatabase,
     host: Annotated[str | None, Query(max_length=300)] = None,
 ) -> UserGitInfo:
-    """Returns the user at a git host that the stored token belongs to. `host`: which git host; if missing,
-    GitHub, else GitLab, else the user's first host.
+    """Returns the account at a git host that the user's stored token belongs to. `host`: the name of the git
+    host; if missing, GitHub, or else GitLab, or else the user's first host.
     """
     # A session that ends before the host is asked.
     async with database.read() as session:

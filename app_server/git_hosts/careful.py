@@ -1,5 +1,5 @@
-"""Wraps a client of a git host: converts replies that the client cannot read to errors for users, and renews
-the token before calls.
+"""Wraps a client of a git host. The wrapper renews the token before calls. It also raises an error for the
+user if the client cannot read a reply of the host.
 """
 
 import inspect
@@ -27,11 +27,11 @@ class Renewing:
 
 
 def careful(client: GitHostClient, host: str, renewing: Renewing | None = None) -> GitHostClient:
-    """Wraps a client so that its methods raise `git_host_failed`, and no Python error such as KeyError, if a
-    reply of the host has an unexpected form.
+    """Wraps a client of a git host so that its methods raise `git_host_failed` if a reply of the host has an
+    unexpected form. Without the wrapper, they would raise a Python error such as KeyError.
 
-    `renewing`: gives a valid token for each call. If the host refuses the token, the call is made once more
-    with a renewed token. None means that the client keeps its token.
+    `renewing`: provides a valid token for each call. If the host refuses the token, the call is repeated once
+    with a renewed token. None means that the client always uses the same token.
     """
     return cast("GitHostClient", _Careful(client, host, renewing))
 

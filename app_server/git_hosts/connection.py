@@ -62,12 +62,14 @@ class HostReply:
     url: str
 
     def json(self) -> Any:
-        """Returns the body parsed as JSON. Raises ValueError."""
+        """Returns the body of the reply, parsed as JSON. Raises ValueError."""
         return orjson.loads(self.content)
 
     @property
     def next_link(self) -> str | None:
-        """The address of the next page in the `Link` header (RFC 8288). None if this is the last page."""
+        """The address of the next page of the list, from the `Link` header of the reply (RFC 8288). None if
+        this is the last page.
+        """
         links = httpx.Response(200, headers={"link": self.headers.get("link", "")}).links
         return links.get("next", {}).get("url")
 
@@ -84,11 +86,12 @@ class FormFile:
 
 @dataclass(frozen=True)
 class HostConnection:
-    """A connection to a git host's API with one token. `api_url`: the beginning of all paths, without a slash
-    at the end. `headers`: contain the token. `reason_of`: returns the host's message in an error reply.
+    """A connection to a git host's API that uses one token. `api_url`: the base URL of the API, without a
+    slash at the end. `headers`: contain the token. `reason_of`: a function that returns the host's message in
+    an error reply.
 
-    `missing_scope`: returns the permission that the token lacks according to an error reply. It returns None
-    if the reply does not say.
+    `missing_scope`: a function that returns the permission that the token lacks according to an error reply.
+    It returns None if the reply does not say.
     """
 
     host: str
@@ -101,7 +104,9 @@ class HostConnection:
 
     @property
     def rate_key(self) -> str:
-        """A key for the rate limit of this host and token. The token cannot be read from the key."""
+        """The key under which the rate limit of this host and token is stored. The key does not reveal the
+        token.
+        """
         token = repr(sorted(self.headers.items())).encode()
         return f"{self.host} {hashlib.sha256(token).hexdigest()}"
 
@@ -201,9 +206,9 @@ class HostConnection:
         raise errors.failed(self.host, "it redirects too often")
 
     def _redirected(self, method: str, reply: httpx.Response) -> str | None:
-        """Returns the address at which to repeat a redirected request. Returns None if it is not to be
-        repeated. A request that changes data is repeated only at the same host, and only if the redirect
-        keeps the HTTP method, as for a renamed repository.
+        """Returns the address to which a redirected request must be sent again. Returns None if the request
+        must not be sent again. A request that changes data is sent again only to the same host, and only if
+        the redirect keeps the HTTP method, as for a renamed repository.
         """
         if not reply.is_redirect or "location" not in reply.headers:
             return None
@@ -295,16 +300,16 @@ class HostAccess:
         reason_of: ReasonOf,
         missing_scope: MissingScope = _unknown_scope,
     ) -> HostConnection:
-        """Returns a connection to the host that sends these headers with each request. `api_url`: the
-        beginning of all paths.
+        """Returns a connection to the git host that sends these headers with each request. `api_url`: the
+        base URL of the host's API.
         """
         base = api_url.rstrip("/")
         return HostConnection(self.host, base, headers, self.http, self.limits, reason_of, missing_scope)
 
 
 async def all_at_once(calls: Iterable[Awaitable[Result]], limit: int = 4) -> list[Result]:
-    """Awaits the calls, at most `limit` at a time, and returns their results in the order of `calls`. If
-    calls fail, waits until all have ended and raises the first error.
+    """Awaits the calls, at most `limit` at the same time. Returns their results in the order of `calls`. If
+    calls fail, waits until all calls have ended and raises the first error.
     """
     places = asyncio.Semaphore(limit)
 

@@ -82,8 +82,8 @@ def cannot(host: str, what: str) -> AppError:
 
 
 def rate_limited(host: str, wait_seconds: float) -> AppError:
-    """Returns the error for a host that accepts no calls for some time. `wait_seconds`: the time until the
-    host accepts calls again.
+    """Returns the error for a git host that accepts no calls for some time because of its rate limit.
+    `wait_seconds`: the time until the host accepts calls again.
     """
     seconds = max(1, round(wait_seconds))
     return TooManyRequests(

@@ -1,5 +1,5 @@
-"""Marks the comments that Slipway writes at git hosts. By the mark, Slipway finds a comment again, and
-triggers ignore it.
+"""Marks the comments that Slipway writes at git hosts. The mark lets Slipway find such a comment again. It
+also lets triggers ignore the comment.
 """
 
 from typing import Final
@@ -13,8 +13,8 @@ MARKER: Final = "<!-- slipway:comment"
 
 
 def mark(of: UUID) -> str:
-    """Returns the invisible text that is added to a comment so that Slipway can find the comment again. of:
-    the id of the object that the comment belongs to, such as a conversation.
+    """Returns the invisible text that marks a comment of Slipway, so that Slipway can find the comment again.
+    of: the id of the object that the comment belongs to, such as a conversation.
     """
     return f"{MARKER} {of.hex} -->"
 
@@ -22,8 +22,8 @@ def mark(of: UUID) -> str:
 async def find_marked(
     client: GitHostClient, repository: str, kind: ItemKind, number: int, of: UUID
 ) -> str | None:
-    """Returns the id of the comment that has the mark for `of`. Returns None if no comment on the issue or
-    pull request has it.
+    """Returns the id of the comment that contains the mark for `of`. Returns None if no comment on the issue
+    or pull request contains this mark.
     """
     wanted, page = mark(of), None
     while True:

@@ -8,12 +8,14 @@ _CUT = "\n\n…\n\n*The rest was left out: the host takes {limit} characters.*"
 
 
 def part(text: str) -> str:
-    """Returns the text quoted as a single segment of a URL path. Slashes in the text are quoted, too."""
+    """Returns the text percent-encoded as a single segment of a URL path. Slashes in the text are encoded,
+    too.
+    """
     return quote(text, safe="")
 
 
 def parts(text: str) -> str:
-    """Returns the text quoted as a URL path. Slashes in the text are kept."""
+    """Returns the text percent-encoded as a URL path. Slashes in the text are not encoded."""
     return quote(text, safe="/")
 
 

@@ -1,7 +1,8 @@
-"""The interface that the clients of all git hosts implement. Each provider has one class for it.
+"""The interface that the clients of all git hosts implement. Each kind of git host (provider) has one class
+that implements it.
 
-A client only converts between the host's JSON and the types in `schemas.py`. A client stores nothing, makes
-no decisions and does not know conversations. All methods raise the errors of `errors.py`.
+A client only converts between the host's JSON and the types in `schemas.py`. It stores nothing and does not
+know conversations. All methods raise the errors of `errors.py`.
 """
 
 from collections.abc import Sequence
@@ -99,7 +100,9 @@ class GitHostClient(Protocol):
         ...
 
     async def pull_request(self, repository: str, number: int) -> PullRequest:
-        """Returns one pull request. The result also says whether it can be merged, if the host knows."""
+        """Returns one pull request. Its field `mergeability` is set if the host knows whether the pull
+        request can be merged.
+        """
         ...
 
     async def pull_requests(

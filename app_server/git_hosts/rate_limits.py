@@ -52,8 +52,9 @@ class RateLimits:
         return self._seen.get(key, Allowance())
 
     def note(self, key: str, reply: httpx.Response) -> float:
-        """Stores the rate limit that the headers of a reply state. Returns for how many seconds the host
-        accepts no calls. Returns 0 if the reply is not a refusal because of the rate limit.
+        """Stores the rate limit that the headers of a reply state. Returns for how many seconds the git host
+        accepts no calls because of the rate limit. Returns 0 if the reply is not such a refusal. `key`: see
+        `HostConnection.rate_key`.
         """
         limit, remaining, reset = _numbers(reply.headers)
         now = self._now()

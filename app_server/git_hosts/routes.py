@@ -38,8 +38,8 @@ HostName = Annotated[str | None, Query(max_length=300, description="Which host, 
 
 
 class SortOrder(StrEnum):
-    """The order of repositories on a page. Without it, the order of the host is used: the latest change
-    first.
+    """The order of the repositories on a page. If a request contains no order, the order of the git host is
+    used: the latest change first.
     """
 
     STARS_DESC = "stars-desc"
@@ -98,7 +98,7 @@ async def search_repositories(
     sort_order: SortOrder | None = None,
 ) -> Page[Repository]:
     """Returns repositories of the user at one host. `query`: a part of the name, or the URL of a repository
-    at this host. `sort_order`: sorts each page; by forks is not possible.
+    at this host. `sort_order`: the order within each page; the orders by number of forks are not possible.
     """
     words = (query or "").strip()
     if "://" in words:
@@ -134,9 +134,9 @@ async def search_suggested_tasks(
     page_id: PageId = None,
     limit: Limit = 30,
 ) -> SuggestedTaskPage:
-    """Returns tasks that wait for the user at all git hosts: the user's open pull requests with conflicts,
-    failing checks or unresolved comments, and issues that are assigned to the user. A host that fails is
-    named in `failed_hosts`; the tasks of the others are still returned.
+    """Returns tasks for the user from all of the user's git hosts. These tasks are the user's open pull
+    requests with conflicts, failing checks or unresolved comments, and issues that are assigned to the user.
+    If a host fails, its name is in `failed_hosts`, and the tasks of the other hosts are still returned.
     """
     async with database.read() as session:
         connected = await hosts.all(session)

@@ -100,7 +100,7 @@ class HostRepository(Value):
 
 
 class HostBranch(Value):
-    """A branch of a repository. `commit`: the hash of the branch's last commit, 40 or 64
+    """A branch of a repository at a git host. `commit`: the hash of the branch's last commit, 40 or 64
     hexadecimal digits.
     """
 
@@ -117,7 +117,7 @@ class PullRequestState(StrEnum):
 
 
 class Mergeability(StrEnum):
-    """Whether the host could merge a pull request now. `checking`: the host is still finding out."""
+    """Whether the git host could merge a pull request now. `checking`: the host has not determined this yet."""
 
     CLEAN = "clean"
     CONFLICTS = "conflicts"
@@ -173,9 +173,9 @@ class NewPullRequest(Value):
 
 
 class OpenedPullRequest(Value):
-    """A pull request that was just opened or was already open. `is_new`: False if the branch already had an
-    open pull request; then this is that pull request. `left_out`: sentences for the user about fields that
-    the host did not accept.
+    """The result of a request to open a pull request. `is_new`: False if the branch already had an open pull
+    request; then the result contains this earlier pull request. `left_out`: sentences for the user about
+    fields that the host did not accept.
     """
 
     pull_request: PullRequest
@@ -262,7 +262,9 @@ class CheckState(StrEnum):
 
 
 class Check(Value):
-    """A check of a commit. `id`: for `check_log`; None if the host keeps no log of it."""
+    """A check of a commit, such as a CI job. `id`: the argument for `check_log`; None if the host stores no
+    log of the check.
+    """
 
     id: str | None
     name: str
@@ -272,7 +274,7 @@ class Check(Value):
 
 
 class TaskKind(StrEnum):
-    """Kinds of suggested tasks, by the protocol's names."""
+    """The kinds of suggested tasks, with the names that the API uses."""
 
     MERGE_CONFLICTS = "MERGE_CONFLICTS"
     FAILING_CHECKS = "FAILING_CHECKS"
@@ -291,15 +293,15 @@ class HostTask(Value):
 
 
 def by_name(values: Sequence[HostBranch], query: str) -> tuple[HostBranch, ...]:
-    """Returns the branches whose name contains `query`. Ignores upper and lower case. It is for hosts whose
-    API cannot search branches.
+    """Returns the branches whose name contains `query`. Ignores upper and lower case. Used for git hosts
+    whose API cannot search branches.
     """
     return tuple(branch for branch in values if query.casefold() in branch.name.casefold())
 
 
 @dataclass(frozen=True)
 class HostImage:
-    """An image to upload to a git host. `name`: a file name with the extension for its type."""
+    """An image to upload to a git host. `name`: a file name whose extension matches the type of the image."""
 
     name: str
     media_type: str

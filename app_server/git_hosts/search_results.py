@@ -1,4 +1,4 @@
-"""Schemas of the replies of the search routes, with the field names of OpenHands' API."""
+"""Replies of the routes that search git hosts, with the field names of OpenHands' API."""
 
 from typing import Self
 
@@ -12,7 +12,9 @@ from app_server.git_hosts.schemas import HostBranch, HostRepository, HostTask, O
 
 
 class Repository(BaseModel):
-    """A repository at a git host. `clone_url`: the address with which a conversation can be started."""
+    """A repository at a git host, in a reply of the search routes. `clone_url`: the address of the
+    repository, with which a client can start a conversation.
+    """
 
     id: str
     full_name: str
@@ -61,7 +63,9 @@ class Branch(BaseModel):
 
 
 class SuggestedTaskInfo(BaseModel):
-    """A task that waits for the user at a git host. `host`: the host's name, such as `github.com`."""
+    """A suggested task for the user at a git host, such as a pull request with failing checks. `host`: the
+    host's name, such as `github.com`.
+    """
 
     git_provider: GitProvider
     host: str
@@ -83,7 +87,7 @@ class SuggestedTaskInfo(BaseModel):
 
 
 class FailedHost(BaseModel):
-    """A host that could not be asked, and the reason."""
+    """A git host that could not be searched, with the reason."""
 
     host: str
     detail: str

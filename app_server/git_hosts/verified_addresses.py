@@ -1,6 +1,6 @@
 """Finds out whether an e-mail address is a verified address of the user's account at a git host.
 
-A host shows signed commits with this address as verified only if this is so.
+A git host shows a signed commit as verified only if the e-mail address of the commit is verified.
 """
 
 from typing import Protocol, cast

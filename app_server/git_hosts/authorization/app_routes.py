@@ -72,8 +72,8 @@ async def app_with_secrets(request: Request, app_id: UUID) -> OAuthApp:
 
 @router.get("")
 async def list_git_apps(session: ReadSession, request: Request) -> GitApps:
-    """Returns the registered applications without their secrets, sorted by host, and the callback address
-    that is to be stated at the hosts.
+    """Returns the registered OAuth applications and GitHub Apps without their secrets, sorted by host. Also
+    returns the callback address that an administrator must enter at the git hosts.
     """
     url = callback_url(request)
     return GitApps(callback_url=url, apps=[GitAppInfo.of(row, url) for row in await all_apps(session)])
@@ -83,9 +83,10 @@ async def list_git_apps(session: ReadSession, request: Request) -> GitApps:
 async def save_git_app(
     trail: CurrentTrail, session: Session, body: SaveGitApp, cipher: ServerCipher, request: Request
 ) -> GitAppInfo:
-    """Registers an application, or replaces the one of the same host. Stored secrets that the request does
-    not contain are removed. If the client_id changes, users who have signed in with the application must
-    connect again. If the certificate authorities change, the connections of these users get the new ones.
+    """Registers an OAuth application or GitHub App. If one is registered for the same host, replaces it.
+    Stored secrets that the request does not contain are removed. If the client_id changes, users who have
+    signed in with the application must connect again. If the certificate authorities change, the stored
+    tokens of these users get the new certificate authorities.
 
     409 `git_app_exists`.
     """
@@ -125,7 +126,7 @@ async def save_git_app(
 async def list_installations(
     principal: CurrentPrincipal, app_id: UUID, request: Request
 ) -> list[Installation]:
-    """Asks GitHub for the installations of a GitHub App, at most 100.
+    """Returns at most 100 installations of a GitHub App, as GitHub lists them.
 
     404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
     """
@@ -143,11 +144,11 @@ async def use_installation(
     cipher: ServerCipher,
     request: Request,
 ) -> GitCredentialInfo:
-    """Stores an installation of a GitHub App as the current administrator's credential for the host. It
-    replaces an earlier credential.
+    """Stores an installation of a GitHub App as the current administrator's credential for the git host, in
+    place of an earlier credential.
 
-    Agents of this administrator then act as the GitHub App. Their tokens are valid for an hour and for one
-    repository each.
+    Agents of this administrator then act as the GitHub App. Each token that they use is valid for one hour
+    and one repository.
 
     404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
     """
@@ -176,8 +177,8 @@ async def use_installation(
 
 @router.delete("/{app_id}", status_code=204)
 async def delete_git_app(trail: CurrentTrail, session: Session, app_id: UUID) -> None:
-    """Deletes an application. Tokens from earlier sign-ins stay valid until they expire. Then their users
-    must connect again or paste a token.
+    """Deletes a registered OAuth application or GitHub App. Tokens from earlier sign-ins remain valid until
+    they expire. Then their users must sign in with another application or paste a token.
 
     404 `git_app_not_found`.
     """

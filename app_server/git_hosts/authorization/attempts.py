@@ -1,5 +1,5 @@
-"""Keeps the data of an unfinished sign-in to a git host in an encrypted value, which only the browser of the
-sign-in holds. The server stores nothing, so any app server can complete the sign-in.
+"""Stores the data of an unfinished sign-in to a git host as an encrypted value in the user's browser. The
+server stores nothing, so any app server can complete the sign-in.
 """
 
 import secrets
@@ -30,8 +30,8 @@ class _Attempt(BaseModel):
 
 
 class RedirectAttempt(_Attempt):
-    """An unfinished sign-in in which the host sends the browser back with a code. `state`: a random text; the
-    host's answer must contain this text, which proves that the answer belongs to this browser. `verifier`:
+    """An unfinished sign-in in which the host sends the browser back with a code. `state`: a random text that
+    the host sends back with the code; it proves that the code belongs to this browser's sign-in. `verifier`:
     proves that the server that exchanges the code is the one that began the sign-in (PKCE, RFC 7636).
     """
 
@@ -53,8 +53,8 @@ class RedirectAttempt(_Attempt):
         )
 
     def require_state(self, state: str) -> None:
-        """Checks that the browser has brought back the `state` of this sign-in. Raises BadRequest
-        `git_sign_in_expired`.
+        """Checks that `state`, which the git host has sent back through the browser, is the `state` of this
+        sign-in. Raises BadRequest `git_sign_in_expired`.
         """
         if not secrets.compare_digest(self.state.encode(), state.encode()):
             raise expired()
@@ -82,8 +82,9 @@ def seal(attempt: _Attempt, cipher: Cipher) -> str:
 def opened(
     kind: type[AttemptKind], sealed: str | None, cipher: Cipher, user_id: UUID, credential_id: UUID
 ) -> AttemptKind:
-    """Decrypts an unfinished sign-in and returns it, if this user began it with this session. Raises
-    BadRequest `git_sign_in_expired`.
+    """Decrypts the data of an unfinished sign-in (`sealed`) and returns the sign-in. Raises BadRequest
+    `git_sign_in_expired` if another user or another session began the sign-in, or if the data cannot be
+    decrypted.
     """
     try:
         attempt = kind.model_validate_json(cipher.decrypt(sealed or ""))

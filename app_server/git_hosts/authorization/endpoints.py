@@ -1,4 +1,4 @@
-"""The addresses at which git hosts grant, renew and revoke tokens. Pure.
+"""The addresses of the OAuth endpoints at which git hosts grant, renew and revoke tokens. Does no I/O.
 
 Sources: https://docs.github.com/en/apps/oauth-apps, https://docs.gitlab.com/api/oauth2,
 https://support.atlassian.com/bitbucket-cloud/docs/use-oauth-on-bitbucket-cloud,
@@ -21,8 +21,8 @@ _AZURE_DEVOPS = "499b84ac-1321-427f-aa17-267ca6975798"
 
 @dataclass(frozen=True)
 class _Paths:
-    """The URL paths of a host's OAuth endpoints, below the address of the sign-in. `device`: None if the host
-    offers no device flow.
+    """The paths of a git host's OAuth endpoints, relative to the address of the host's sign-in. `device`:
+    None if the host does not support the device flow (RFC 8628).
     """
 
     authorize: str
@@ -103,7 +103,9 @@ class OAuthApp:
 
     @property
     def device_url(self) -> str | None:
-        """The address where the device flow begins (RFC 8628). None if the host has no device flow."""
+        """The address at the git host where the device flow begins (RFC 8628). None if the host does not
+        support the device flow.
+        """
         path = _PATHS[self.provider].device
         return path and self._base + path
 
@@ -114,7 +116,7 @@ class OAuthApp:
 
     @property
     def api(self) -> str:
-        """The address of GitHub's REST API."""
+        """The address of GitHub's REST API, for a GitHub App."""
         usual = "https://api.github.com" if self.host == "github.com" else f"{self.origin}/api/v3"
         return (self.api_url or usual).rstrip("/")
 

@@ -51,7 +51,7 @@ _PAUSE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class _Stored:
-    """A user's token for a git host, as it is in the database now."""
+    """A user's token for a git host, as the database row contained it when it was read."""
 
     row: GitCredential
     grant: GitGrant | None
@@ -60,8 +60,9 @@ class _Stored:
 
 
 class HostTokens:
-    """Looks up and renews the tokens of all users for their git hosts. `http`: the client for tokens of
-    administrators. `guarded_http`: the client for tokens of other users; it refuses private addresses.
+    """Provides the tokens of all users for their git hosts, and renews these tokens. `http`: the HTTP client
+    for tokens of administrators. `guarded_http`: the HTTP client for tokens of other users; it refuses
+    private network addresses.
     """
 
     def __init__(
@@ -74,9 +75,9 @@ class HostTokens:
         self._repository_tokens = RepositoryTokens()
 
     async def credentials(self, user_id: UUID, address: Address) -> Credentials | None:
-        """Returns the credentials with which git reads and pushes this repository for the user. Returns None
-        if the user has no credentials for its host; then git can read only public repositories there. Raises
-        the errors of `token`.
+        """Returns the credentials with which git fetches and pushes this repository for the user. Returns
+        None if the user has no credentials for the repository's host; then git can fetch only public
+        repositories there. Raises the errors of `token`.
         """
         if given := given_with(address):
             async with self._database.read() as session:
@@ -169,8 +170,7 @@ class HostTokens:
 
     async def _renew(self, stored: _Stored, grant: GitGrant, usable: str | None) -> str:
         """Renews the token of a grant that this app server has reserved, and returns the new token. `usable`:
-        the present token, if it is still valid. If the host does not renew the token now, `usable` is
-        returned.
+        the present token, if it is still valid. If the host fails to renew the token, returns `usable`.
         """
         assert stored.app is not None
         app = OAuthApp.of(stored.app, self._cipher)
@@ -227,8 +227,8 @@ class HostTokens:
         """Stores the renewed tokens. Returns False if the user has meanwhile disconnected from the host or
         signed in again.
 
-        If the database does not answer, tries again until it does: the old refresh token may not be valid any
-        more.
+        If the database does not reply, repeats the request until it replies, because the old refresh token
+        may not be valid any more.
         """
         deadline = asyncio.get_running_loop().time() + _SAVE_SECONDS
         while True:
@@ -297,8 +297,8 @@ class HostTokens:
     async def _change_in(
         self, session: AsyncSession, grant: GitGrant, *conditions: Any, **values: Any
     ) -> bool:
-        """Updates the row of a grant, unless the grant was renewed or replaced meanwhile or one of
-        `conditions` does not hold. Returns whether the row was updated.
+        """Updates the row of a grant. Does not update the row if the grant was renewed or replaced meanwhile,
+        or if one of the SQL `conditions` is false. Returns whether the row was updated.
         """
         statement = update(GitGrant).where(
             GitGrant.credential_id == grant.credential_id,
@@ -316,7 +316,7 @@ ServerGitTokens = Annotated[HostTokens, from_server("git_tokens")]
 
 
 def _is_free() -> Any:
-    """Returns the SQL condition that no app server is renewing the grant at this moment."""
+    """Returns the SQL condition that is true for grants that no app server is renewing now."""
     return or_(GitGrant.claimed_until.is_(None), GitGrant.claimed_until < now())
 
 

@@ -1,5 +1,5 @@
-"""Schemas of requests and replies about OAuth applications at git hosts and about sign-ins. Secrets are
-received and never sent.
+"""Request bodies and replies of the routes for OAuth applications at git hosts and for sign-ins. Requests
+contain secrets. Replies never contain secrets.
 """
 
 from enum import StrEnum
@@ -52,14 +52,14 @@ PrivateKey = Annotated[SecretStr, Field(min_length=100, max_length=20_000), Afte
 
 
 class SaveGitApp(BaseModel):
-    """An OAuth application, or a GitHub App, as it was registered at the host.
+    """The request body that registers an OAuth application or a GitHub App of a git host.
 
     client_secret: null for an application without a secret. private_key: PEM, only for GitHub Apps. api_url:
-    null for the usual address of the API. sign_in_url: the beginning of the addresses for the sign-in; null
-    for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes: separated by
-    spaces; null means the scopes that Slipway needs. certificate_authorities: certificates in PEM form, at
-    most 64 KiB, that vouch for the host, its API and its sign-in, beside the usual authorities; the users'
-    connections get them, too.
+    the address of the host's API; null for the usual address. sign_in_url: the base URL of the sign-in
+    endpoints; null for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes:
+    separated by spaces; null means the scopes that Slipway needs. certificate_authorities: additional
+    certificate authorities for the host, its API and its sign-in, in PEM form, at most 64 KiB; they also
+    apply to the tokens of users who sign in with the application.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -82,8 +82,9 @@ class SaveGitApp(BaseModel):
 
 
 class GitAppInfo(BaseModel):
-    """A registered application without its secrets. callback_url: the address to state at the host.
-    certificate_authorities: PEM; null if there are none.
+    """The reply about a registered OAuth application or GitHub App, without its secrets. callback_url: the
+    callback address that an administrator must enter at the git host. certificate_authorities: PEM; null if
+    there are none.
     """
 
     id: Id
@@ -118,15 +119,17 @@ class GitAppInfo(BaseModel):
 
 
 class GitApps(BaseModel):
-    """All registered applications, and the address that is to be stated at hosts as callback."""
+    """The reply of list_git_apps: all registered applications, and the callback address that an administrator
+    must enter at the git hosts.
+    """
 
     callback_url: str
     apps: list[GitAppInfo]
 
 
 class SignInHost(BaseModel):
-    """A host that users can sign in to. `has_device_flow`: users can also sign in with a code, which needs no
-    callback address.
+    """A git host that users can sign in to. `has_device_flow`: users can also sign in with a code that they
+    type at the host; this needs no callback address.
     """
 
     app_id: Id
@@ -151,13 +154,17 @@ class StartGitSignIn(BaseModel):
 
 
 class GitSignInStarted(BaseModel):
-    """`authorization_url`: the address that the user's browser must open."""
+    """The reply that starts a sign-in to a git host. `authorization_url`: the address that the user's browser
+    must open.
+    """
 
     authorization_url: str
 
 
 class FinishGitSignIn(BaseModel):
-    """The parameters with which the browser was sent back."""
+    """The request body that finishes a sign-in: the query parameters with which the git host sent the browser
+    back to Slipway.
+    """
 
     state: Annotated[str, Field(min_length=1, max_length=500)]
     code: Annotated[str | None, Field(max_length=4096)] = None
@@ -165,8 +172,10 @@ class FinishGitSignIn(BaseModel):
 
 
 class GitDeviceCode(BaseModel):
-    """The user must type `user_code` at `verification_uri`. `attempt`: must be sent with the next question;
-    only this session can use it. `interval`: seconds until the next question.
+    """The reply that starts a sign-in by a code: the user must type `user_code` at the address
+    `verification_uri`. `attempt`: the encrypted sign-in, which the client sends with its next request to
+    `/device/poll`; only the session that started the sign-in can use it. `interval`: seconds until this
+    request.
     """
 
     attempt: str
@@ -188,7 +197,8 @@ class DeviceStatus(StrEnum):
 
 
 class GitDeviceState(BaseModel):
-    """`pending`: ask again with the new `attempt` after `interval` seconds. `connected`: the sign-in is
+    """The reply of `/device/poll` about a sign-in by a code. `pending`: the user has not typed the code yet;
+    the client polls again with the new `attempt` after `interval` seconds. `connected`: the sign-in is
     complete; `credential` is set.
     """
 

@@ -37,8 +37,8 @@ _MAX_INTERVAL_SECONDS = 300
 
 
 class DeviceCode(DeviceAttempt):
-    """An unfinished sign-in with the data to show to the user: the code, and the address at which the user
-    types the code.
+    """An unfinished sign-in by a code. It contains the code to show to the user, and the address at which the
+    user types the code.
     """
 
     user_code: str
@@ -120,8 +120,9 @@ async def begin_device(
 async def ask_about_device(
     http: httpx.AsyncClient, app: OAuthApp, attempt: DeviceAttempt
 ) -> GrantedTokens | DeviceAttempt:
-    """Asks the host whether the user has typed the code. Returns the tokens if so. Otherwise returns the
-    unfinished sign-in with the time of the next request. Sends no request before `attempt.ask_at`.
+    """Asks the host whether the user has typed the code. Returns the tokens if the user has. Otherwise
+    returns the unfinished sign-in with the time of the next request. Sends no request before
+    `attempt.ask_at`.
 
     Raises BadRequest `git_sign_in_denied`, and the errors of `tokens_for_code`.
     """
@@ -150,8 +151,8 @@ async def connect(
     *,
     installation_id: str | None = None,
 ) -> tuple[GitCredential, GitGrant]:
-    """Stores the granted tokens as the user's credential for the git host. They replace an earlier credential
-    for this host. The setting which branches agents may push to is kept.
+    """Stores the granted tokens as the user's credential for the git host, in place of an earlier credential
+    for this host. The user's setting which branches agents may push to does not change.
 
     `installation_id`: the installation of a GitHub App that the tokens belong to; None for tokens of the
     user. Raises the errors of `save_credential`.

@@ -47,8 +47,8 @@ async def start_git_sign_in(
     request: Request,
     response: Response,
 ) -> GitSignInStarted:
-    """Starts a sign-in by a redirect. Returns the address for the user's browser, and sets a cookie without
-    which the sign-in cannot be finished. It lasts ten minutes.
+    """Starts a sign-in to a git host by a redirect. Returns the address that the user's browser must open.
+    Sets a cookie that is needed to finish the sign-in. The sign-in must be finished within ten minutes.
 
     404 `git_app_not_found`.
     """
@@ -68,8 +68,8 @@ async def finish_git_sign_in(
     request: Request,
     response: Response,
 ) -> GitCredentialInfo:
-    """Finishes a sign-in with the data that the browser brings back, and stores the token in place of an
-    earlier one for the host. Works in the session that started it.
+    """Finishes a sign-in with the data that the browser brings back from the git host. Stores the granted
+    token in place of an earlier token for the host. Only the session that started the sign-in can finish it.
 
     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
     """
@@ -88,7 +88,8 @@ async def finish_git_sign_in(
 async def start_device_sign_in(
     principal: CurrentPrincipal, body: StartGitSignIn, cipher: ServerCipher, request: Request
 ) -> GitDeviceCode:
-    """Starts a sign-in by a code that the user types at the host. Then ask `/device/poll`.
+    """Starts a sign-in by a code that the user types at the git host, and returns the code. The client then
+    polls `/device/poll` until the sign-in is complete.
 
     400 `git_host_cannot`; 404 `git_app_not_found`; 502 `git_sign_in_refused`, `git_host_failed`.
     """
@@ -112,8 +113,9 @@ async def ask_about_device_sign_in(
     cipher: ServerCipher,
     request: Request,
 ) -> GitDeviceState:
-    """Asks the host whether the user has typed the code, and stores the token if so. Before `interval` has
-    passed, the host is not asked. `interval` grows if the host wants that.
+    """Asks the git host whether the user has typed the code, and stores the granted token if so. A request
+    before `interval` seconds have passed is not sent to the host. If the host wants fewer requests,
+    `interval` becomes longer.
 
     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
     """

@@ -30,8 +30,8 @@ _MAX_WORDS = 200
 
 
 class TokenRefusal(Exception):
-    """The git host refuses to grant a token. `error`: the host's error code (RFC 6749, section 5.2). `words`:
-    the host's explanation.
+    """An error: the git host refuses to grant a token. `error`: the host's error code (RFC 6749, section
+    5.2). `words`: the host's explanation.
     """
 
     def __init__(self, error: str, words: str = "") -> None:
@@ -41,8 +41,8 @@ class TokenRefusal(Exception):
 
     @property
     def ends_grant(self) -> bool:
-        """Whether the user must connect to the host again, because the refresh token is not valid
-        any more.
+        """Whether this error means that the refresh token is not valid any more, so that the user must
+        connect to the host again.
         """
         return self.error in _GRANT_ENDED
 
@@ -60,7 +60,9 @@ class GrantedTokens:
 
     @property
     def renew_at(self) -> datetime | None:
-        """The time from which the token is renewed: when 80 % of its lifetime have passed."""
+        """The time at which the access token is to be renewed: when 80 % of its lifetime have passed. None if
+        the token does not expire.
+        """
         if self.expires_at is None:
             return None
         began = now()
@@ -68,7 +70,7 @@ class GrantedTokens:
 
 
 async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[str, str]) -> GrantedTokens:
-    """Sends a form to the token endpoint of the host and returns the granted tokens.
+    """Sends a form to the token endpoint of the git host and returns the granted tokens.
 
     Raises TokenRefusal, BadGateway `git_host_failed` and Forbidden `private_address`.
     """
@@ -147,7 +149,9 @@ async def send(
 
 
 def refused(app: OAuthApp, refusal: TokenRefusal) -> AppError:
-    """Returns the error to raise when the host refuses a sign-in."""
+    """Returns the error for the user when the git host refuses a sign-in. `refusal`: the host's error code
+    and explanation.
+    """
     words = f": {refusal.words}" if refusal.words else ""
     return BadGateway(
         f"{app.host} refuses the sign-in ({refusal.error}{words}).",

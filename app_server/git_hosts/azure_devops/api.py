@@ -51,8 +51,8 @@ class AzureRepository:
 
 
 class AzureApi:
-    """The REST API of Azure DevOps, called with one token. `organization`: the only organisation that the
-    token is for; None means all organisations of the token's user.
+    """A client of the REST API of Azure DevOps that uses one token. `organization`: the only organisation
+    that the token is valid for; None means all organisations of the token's user.
     """
 
     def __init__(self, connection: HostConnection, organization: str | None) -> None:
@@ -67,8 +67,8 @@ class AzureApi:
         return self._api.host
 
     def place(self, repository: str) -> AzureRepository:
-        """Splits the full name of a repository into organisation, project and name. Raises NotFound if it
-        does not have three parts.
+        """Splits the full name of a repository (`organization/project/name`) into its three parts. Raises
+        NotFound if the name does not have three parts.
         """
         names = [name for name in repository.split("/") if name != _OLD_COLLECTION]
         if len(names) == 2 and self._organization:
@@ -78,7 +78,7 @@ class AzureApi:
         return AzureRepository(*names)
 
     def web(self, place: AzureRepository) -> str:
-        """Returns the address of a repository for browsers and for git."""
+        """Returns the web address of a repository, which browsers and git both use."""
         names = f"{part(place.organization)}/{part(place.project)}/_git/{part(place.name)}"
         return f"{self._api.api_url}/{names}"
 
@@ -136,8 +136,8 @@ class AzureApi:
         return found
 
     async def me(self, organization: str | None = None) -> dict[str, Any] | None:
-        """Returns the token's user as a member of an organisation. `organization`: if None, the only
-        organisation that the token is for. Returns None if there is no such organisation.
+        """Returns the token's user as a member of an organisation. `organization`: None means the only
+        organisation that the token is valid for. Returns None if there is no such organisation.
         """
         name = organization or self._organization
         if name is None:

@@ -62,14 +62,16 @@ async def evaluations(
 
 
 def is_blocking(evaluation: dict[str, Any]) -> bool:
-    """Returns whether a policy prevents the merge of a pull request."""
+    """Returns whether the evaluated policy now prevents the merge of the pull request."""
     configuration = evaluation.get("configuration") or {}
     is_on = configuration.get("isEnabled", True) and configuration.get("isBlocking")
     return bool(is_on) and evaluation.get("status") not in {"approved", "notApplicable"}
 
 
 async def log(api: AzureApi, place: AzureRepository, check_id: str) -> str:
-    """Returns the logs of the failed tasks of a build, or of all its tasks if no task failed."""
+    """Returns the logs of the failed tasks of a build. If no task failed, returns the logs of all tasks of
+    the build. `check_id`: identifies the build.
+    """
     path = f"{place.project_path}/build/builds/{int(check_id.removeprefix(_BUILD))}"
     records = (await api.get(f"{path}/timeline")).json().get("records") or []
     tasks = [one for one in records if one.get("log") and one.get("type") == "Task"]

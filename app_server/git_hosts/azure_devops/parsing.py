@@ -61,8 +61,8 @@ def user_of_connection(found: Json) -> HostUser:
 
 
 def is_called(identity: Json, name: str) -> bool:
-    """Returns whether this user of Azure DevOps has the name or e-mail address that a person has typed.
-    Returns False for groups.
+    """Returns whether a user of Azure DevOps has this name or e-mail address. `name`: what a person has
+    typed. Returns False for groups.
     """
     known = [_property(identity, one) for one in _NAMES] + [identity.get("providerDisplayName")]
     return not identity.get("isContainer") and name.casefold() in {one.casefold() for one in known if one}
@@ -206,7 +206,7 @@ def reviews(found: Json) -> list[Review]:
 
 
 def reason_of(said: Any) -> str:
-    """Returns the error message in an error reply of Azure DevOps."""
+    """Returns the error message in an error reply of Azure DevOps. `said`: the JSON of the reply."""
     if not isinstance(said, dict):
         return ""
     return str(said.get("message") or said.get("errorDescription") or "")

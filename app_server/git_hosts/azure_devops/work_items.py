@@ -1,5 +1,5 @@
-"""Reads and writes work items of Azure DevOps, which Slipway shows as issues with comments. Their texts are
-HTML, or Markdown if the work item says so.
+"""Reads and writes work items of Azure DevOps, which Slipway treats as issues with comments. The texts of a
+work item are HTML, or Markdown if the work item states so.
 """
 
 from typing import Any
@@ -50,8 +50,8 @@ async def comments(
 async def write_comment(
     api: AzureApi, place: AzureRepository, number: int, body: str, comment_id: str | None = None
 ) -> Comment:
-    """Adds a comment to a work item. `comment_id`: the comment whose text is replaced; None adds a new
-    comment.
+    """Adds a comment to a work item, or replaces the text of a comment. `comment_id`: the comment whose text
+    is replaced; None means that a new comment is added.
     """
     path = _comments(place, number)
     text = {"text": to_html(body)}

@@ -61,14 +61,14 @@ def login(account: Json | None) -> str:
 
 
 def is_called(account: Json, name: str) -> bool:
-    """Returns whether this account has the name or id that a person has typed."""
+    """Returns whether this account has the given name or id. `name`: what a person has typed."""
     known = ("account_id", "uuid", "nickname", "username", "display_name")
     return name.casefold() in {str(account[one]).casefold() for one in known if account.get(one)}
 
 
 def reviewers(members: list[Json], me: Json, wanted: Iterable[str]) -> tuple[list[dict[str, str]], list[str]]:
-    """Finds the wanted reviewers among the members of a workspace. Returns the found reviewers as Bitbucket's
-    API expects them, and a sentence about each reviewer that is left out.
+    """Finds the wanted reviewers among the members of a workspace. Returns the found reviewers in the form
+    that Bitbucket's API expects. Also returns a sentence about each reviewer that was not found.
     """
     found: list[dict[str, str]] = []
     left_out: list[str] = []
@@ -216,8 +216,8 @@ def has_failed(step: Json) -> bool:
 
 
 def reason_of(said: Any) -> str:
-    """Returns the error message in an error reply of Bitbucket: the message, its detail and the messages
-    about single fields.
+    """Returns the error message in an error reply of Bitbucket, with its detail and the messages about single
+    fields. `said`: the JSON of the reply.
     """
     error = said.get("error") if isinstance(said, dict) else None
     if not isinstance(error, dict):
@@ -240,7 +240,7 @@ def missing_scope(said: Any) -> str | None:
 
 
 def rows(found: Any) -> list[Any]:
-    """Returns the items in a reply that is a list or one page of a list."""
+    """Returns the items of a list in a reply of Bitbucket. `found`: the whole list, or one page of the list."""
     items: list[Any] = found.get("values", []) if isinstance(found, dict) else found
     return items
 

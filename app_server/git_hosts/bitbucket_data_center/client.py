@@ -1,4 +1,4 @@
-"""The client of Bitbucket Data Center, REST API `latest`, from version 8.
+"""The client of Bitbucket Data Center, for version 8 and later. It uses the REST API named `latest`.
 
 Source: https://developer.atlassian.com/server/bitbucket/rest/. Bitbucket Data Center has no labels, no issues
 and no logs.

@@ -130,14 +130,15 @@ def title(text: str) -> str:
 
 
 def ref(repository_name: str, branch_name: str) -> Json:
-    """Returns a branch as Bitbucket's API expects it in a pull request."""
+    """Returns the JSON of a branch in the form that Bitbucket's API expects in a pull request."""
     key, _, slug = repository_name.partition("/")
     return {"id": HEADS + branch_name, "repository": {"slug": slug, "project": {"key": key}}}
 
 
 def changed(known: Json, changes: PullRequestChanges, max_characters: int) -> Json:
-    """Returns the whole pull request with `changes` applied, as Bitbucket's API expects it. All fields must
-    be sent, because Bitbucket deletes a field that is missing in a request.
+    """Returns the JSON of the whole pull request with `changes` applied, in the form that Bitbucket's API
+    expects. `known`: the present JSON of the pull request. All fields must be sent, because Bitbucket deletes
+    a field that is missing in a request.
     """
     to_ref = known["toRef"]
     return {
@@ -163,8 +164,8 @@ def comment(found: Json, item_url: str) -> Comment:
 
 
 def added_comments(activities: list[Json]) -> list[Json]:
-    """Returns those activities of a pull request that added a comment, the oldest first. `activities`:
-    Bitbucket's list, which begins with the newest.
+    """Selects the activities of a pull request that added a comment. Returns them with the oldest first.
+    `activities`: Bitbucket's list, with the newest first.
     """
     return [
         one
@@ -233,7 +234,7 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns the messages of all errors in an error reply of Bitbucket."""
+    """Returns the messages of all errors in an error reply of Bitbucket. `said`: the JSON of the reply."""
     found = said.get("errors") if isinstance(said, dict) else None
     if not isinstance(found, list):
         return ""

@@ -241,8 +241,8 @@ class Forgejo:
         return parsing.reviews(await self._all(path, _MAX_ITEMS))
 
     async def reply_to_thread(self, repository: str, number: int, thread_id: str, body: str) -> Comment:
-        """Adds a comment on the line of a review thread. The API has no replies, but the host shows all
-        comments on one line as one thread.
+        """Adds a comment on the same line of code as a review thread, and returns the comment. The API of
+        Forgejo cannot reply to a comment, but the host shows all comments on one line as one thread.
         """
         line, _, path = thread_id.partition(" ")
         text = cut_to(body, self.max_body_characters)

@@ -120,7 +120,9 @@ def is_draft_title(title: str) -> bool:
 
 
 def titled(title: str, *, is_draft: bool) -> str:
-    """Returns the title of a pull request, with the prefix that makes it a draft, or without this prefix."""
+    """Returns the title of a pull request. The title of a draft gets the prefix that makes the pull request a
+    draft. Otherwise this prefix is removed.
+    """
     if is_draft:
         return title if is_draft_title(title) else DRAFT_PREFIX + title
     prefix = next((one for one in _DRAFT_PREFIXES if title.lower().startswith(one)), "")
@@ -194,7 +196,9 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns the error message in an error reply of the host. The reply may contain a list of messages."""
+    """Returns the error message in an error reply of the host, or the messages if the reply contains a list.
+    `said`: the JSON of the reply.
+    """
     if not isinstance(said, dict):
         return ""
     words = said.get("message") or said.get("errors") or ""

@@ -374,7 +374,9 @@ def _head(repository: str, new: NewPullRequest) -> str:
 
 
 def _moment(text: str | None) -> datetime | None:
-    """Parses a time such as `2026-12-01 10:00:00 UTC`. Returns None for any other text and for None."""
+    """Parses a time in the form `2026-12-01 10:00:00 UTC`. Returns None if `text` is None or has another
+    form.
+    """
     try:
         return datetime.strptime(text.replace(" UTC", " +0000"), "%Y-%m-%d %H:%M:%S %z") if text else None
     except ValueError:

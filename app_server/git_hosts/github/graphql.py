@@ -48,8 +48,8 @@ _FAILED = frozenset(("FAILURE", "ERROR"))
 
 
 def error_of(host: str, said: list[dict[str, Any]]) -> AppError:
-    """Returns the error to raise for a GraphQL reply that has the status 200 but contains errors. `said`: the
-    `errors` of the reply.
+    """Returns the error to raise for a reply of GitHub's GraphQL API that has the HTTP status 200 but
+    contains errors. `said`: the list `errors` of the reply.
     """
     kinds = [str(one.get("type")) for one in said]
     if "RATE_LIMITED" in kinds:

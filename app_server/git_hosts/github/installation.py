@@ -16,8 +16,8 @@ _VIEWER = "query { viewer { login databaseId avatarUrl } }"
 
 
 def github_of_token(access: HostAccess) -> GitHub:
-    """Returns the client for this token. A token of a GitHub App's installation needs another client than a
-    token of a user.
+    """Returns the GitHub client for this token: an InstallationGitHub for a token of a GitHub App's
+    installation, otherwise a GitHub client that acts as a user.
     """
     client = github(access)
     return InstallationGitHub(client.connection) if access.token.startswith(_INSTALLATION_TOKEN) else client

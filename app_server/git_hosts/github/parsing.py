@@ -202,7 +202,9 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns the error message in an error reply of GitHub, with the messages about single fields."""
+    """Returns the error message in an error reply of GitHub, with the messages about single fields. `said`:
+    the JSON of the reply.
+    """
     if not isinstance(said, dict):
         return ""
     inner = [

@@ -62,8 +62,8 @@ _VERDICTS = {
 
 
 def missing_scope(_reply: object, said: Any) -> str | None:
-    """Returns the scope that the token lacks according to an error reply. Returns None for errors of another
-    kind. `said`: the JSON of the reply.
+    """Returns the scope that the token lacks according to an error reply of GitLab. Returns None if the reply
+    reports another error. `said`: the JSON of the reply.
     """
     is_scope = isinstance(said, dict) and said.get("error") == "insufficient_scope"
     return str(said.get("scope") or "api") if is_scope else None

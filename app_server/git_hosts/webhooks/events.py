@@ -75,5 +75,5 @@ def paths_of(commits: list[Json]) -> tuple[str, ...]:
 
 
 def text_or_none(value: Any) -> str | None:
-    """Returns an id from a host's JSON as text. Returns None if the id is missing."""
+    """Converts an id from a git host's JSON to text. Returns None if the id is missing."""
     return None if value is None else str(value)
