@@ -117,7 +117,7 @@ class PullRequestState(StrEnum):
 
 
 class Mergeability(StrEnum):
-    """Whether the git host could merge a pull request now. `checking`: the host has not determined this yet."""
+    """Whether the git host could merge a pull request now. `checking`: the host does not know yet."""
 
     CLEAN = "clean"
     CONFLICTS = "conflicts"

@@ -1,5 +1,5 @@
-"""Identifies the sandbox that sends a git request, and decides which repository the sandbox may use
-and how.
+"""Identifies the sandbox that sends a git request. Decides which repository the sandbox may use, and whether
+it may push to this repository.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -54,8 +54,8 @@ are a higher layer.
 
 
 class Moves:
-    """A memory of redirects: the address to which a git host has redirected a repository, by sandbox and
-    requested address. Keeps at most MAX_MOVES entries and forgets the oldest.
+    """A cache of redirects. For a sandbox and the address that it requested, the cache holds the address to
+    which the git host has redirected the repository. It holds at most MAX_MOVES entries and drops the oldest.
     """
 
     def __init__(self) -> None:
@@ -86,8 +86,8 @@ class RepositoryAccess:
 
     @classmethod
     async def of(cls, request: Request, name: str) -> "RepositoryAccess":
-        """Returns the access for the sandbox that sends this request. The sandbox is identified by its key.
-        The repository must belong to one of the conversations in the sandbox.
+        """Identifies the sandbox that sends this request by its session key, and returns the sandbox's access
+        to the repository. The repository must belong to one of the conversations in the sandbox.
 
         `name`: `host/owner/name`, with or without `.git`. Raises Refusal.
         """
@@ -118,14 +118,14 @@ class RepositoryAccess:
 
     @property
     def url(self) -> str:
-        """The address of the repository. If the host has redirected the repository before, the address after
-        this redirect.
+        """The address of the repository at the git host. If the host has redirected the repository before,
+        this is the address after the redirect.
         """
         return self.moves.place_of(self.sandbox.id, self.target.url)
 
     async def remember(self, place: str) -> None:
-        """Stores the address to which the host redirects the repository. Raises Refusal if the repository
-        there belongs to a team that the user is not a member of.
+        """Stores the address to which the git host redirects the repository (`place`). Raises Refusal if the
+        repository at that address belongs to a team that the user is not a member of.
         """
         if place != self.target.url:
             try:
@@ -135,7 +135,9 @@ class RepositoryAccess:
         self.moves.remember(self.sandbox.id, self.target.url, place)
 
     def require_writable(self) -> None:
-        """Raises Refusal if nothing may be pushed to the repository because it is only a submodule."""
+        """Raises Refusal if the repository is only a submodule of the conversation's repository, because
+        agents may not push to submodules.
+        """
         if self.target.is_read_only:
             raise Refusal(
                 f"{self.target.name} is a submodule, which agents may only read. The user can name it as a "
@@ -159,9 +161,9 @@ class RepositoryAccess:
 
 
 def proxied_name(address: Address) -> str | None:
-    """Returns the name that sandboxes use for the repository: `host/owner/name`. For a repository on this
-    machine, the name is `local` followed by its path. Returns None if the repository cannot be reached over
-    HTTP.
+    """Returns the name that sandboxes use for the repository: `host/owner/name`. For a repository on the app
+    server's machine, the name is `local` followed by the path of the repository. Returns None if the
+    repository cannot be reached over HTTP.
     """
     if address.local_path is not None:
         return f"{LOCAL}{address.identity}"
@@ -174,8 +176,8 @@ def proxied_name(address: Address) -> str | None:
 async def _target(
     session: AsyncSession, sandbox: Sandbox, work: Sequence[ConversationRepository], name: str
 ) -> tuple[UpstreamRepository, ConversationRepository]:
-    """Finds the repository with this name among the repositories of a sandbox's conversations. Returns it
-    without credentials, together with the conversation's entry for it. Raises Refusal.
+    """Finds the repository with this name among the repositories of a sandbox's conversations. Returns the
+    repository without credentials, and the item of `work` that describes it. Raises Refusal.
     """
     wanted = name.rstrip("/").removesuffix(".git")
     names = [known for one in work if (known := proxied_name(one.address))]

@@ -1,4 +1,4 @@
-"""Parses the list of commands with which a git push (receive-pack) begins. Refuses everything that does not
+"""Parses the list of commands at the beginning of a git push (receive-pack). Refuses every list that does not
 match the format gitprotocol-pack(5) exactly.
 """
 
@@ -65,8 +65,8 @@ class CommandList:
 
 
 async def read_commands(reader: Reader) -> CommandList:
-    """Reads the commands of a push up to the flush packet after them, and returns the commands. An empty list
-    is valid: git sends it to test the connection.
+    """Reads the commands of a push up to the flush packet that ends the list, and returns the commands. An
+    empty list is valid, because git sends an empty list to test the connection.
 
     Raises ProtocolError if the data is not a command list or does not end. Also raises ProtocolError for
     pushes that cannot be checked: signed pushes, pushes that name a ref twice, and pushes that ask for no

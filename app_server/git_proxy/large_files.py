@@ -67,8 +67,8 @@ class Batch(BaseModel):
 
 
 class Ticket(BaseModel):
-    """The permission for one sandbox to transfer one file. `href`, `header`: the address and the HTTP headers
-    that the git host has stated for the file.
+    """The permission for one sandbox to download or upload one file of Git LFS. `href`, `header`: the address
+    and the HTTP headers that the git host has stated for the file.
     """
 
     purpose: Literal["git-lfs"] = "git-lfs"
@@ -82,11 +82,11 @@ class Ticket(BaseModel):
 
 
 async def asked(access: RepositoryAccess, cipher: Cipher, content: bytes, here: str) -> bytes:
-    """Asks the git host for the addresses of files. Returns the host's reply, with addresses of this server
-    in place of the host's addresses.
+    """Asks the git host for the addresses of large files. Returns the host's reply, in which addresses of
+    this server replace the host's addresses.
 
-    `content`: the request of git-lfs. `here`: the beginning of the addresses of this server; a ticket is
-    added to it. Raises Refusal.
+    `content`: the request of git-lfs. `here`: the base URL of the new addresses; a ticket is appended for
+    each file. Raises Refusal.
     """
     try:
         batch = Batch.model_validate_json(content)
@@ -143,8 +143,8 @@ async def _batch_reply(access: RepositoryAccess, content: bytes, operation: str)
 def _with_tickets(
     access: RepositoryAccess, cipher: Cipher, found: dict[str, Any], file: LargeFile, here: str
 ) -> dict[str, Any]:
-    """Returns the host's reply about one file, with addresses of this server that contain tickets in place of
-    the host's addresses.
+    """Returns the host's reply about one file, in which addresses of this server replace the host's
+    addresses. Each new address contains a ticket. `here`: the base URL of these addresses.
     """
     answer: dict[str, Any] = {"oid": file.oid, "size": file.size, "authenticated": True}
     if isinstance(found.get("error"), dict):
@@ -195,8 +195,8 @@ def _check_address(access: RepositoryAccess, href: str) -> None:
 
 
 def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action) -> Ticket:
-    """Decrypts a ticket and returns it, if this sandbox may use the ticket for one of `actions`. Raises
-    Refusal.
+    """Decrypts a ticket and returns it. `text`: the encrypted ticket from the request. Raises Refusal if the
+    ticket was made for another sandbox or for none of `actions`.
     """
     try:
         ticket = Ticket.model_validate_json(cipher.decrypt(text))
@@ -249,7 +249,7 @@ async def upload(access: RepositoryAccess, ticket: Ticket, pieces: AsyncIterator
 
 
 async def verify(access: RepositoryAccess, ticket: Ticket) -> Response:
-    """Tells the git host that the file of this ticket was uploaded."""
+    """Tells the git host that the sandbox has uploaded the file of this ticket."""
     headers = {"accept": MEDIA_TYPE, "content-type": MEDIA_TYPE, **_headers(access, ticket)}
     content = ticket.file.model_dump_json().encode()
     return await _answer(

@@ -22,8 +22,8 @@ class PushOutcome(StrEnum):
 
 
 class GitPush(Base):
-    """One ref that a git push of an agent changes. The rows stay when the sandbox is deleted, so that it
-    remains known who pushed what.
+    """One row of the table of git pushes: one ref that an agent's push changes. The rows remain when the
+    sandbox is deleted, so that an administrator can still find out who pushed what.
     """
 
     __tablename__ = "git_pushes"

@@ -1,5 +1,5 @@
-"""Reads git's packet lines. Such a line begins with its length as four hexadecimal digits. `0000` is a flush
-packet.
+"""Reads git's packet lines. A packet line begins with its length as four hexadecimal digits. `0000` is a
+flush packet, which ends a list of lines.
 
 Source: gitprotocol-common(5).
 """
@@ -13,7 +13,7 @@ FLUSH = b"0000"
 
 
 class ProtocolError(Exception):
-    """The received bytes do not follow git's protocol. The message is written for people."""
+    """An error: the received bytes do not follow git's protocol. The message is shown to users."""
 
 
 def encode(line: bytes) -> bytes:
@@ -21,8 +21,8 @@ def encode(line: bytes) -> bytes:
 
 
 def length_of(head: bytes) -> int:
-    """Returns the length of a packet line without its four digits. `head`: the four digits. Returns 0 for a
-    flush packet. Raises ProtocolError.
+    """Returns the length of a packet line without the four digits that state this length. `head`: the four
+    digits. Returns 0 for a flush packet. Raises ProtocolError.
     """
     try:
         size = int(head, 16) if head.isalnum() else -1
@@ -50,7 +50,8 @@ def lines_of(data: bytes) -> Iterator[bytes]:
 
 
 class Reader:
-    """A reader of an HTTP request body: first packet line by packet line, then the rest in pieces.
+    """A reader of the HTTP request body of a git push. It reads packet lines one by one, and then the rest of
+    the body in pieces.
 
     The processing time grows linearly with the number of bytes, because a bytearray can drop its beginning
     and grow at its end without a copy of the rest.
@@ -63,7 +64,7 @@ class Reader:
 
     @property
     def seen(self) -> bytes:
-        """The bytes of all lines that were read so far, unchanged."""
+        """The unchanged bytes of all packet lines that were read so far."""
         return bytes(self._seen)
 
     @property
@@ -71,8 +72,8 @@ class Reader:
         return len(self._seen)
 
     async def line(self) -> bytes | None:
-        """Returns the next packet line. Returns None for a flush packet. Raises ProtocolError, also at the
-        end of the body.
+        """Returns the next packet line of the body. Returns None for a flush packet. Raises ProtocolError if
+        the line is not valid or the body ends.
         """
         size = length_of(await self._exactly(4))
         return await self._exactly(size) if size else None
@@ -88,8 +89,8 @@ class Reader:
         return self._taken(size)
 
     async def rest(self) -> AsyncIterator[bytes]:
-        """Yields the part of the body that has not been read yet. If the iteration was interrupted, a second
-        call continues there.
+        """Yields the part of the request body that has not been read yet. If a caller stops the iteration
+        early, a second call yields the remaining bytes.
         """
         while True:
             piece = bytes(self._held)
@@ -99,8 +100,8 @@ class Reader:
             yield piece
 
     async def drain(self) -> None:
-        """Reads the body to its end and discards it, because a git client reads no reply while it still
-        sends.
+        """Reads the request body to its end and discards it, because a git client reads no reply until it has
+        sent the whole body.
         """
         async for _ in self.rest():
             pass

@@ -1,7 +1,8 @@
 """Decides which refs an agent may push. Pure.
 
-A push does not say whether it is forced. To find out, the server would need the history of both sides.
-Therefore an agent may not push to branches that its conversation did not create, unless the user allows it.
+A push does not say whether it is forced. To find out, the server would need the history of the sandbox's
+repository and of the host's repository. Therefore an agent may push only to branches that its conversation
+has created, unless the user allows more.
 """
 
 from collections.abc import Collection, Iterable
@@ -18,8 +19,8 @@ FIX = f"Push to a new branch instead: git push origin HEAD:refs/heads/NAME. {ALL
 def refusals(
     commands: Iterable[Command], *, scope: PushScope, own: Collection[str], kept: Collection[str]
 ) -> dict[str, str]:
-    """Returns the reason of refusal for each refused ref. An empty dictionary means that the push is allowed.
-    A single refused ref refuses the whole push.
+    """Returns a dictionary with the reason of refusal for each ref that the agent may not push. An empty
+    dictionary means that the push is allowed. If a single ref is refused, the whole push is refused.
 
     `scope`: which branches the user lets agents push to. `own`: refs that the conversation has created.
     `kept`: protected branches, for example the base branch; an agent may not push to them even if the push

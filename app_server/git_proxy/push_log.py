@@ -75,8 +75,8 @@ async def record(
 async def settle(session: AsyncSession, ids: Sequence[UUID], outcomes: Mapping[str, str | None]) -> None:
     """Stores the outcome of a push in its rows.
 
-    `outcomes`: by ref, None if the host has accepted the change, else the host's reason. A ref that is
-    missing keeps the outcome `unknown`.
+    `outcomes`: a dictionary by ref. The value is None if the host has accepted the change of the ref, or else
+    the host's reason. A ref that is not in the dictionary keeps the outcome `unknown`.
     """
     rows = list(await session.scalars(select(GitPush).where(GitPush.id.in_(ids))))
     for row in rows:

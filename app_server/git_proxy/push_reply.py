@@ -16,8 +16,8 @@ _WAITING_PIECES = 16
 
 
 class Push(StreamingResponse):
-    """The HTTP response to a push of a sandbox. The host's reply is read to its end even if the sandbox
-    disconnects, because the host has carried out the push anyway.
+    """The HTTP response to a git push of a sandbox. It streams the git host's reply. The host's reply is read
+    to its end even if the sandbox disconnects, because the host has already carried out the push.
     """
 
     def __init__(

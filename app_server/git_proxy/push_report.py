@@ -1,4 +1,4 @@
-"""Writes the status report of a push that Slipway refuses, and parses the status report of a git host."""
+"""Writes the status report for a push that Slipway refuses. Parses the status report of a git host."""
 
 from collections.abc import Mapping
 
@@ -35,8 +35,8 @@ def fatal(message: str) -> bytes:
 
 
 class ReportReader:
-    """A parser for the git host's reply to a push, which reads the reply piece by piece while it is passed
-    on. At the end, `outcomes` returns the outcome of each ref.
+    """A parser for the git host's reply to a push. It parses the reply piece by piece while the reply is
+    streamed to the sandbox. At the end, `outcomes` returns the outcome of each ref.
     """
 
     def __init__(self, *, has_sideband: bool) -> None:
@@ -46,8 +46,8 @@ class ReportReader:
         self._is_readable = True
 
     def feed(self, piece: bytes) -> None:
-        """Reads the next piece of the git host's reply. Never raises: a reply that cannot be read is still
-        passed on.
+        """Parses the next piece of the git host's reply. Never raises an error, because the sandbox gets the
+        reply even if it cannot be parsed.
         """
         if not self._has_sideband:
             self._report += piece
@@ -63,8 +63,8 @@ class ReportReader:
             self._report.clear()
 
     def outcomes(self) -> dict[str, str | None]:
-        """Returns the outcome by ref: None if the host has changed the ref, else the host's reason. The
-        outcome of a missing ref is unknown.
+        """Returns the outcome of the push for each ref: None if the host has changed the ref, or else the
+        host's reason. If a ref is missing, its outcome is unknown.
         """
         found: dict[str, str | None] = {}
         try:

@@ -1,7 +1,7 @@
-"""Refuses git requests in git's own protocol, so that git shows the reason.
+"""Refuses git requests in git's own protocol, so that git shows the reason to its user.
 
-If the server replied with an HTTP error, git would show only the status number. For a 401, git would ask for
-a password, which no user could enter.
+If the server replied with an HTTP error, git would show only the status number. For the status 401, git would
+ask for a password, which no user could enter.
 """
 
 from typing import Literal, get_args
@@ -16,14 +16,12 @@ SERVICES: dict[str | None, Service] = {name: name for name in get_args(Service)}
 
 
 class Refusal(Exception):
-    """A git request that Slipway refuses. The message is for the agent and its user. It says what they can
-    do.
-    """
+    """An error: Slipway refuses a git request. The message tells the agent and its user what they can do."""
 
 
 def to_advertisement(service: Service, refusal: Refusal) -> Response:
-    """Returns a response that shows the reason of the refusal in place of the list of refs. Every fetch and
-    push begins with a request for this list.
+    """Returns a response that shows the reason of the refusal in place of the list of refs. Git requests this
+    list at the beginning of every fetch and push.
     """
     body = encode(f"# service={service}\n".encode()) + FLUSH + _error(refusal)
     return Response(body, media_type=f"application/x-{service}-advertisement")
@@ -34,14 +32,14 @@ def to_fetch(refusal: Refusal) -> Response:
 
 
 def to_push(report: bytes) -> Response:
-    """Returns the HTTP response to a push. `report`: the bytes of a report that `push_report.py`
+    """Returns the HTTP response to a git push. `report`: the bytes of the status report that `push_report.py`
     has written.
     """
     return Response(report, media_type="application/x-git-receive-pack-result")
 
 
 def to_nobody() -> Response:
-    """Returns an empty response for a client that has disconnected and cannot receive it."""
+    """Returns an empty response for a git client that has disconnected and cannot receive it."""
     return Response(status_code=400)
 
 

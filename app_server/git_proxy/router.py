@@ -1,5 +1,5 @@
-"""Routes through which git in a sandbox reaches the user's git host. The routes add the user's credentials.
-The sandbox never sees them.
+"""Routes through which git in a sandbox fetches from and pushes to the user's git host. The routes add the
+user's credentials to the requests. The sandbox never sees the credentials.
 """
 
 import re
@@ -30,8 +30,8 @@ router = APIRouter(prefix="/git", tags=["Git proxy"])
 
 @router.get("/{name:path}/info/refs")
 async def advertise(name: str, request: Request, service: str | None = None) -> Response:
-    """Returns the refs of a repository of the sandbox's conversation. Every fetch and every push begins with
-    this request.
+    """Returns the list of refs of a repository that the sandbox's conversation works on. Git sends this
+    request at the beginning of every fetch and push.
     """
     wanted = refusal.SERVICES.get(service)
     if wanted is None:
@@ -54,8 +54,8 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
 
 @router.post("/{name:path}/info/lfs/objects/batch")
 async def large_files(name: str, cipher: ServerCipher, request: Request) -> Response:
-    """Tells git-lfs from where to download large files, or where to upload them. The addresses are on this
-    server.
+    """Tells git-lfs the addresses from which to download large files, or to which to upload them. The
+    addresses are on this server.
     """
     content = bytearray()
     async for piece in request.stream():
@@ -111,15 +111,15 @@ async def verify_large_file(name: str, ticket: str, cipher: ServerCipher, reques
 @router.get("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 @router.post("/{name:path}/info/lfs/{rest:path}", include_in_schema=False)
 async def locks() -> Response:
-    """Refuses file locks with a status after which git-lfs continues without them. Needs no
-    authentication.
+    """Refuses file locks of git-lfs. Because of the HTTP status of the reply, git-lfs continues without
+    locks. The request needs no authentication.
     """
     return refusal.no_locks()
 
 
 def _seen_from_the_sandbox(request: Request) -> str:
-    """Returns the beginning of the addresses that git in the sandbox calls. The proxy program in the sandbox
-    states it in a header.
+    """Returns the base URL under which git in the sandbox reaches this server. The proxy program in the
+    sandbox states this URL in a header.
     """
     outlet = request.headers.get(GIT_RELAY_HEADER, "")
     return outlet if _OUTLET.fullmatch(outlet) else f"{str(request.base_url).rstrip('/')}{router.prefix}"
@@ -142,7 +142,9 @@ async def fetch(name: str, request: Request) -> Response:
 
 @router.post("/{name:path}/git-receive-pack")
 async def push(name: str, request: Request) -> Response:
-    """Pushes commits to branches that the conversation may write to. Records each ref."""
+    """Passes a git push on to the git host. The push may change only branches that the conversation may write
+    to. Stores one row for each ref of the push.
+    """
     reader = Reader(aiter(request.stream()))
     try:
         try:

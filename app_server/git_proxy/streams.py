@@ -1,4 +1,4 @@
-"""Passes replies of a git host on to a sandbox as the bytes arrive."""
+"""Streams replies of a git host to a sandbox while the bytes arrive."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ _RETURNED = ("content-type", "content-encoding")
 
 
 def passing(reply: httpx.Response) -> Passing:
-    """Returns a response that passes the git host's reply on unchanged."""
+    """Returns a response that streams the git host's reply to the sandbox unchanged."""
     return Passing(reply, bytes_of(reply), status=reply.status_code, headers=returned_headers(reply))
 
 

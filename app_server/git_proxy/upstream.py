@@ -1,4 +1,6 @@
-"""Calls the git host with the user's credentials. The credentials are sent only to their own host."""
+"""Sends git requests to the git host with the user's credentials. The credentials are sent only to the host
+that they belong to.
+"""
 
 import logging
 import re
@@ -22,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class HostSilent(Refusal):
-    """The git host did not reply, so it is unknown whether the host has carried out the request."""
+    """An error: the git host did not reply, so it is unknown whether the host has carried out the request."""
 
 
 MAX_REDIRECTS = 3
@@ -36,11 +38,11 @@ _RENEW = "The user can renew it under Settings, Git hosts."
 
 @dataclass(frozen=True)
 class UpstreamRepository:
-    """A repository at its git host, and what a conversation may do with it.
+    """A repository at its git host, with the rights that a conversation has there.
 
     `url`: the address without credentials. `credentials`: the user's credentials; None means that the host is
-    called without credentials. `scope`: which branches agents may push to. `kept`: the branches that the
-    conversation's work began from, which agents may not change. `is_read_only`: nothing may be pushed.
+    called without credentials. `scope`: which branches agents may push to. `kept`: the base branches of the
+    conversation, which agents may not change. `is_read_only`: nothing may be pushed.
     """
 
     name: str
@@ -58,7 +60,7 @@ class UpstreamRepository:
 async def advertised(
     http: httpx.AsyncClient, target: UpstreamRepository, service: Service, given: Mapping[str, str]
 ) -> tuple[httpx.Response, str]:
-    """Requests the list of refs from the host and follows its redirects.
+    """Requests the list of refs from the git host and follows the host's redirects.
 
     Returns the reply, whose body is not read yet, and the repository's address after the redirects. Raises
     Refusal.
@@ -84,8 +86,8 @@ async def called(
     given: Mapping[str, str],
     body: AsyncIterator[bytes],
 ) -> httpx.Response:
-    """Sends a request of `service` to the host and returns the reply, whose body is not read yet. Raises
-    Refusal.
+    """Sends a fetch or push request (`service`) to the git host and returns the reply, whose body is not read
+    yet. Raises Refusal.
     """
     headers = _headers(target, given) | {
         "content-type": f"application/x-{service}-request",
@@ -142,9 +144,9 @@ async def _send(
 
 
 def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> str:
-    """Returns the address that the host redirects the repository to. Raises Refusal for a redirect to another
-    host, because the credentials and the user's consent do not apply to that host, and for a redirect to a
-    page that is not a git repository.
+    """Returns the address to which the git host redirects the repository. Raises Refusal for a redirect to
+    another host, because the credentials and the user's consent do not apply to that host, and for a redirect
+    to a page that is not a git repository.
     """
     wanted = reply.next_request.url if reply.next_request else None
     place = str(wanted)
@@ -185,7 +187,9 @@ def untrusted(host: str, problem: str) -> str:
 
 
 def explained(target: UpstreamRepository, status: int, service: Service) -> str:
-    """Returns a message that tells the user what this HTTP status of the git host means."""
+    """Returns a message that tells the user what an error reply of the git host means. `status`: the HTTP
+    status of the reply.
+    """
     host, name = target.host, target.name
     wish = "push to" if service == "git-receive-pack" else "read"
     with_token: dict[int, str] = {

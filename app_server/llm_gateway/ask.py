@@ -1,5 +1,5 @@
-"""Sends one model call to the vendor of the profile's model and returns the reply. The profile says which
-vendor this is.
+"""Sends one model call to the vendor of the profile's model and returns the reply. The profile (LLMProfile)
+names the model, its address and its API key.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,8 +30,9 @@ async def ask(
 ) -> Response:
     """Sends a chat completion to the profile's model and returns the reply.
 
-    Plays a recording if the profile names one. Raises Forbidden `private_address` if the profile's owner is
-    not an administrator and its base URL is a private address.
+    If the profile names a recording, returns the next reply of the recording. Raises Forbidden
+    `private_address` if the profile's owner is not an administrator and the profile's base URL is a private
+    address.
     """
     added = additions_of(profile, request.state.cipher, request.state.config)
     match vendor_of(profile.model, profile.base_url):
@@ -73,8 +74,8 @@ async def passed(
     path: str,
     own_headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Sends a request body in the vendor's own protocol and returns the vendor's reply. `path`: the
-    protocol's path below the base URL. `own_headers`: as in `pass_through`.
+    """Sends a request body to the vendor without translation, and returns the vendor's reply. `path`: the
+    path of the protocol's endpoint below the base URL. `own_headers`: as in `pass_through`.
 
     Raises the errors of `pass_through`, and Forbidden `private_address`.
     """
@@ -105,8 +106,8 @@ def _is_trusted(user: User, profile: LLMProfile) -> bool:
 
 @contextmanager
 def _address_kept(profile: LLMProfile, user: User) -> Iterator[None]:
-    """Removes the address of a shared profile from the text of a BadGateway that the block raises, so that
-    other users do not see the address.
+    """Removes the base URL of a shared profile from the message of a BadGateway error that is raised in the
+    `with` block. So users who share the profile do not see the base URL.
     """
     try:
         yield
@@ -121,8 +122,9 @@ def _address_kept(profile: LLMProfile, user: User) -> Iterator[None]:
 
 
 def with_usage(body: dict[str, Any]) -> dict[str, Any]:
-    """Returns the request with `stream_options.include_usage` set if the request asks for a stream. Without
-    this option the vendor does not report the token usage, so the cost of a streamed reply is unknown.
+    """Returns the request body with `stream_options.include_usage` set, if the request asks for a stream.
+    Without this option the vendor does not report the token usage of a streamed reply, so its cost would be
+    unknown.
     """
     if not body.get("stream"):
         return body

@@ -1,5 +1,5 @@
-"""Finds the conversation in a sandbox that makes a model call. The conversation's user pays for the call,
-within the user's limits.
+"""Finds the conversation in a sandbox that makes a model call. The user of this conversation pays for the
+call, within the user's spending limits.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,10 +15,10 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Caller:
-    """The conversation that makes a model call.
+    """The conversation that makes a model call, with the data that the gateway needs.
 
     `working_dir`: the conversation's working directory; None until the conversation has one. `is_alone`: no
-    other conversation works in the sandbox. `events`: how many events the conversation has.
+    other conversation works in the sandbox. `events`: the number of events of the conversation.
     """
 
     user: User
@@ -36,8 +36,9 @@ The function is passed in, because this package may not import conversations.
 async def require_caller(
     find: CallerOf, session: AsyncSession, sandbox: Sandbox, conversation_id: UUID, *, is_proven: bool
 ) -> Caller:
-    """Returns the conversation that makes the call. If several conversations share the sandbox, the call must
-    contain the proof of its conversation (see proof.py).
+    """Returns the conversation that makes the model call. If several conversations share the sandbox, the
+    call must contain the secret text that proves which conversation it comes from (see proof.py).
+    `is_proven`: the call contains this proof.
 
     Raises NotFound `conversation_not_found`, Forbidden `conversation_proof_missing`.
     """

@@ -1,4 +1,6 @@
-"""Makes a paid chat completion with any profile. Also accounts for the cost of calls in other protocols."""
+"""Makes a chat completion with any model profile and charges its cost to the payer. Also charges the cost of
+calls in other protocols.
+"""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -48,8 +50,9 @@ async def settled(
     size: int,
     request: Request,
 ) -> Response:
-    """Reserves the likely cost, calls `reply` to get the vendor's reply, and returns this reply. When the
-    reply ends, its real cost replaces the reservation. `size`: the size of the request's body in bytes.
+    """Reserves the likely cost of a model call, calls `reply` to get the vendor's reply, and returns this
+    reply. When the reply ends, its real cost replaces the reservation. `size`: the size of the request body
+    in bytes.
     """
     sent = {**body, **profile.chosen.extra_body}
     paid = await paid_call.begin(request.state.spending, payer, profile, sent, size)

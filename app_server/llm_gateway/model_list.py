@@ -34,10 +34,10 @@ def _given(base_url: str | None) -> str:
 
 
 class ListModels(BaseModel):
-    """The server whose models are listed.
+    """The request body that asks for the models of a model server.
 
-    `profile`: if no `api_key` is given, the stored key of this profile is used, but only if `base_url` is
-    this profile's address and the profile belongs to the user.
+    `profile`: a model profile of the user. If no `api_key` is given, the stored key of this profile is used,
+    but only if `base_url` is also the profile's address.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -48,8 +48,8 @@ class ListModels(BaseModel):
 
 
 class ServerModel(BaseModel):
-    """A model of the server. `context_window`: the longest context in tokens; null if the server does not
-    say.
+    """A model in the list of a model server. `context_window`: the longest context in tokens; null if the
+    server does not state it.
     """
 
     id: str

@@ -1,4 +1,6 @@
-"""HTTP routes that list the models and vendors that a profile can name. Prices come from the same list."""
+"""Routes that list the models and vendors that a model profile can name. The data comes from the model
+catalogue, which also contains the prices.
+"""
 
 import asyncio
 from collections.abc import Iterable
@@ -19,8 +21,8 @@ Words = Annotated[str | None, Query(max_length=200)]
 
 
 class LLMModel(BaseModel):
-    """A model of the list. A profile names it as `PROVIDER/NAME`. `verified`: the list says that the model
-    calls tools, and has its price.
+    """A model of the model catalogue, in a reply. A profile names the model as `PROVIDER/NAME`. `verified`:
+    the catalogue says that the model supports tool calls, and contains its price.
     """
 
     provider: str | None
@@ -31,7 +33,7 @@ class LLMModel(BaseModel):
 
 
 class Provider(BaseModel):
-    """A vendor of models. `verified`: at least one of its models is verified."""
+    """A vendor of models, in a reply. `verified`: at least one of the vendor's models is verified."""
 
     name: str
     verified: bool = False
@@ -62,7 +64,7 @@ async def search_providers(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[Provider]:
-    """Lists the vendors that Slipway can speak to, sorted by name. `query`: a part of the name."""
+    """Lists the vendors whose models Slipway can call, sorted by name. `query`: a part of the name."""
     verified = {one.provider for one in await _models() if one.verified}
     vendors = sorted({*OPENAI_COMPATIBLE, *OTHER_PROTOCOLS})
     found = [Provider(name=name, verified=name in verified) for name in vendors]

@@ -1,8 +1,8 @@
-"""Routes by which programs in a sandbox call the model of one conversation, with the conversation's model
-key.
+"""Routes through which programs in a sandbox call the model of one conversation. A program authenticates with
+the model key of the conversation.
 
-The agent server's relay adds the session key of the sandbox, which programs do not know, and passes on the
-key of the program. A call needs both.
+A call needs two keys. The relay of the agent server adds the session key of the sandbox, which programs do
+not know. The relay also passes the program's model key on.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -74,8 +74,8 @@ messages_router = APIRouter(prefix="/programs/v1", tags=["LLM gateway"], route_c
 
 @router.get("/models")
 async def list_models(sandbox: CurrentSandbox, request: Request) -> dict[str, Any]:
-    """Lists the only model that the key opens: the profile of its conversation. The reply has the fields that
-    the packages of OpenAI and of Anthropic read.
+    """Lists the only model that the model key gives access to: the model profile of the conversation. The
+    reply has the fields that the packages of OpenAI and of Anthropic read.
     """
     program, profile, _ = await _program(sandbox, request)
     created = program.caller.user.created_at
@@ -108,7 +108,8 @@ async def respond(sandbox: CurrentSandbox, request: Request) -> Response:
 
 @messages_router.post("/messages")
 async def send_message(sandbox: CurrentSandbox, request: Request) -> Response:
-    """Sends a call in Anthropic's Messages protocol for a program. Every model can be asked in it.
+    """Sends a call in Anthropic's Messages protocol for a program. Every model can be called in this
+    protocol.
 
     400 `vendor_tool_refused`, `unknown_model_input`, `unknown_model_field`.
     """
@@ -117,10 +118,10 @@ async def send_message(sandbox: CurrentSandbox, request: Request) -> Response:
 
 @messages_router.post("/messages/count_tokens")
 async def count_tokens(sandbox: CurrentSandbox, request: Request) -> Response:
-    """Counts the tokens of a call as `{"input_tokens": …}`. Anthropic counts those for its own models. For
-    other models they are estimated.
+    """Returns the number of tokens of a call as `{"input_tokens": …}`. For Anthropic's own models, Anthropic
+    counts the tokens. For other models, the number is estimated.
 
-    400 as for the call itself.
+    Returns 400 for the same reasons as the call itself.
     """
     return await _call(calls.counted, sandbox, request)
 

@@ -1,8 +1,8 @@
-"""Creates and checks the proof that a model call comes from the conversation that it names. This module does
-no I/O.
+"""Creates and checks the proof that a model call comes from a certain conversation. The proof is a secret
+text. This module does no I/O.
 
 All conversations of a sandbox use the same session key for the gateway. The model address of each
-conversation contains a proof, so that no conversation can make another one pay.
+conversation contains a proof, so that no conversation can make another conversation pay.
 """
 
 import hmac

@@ -61,7 +61,9 @@ class CallCapacity:
     async def slot(
         self, sandbox_id: UUID, user_id: UUID, quota: LevelValue | None
     ) -> AsyncIterator["CallSlot"]:
-        """Waits for the slot of one call, as `enter` does. Frees the slot if the block raises an error."""
+        """Waits for a slot for one model call, as `enter` does, and yields the slot. Frees the slot if the
+        `with` block raises an error.
+        """
         slot = await self.enter(sandbox_id, user_id, quota)
         try:
             yield slot
@@ -76,9 +78,9 @@ class CallCapacity:
         when the reply has ended.
 
         `sandbox_id`: None for a call that the user makes without a sandbox. The limit of a user covers all of
-        the user's sandboxes, so other users keep their slots. `quota`: the user's quota of parallel calls,
-        which applies in addition to the limit. Raises TooManyRequests `too_many_model_calls` or
-        `quota_reached` if no slot becomes free within `wait_seconds`.
+        the user's sandboxes together, so that one user cannot take the slots of other users. `quota`: the
+        user's quota of parallel calls, which applies in addition to the limit. Raises TooManyRequests
+        `too_many_model_calls` or `quota_reached` if no slot becomes free within `wait_seconds`.
         """
         until = asyncio.get_running_loop().time() + self._wait_seconds
         shares = self._shares_of(sandbox_id, user_id, quota)
@@ -107,9 +109,10 @@ class CallCapacity:
         return shares
 
     async def body_of(self, request: Request, *shares: "_Share") -> tuple[dict[str, Any], int]:
-        """Reads the request's body. Returns the JSON object and its size in bytes.
+        """Reads the body of the request. Returns the body as a JSON object, and its size in bytes.
 
-        Large bodies wait for their turn. Raises BadRequest `malformed_json`, `body_too_slow`.
+        A large body is read only when a slot for large bodies is free. Raises BadRequest `malformed_json`,
+        `body_too_slow`.
         """
         told = request.headers.get("content-length", "")
         if told.isdecimal() and int(told) <= LARGE_BYTES:
@@ -122,8 +125,8 @@ class CallCapacity:
             return await self._decoded(content), len(content)
 
     async def _decoded(self, content: bytearray) -> dict[str, Any]:
-        """Decodes a large body in a thread. Only one body is decoded at a time, with pauses in between,
-        because the event loop stands still while orjson works.
+        """Decodes a large JSON body in a thread. Only one large body is decoded at a time, with pauses in
+        between, because orjson blocks the event loop while it decodes.
         """
         loop = asyncio.get_running_loop()
         await self._decoding.acquire()
@@ -136,8 +139,8 @@ class CallCapacity:
 
 
 class CallSlot:
-    """The right to run one model call. `left_after` frees the slot after a response, `leave` frees it at
-    once.
+    """The right to run one model call. `left_after` frees the slot when a response has ended. `leave` frees
+    the slot at once.
     """
 
     def __init__(self, room: CallCapacity, *shares: "_Share") -> None:
@@ -159,8 +162,8 @@ class CallSlot:
 
 
 class _Share:
-    """The slots for parallel calls of one sandbox or one user. `refusal`: makes the error for a call that
-    gets no slot.
+    """The slots for parallel model calls of one sandbox or one user. `refusal`: a function that returns the
+    error for a call that gets no slot.
     """
 
     def __init__(self, limit: int, refusal: Callable[[], AppError], *, large: int) -> None:
@@ -180,8 +183,8 @@ class _Share:
 
 
 def _too_many(whose: str, limit: int) -> TooManyRequests:
-    """Returns the error for a call that gets no slot. `whose`: the beginning of the error text, such as "This
-    sandbox has".
+    """Returns the error for a model call that gets no slot. `whose`: the beginning of the error text, such as
+    "This sandbox has". `limit`: the number of slots.
     """
     return TooManyRequests(
         f"{whose} {limit} calls of models under way.",
@@ -206,8 +209,8 @@ class _LeavingAfter(Response):
 
 
 async def _read(request: Request) -> bytearray:
-    """Reads the body piece by piece into one buffer. Joining all pieces at the end would block the event loop
-    for long, and take twice the memory.
+    """Reads the request body piece by piece into one buffer. If all pieces were joined at the end, the event
+    loop would be blocked for long, and the body would need twice the memory.
     """
     content = bytearray()
     try:

@@ -1,4 +1,4 @@
-"""HTTP routes by which a sandbox calls models. The sandbox's user pays, and the sandbox never sees the
+"""Routes through which a sandbox calls models. The sandbox's user pays, and the sandbox never sees the
 vendor's key.
 """
 
@@ -39,8 +39,8 @@ Paid = Callable[[CallSlot, Payer, LLMProfile, Caller, Request], Awaitable[Respon
 async def complete_with_proof(
     profile_name: str, conversation_id: UUID, proof: str, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """Sends a chat completion for one of the sandbox's conversations. The conversation got this address, with
-    its proof, from the app server.
+    """Sends a chat completion for one of the sandbox's conversations. The app server has given this address,
+    with the conversation's proof, to the conversation.
     """
     is_proven = is_proof(request.state.cipher, conversation_id, proof)
     return await _call(completion, profile_name, conversation_id, sandbox, request, is_proven=is_proven)
@@ -50,8 +50,8 @@ async def complete_with_proof(
 async def respond_with_proof(
     profile_name: str, conversation_id: UUID, proof: str, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """Sends a call in OpenAI's Responses protocol, for models that support it. The vendor stores nothing of
-    the call.
+    """Sends a call in OpenAI's Responses protocol, for models that support this protocol. The vendor stores
+    no data of the call.
 
     400 `model_protocol_unsupported` for other models.
     """
@@ -63,8 +63,8 @@ async def respond_with_proof(
 async def complete_in_conversation(
     profile_name: str, conversation_id: UUID, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """Sends a chat completion for the only conversation of a sandbox. Kept for conversations whose address
-    has no proof.
+    """Sends a chat completion for the only conversation of a sandbox. This route exists for older
+    conversations, whose model address contains no proof.
     """
     return await _call(completion, profile_name, conversation_id, sandbox, request)
 
@@ -84,8 +84,8 @@ async def _call(
     *,
     is_proven: bool = False,
 ) -> Response:
-    """Checks the conversation, waits for a slot, and makes the call. `paid`: the function that sends the call
-    in its protocol and measures the cost.
+    """Checks which conversation makes the model call, waits for a slot, and makes the call. `paid`: the
+    function that sends the call in a certain protocol and charges its cost.
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
@@ -131,7 +131,7 @@ async def message(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
     """Makes a call in Anthropic's Messages protocol. Anthropic's own models get the call unchanged. For other
-    models the call is translated to a chat completion, and the reply back.
+    models the call is translated to a chat completion, and the reply is translated back.
     """
     given, size = await place.body_of(request)
     vendor = vendor_of(profile.model, profile.base_url)

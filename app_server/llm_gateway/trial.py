@@ -1,4 +1,4 @@
-"""Builds the test calls for a model profile, and finds out from the replies which features work. This module
+"""Builds the test calls for a model profile, and determines from the replies which features work. This module
 does no I/O.
 """
 
@@ -27,9 +27,9 @@ _LINES = 400
 
 
 def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[str, Any]:
-    """Returns the body of a test call. The model must call the tool with a colour, which the body shows in an
-    image or says in words. `is_native`: the body has the tool in its field for tools; otherwise a system
-    prompt describes the tool, as agents do for models without tool calls.
+    """Returns the body of a test call. The body shows a colour in an image or states it in the text, and the
+    model must call a tool with this colour. `is_native`: whether the tool is in the field for tools;
+    otherwise a system prompt describes the tool, as agents do for models without tool calls.
     """
     seen = "Which colour fills this image?" if with_image else f"The colour is {SAID}."
     text = {"type": "text", "text": f"{seen} Call the tool {TOOL} with it, and say nothing else."}
@@ -79,9 +79,9 @@ def _asked(profile: LLMProfile, messages: list[dict[str, Any]], *, with_tool: bo
 
 @dataclass
 class Heard:
-    """The content of the reply to a test call.
+    """The parsed content of the reply to a test call.
 
-    `pieces`: the number of pieces of the stream. `colour`: the colour in the tool call; None: the model did
+    `pieces`: the number of pieces of the stream. `colour`: the colour in the tool call; None if the model did
     not call the tool. `calls_in_text`: the model wrote the tool call into the text of its reply.
     """
 
@@ -94,7 +94,7 @@ class Heard:
 
 
 def heard(content: bytes) -> Heard:
-    """Parses a whole reply, streamed or not, and returns its content."""
+    """Parses the whole reply to a test call, streamed or not, and returns its content."""
     found, arguments = Heard(), ""
     is_called = False
     for chunk in _chunks(content):

@@ -41,16 +41,16 @@ _OF_CALLERS = frozenset({401, 402, 403, 429})
 
 
 class ProfileTrial(BaseModel):
-    """The result of a profile's test: which features work.
+    """The reply about the test of a model profile: which features of the model work.
 
-    `answers`: a reply came. `tool_calls`: `native`, or `in_text` if the model writes calls into the text of
-    its reply, or `none`. `native_tool_calling`: what agents with this profile use; calls `in_text` are run
-    only if it is false. `images`: null if no image was sent because the model takes none. `caching`:
-    whether a repeated call read tokens from the vendor's prompt cache; null if this was not tested, for the
-    reason in `caching_skipped`: `no_answer` of the model, or `no_cache`: the catalogue lists no price for
-    cached input. `cached_tokens`: the number of those tokens. `prompt_tokens`, `completion_tokens`: of all
-    calls together. `cost`: dollars for all calls; null if the model's price is not known. `refusal`: the
-    vendor's error text if it refused a call or the image in it.
+    `answers`: whether the model replied. `tool_calls`: `native`, or `in_text` if the model writes calls into
+    the text of its reply, or `none`. `native_tool_calling`: what agents with this profile use; calls
+    `in_text` are run only if it is false. `images`: null if no image was sent because the model takes none.
+    `caching`: whether a repeated call read tokens from the vendor's prompt cache; null if this was not
+    tested, for the reason in `caching_skipped`: `no_answer` of the model, or `no_cache`: the catalogue lists
+    no price for cached input. `cached_tokens`: the number of those tokens. `prompt_tokens`,
+    `completion_tokens`: the tokens of all test calls together. `cost`: dollars for all calls; null if the
+    model's price is not known. `refusal`: the vendor's error text if it refused a call or the image in it.
     """
 
     answers: bool
@@ -99,8 +99,8 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
 
 @dataclass
 class _Answer:
-    """The reply to one test call. `is_stream`: the reply came in pieces. `refusal`: the vendor's error text;
-    None if the vendor did not refuse.
+    """The reply to one test call. `is_stream`: whether the reply was streamed. `refusal`: the vendor's error
+    text; None if the vendor did not refuse the call.
     """
 
     status: int
@@ -110,14 +110,14 @@ class _Answer:
 
     @property
     def is_refused_by_content(self) -> bool:
-        """Whether the vendor refused something in the request body, such as an image or a tool, and not the
-        caller's key.
+        """Whether the vendor refused the call because of something in the request body, such as an image or a
+        tool, and not because of the caller's key.
         """
         return self.refusal is not None and self.status in range(400, 500) and self.status not in _OF_CALLERS
 
 
 class _Calls:
-    """The calls of one profile test, and their token usage and cost."""
+    """The calls of one test of a model profile, with their token usage and cost."""
 
     def __init__(self, profile: LLMProfile, user: User, request: Request) -> None:
         self.profile = profile
@@ -126,8 +126,8 @@ class _Calls:
         self._answers: list[_Answer] = []
 
     async def make(self, body: dict[str, Any]) -> _Answer:
-        """Makes one call, which is paid like any other, and returns the reply. Raises BadGateway
-        `llm_vendor_silent` if the model does not answer in time.
+        """Makes one test call and returns the reply. The user pays for the call as for any model call. Raises
+        BadGateway `llm_vendor_silent` if the model does not reply in time.
         """
         try:
             async with asyncio.timeout(max(self.profile.chosen.timeout or 0, PATIENCE_SECONDS)):
@@ -152,12 +152,12 @@ class _Calls:
 
     @property
     def usages(self) -> list[Usage]:
-        """The token usage of each call that was answered."""
+        """The token usage of each test call that the model replied to."""
         return [answer.heard.usage for answer in self._answers if answer.refusal is None]
 
     @property
     def cost(self) -> float | None:
-        """The cost of all calls in dollars; None if the cost of a call is not known."""
+        """The cost of all test calls in dollars. None if the cost of a call is not known."""
         price = effective(self.profile).price
         costs = [
             each.cost if each.cost is not None or price is None else price.of(each) for each in self.usages
@@ -207,8 +207,8 @@ async def _tried(calls: _Calls, *, began: float) -> ProfileTrial:
 
 
 def _skipped(profile: LLMProfile, *, answers: bool) -> Literal["no_answer", "no_cache"] | None:
-    """Returns the reason why caching is not tested, or None if it is tested. Caching is tested if the profile
-    has a price for cached input.
+    """Returns the reason why prompt caching is not tested. Returns None if caching is tested, which requires
+    a price for cached input in the profile.
     """
     if not answers:
         return "no_answer"

@@ -1,4 +1,4 @@
-"""Replies to the review threads of a pull request that the agent was asked to address."""
+"""Writes replies in those review threads of a pull request that the agent was asked to address."""
 
 import logging
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 def ask(row: ConversationPullRequest, thread_ids: Sequence[str], head_commit: str | None) -> None:
     """Stores that the agent was asked to address these review threads. Threads that were stored earlier
-    remain. `head_commit`: the present commit of the pull request's branch.
+    remain stored. `head_commit`: the present last commit of the pull request's branch.
     """
     if not row.asked_threads:
         row.asked_at_commit = head_commit
@@ -28,11 +28,12 @@ def ask(row: ConversationPullRequest, thread_ids: Sequence[str], head_commit: st
 def take(
     row: ConversationPullRequest, found: PullRequest, threads: Sequence[ReviewThread], *, has_ended: bool
 ) -> list[str]:
-    """Returns the stored review threads to which Slipway must reply now, and removes all threads from `row`.
-    Because they are removed, each thread gets at most one reply, also with several app servers.
+    """Returns the ids of those stored review threads to which Slipway must reply now, and removes all stored
+    threads from `row`. Because the threads are removed, each thread gets at most one reply, even with several
+    app servers.
 
     Returns no threads until the branch has a new commit, unless `has_ended` is true. `threads`: the threads
-    at the host; resolved ones get no reply. `has_ended`: whether the agent has ended its work.
+    at the host; resolved threads get no reply. `has_ended`: whether the agent has ended its run.
     """
     if not row.asked_threads or not (has_ended or has_moved(row.asked_at_commit, found)):
         return []
@@ -52,9 +53,9 @@ async def answer(
     thread_ids: Sequence[str],
     said: str | None,
 ) -> None:
-    """Adds a reply to each of the review threads at the host. `row`: the stored pull request as it was before
-    `take` changed it. `said`: the agent's last message; None if there is none. If a reply fails, the failure
-    is logged and no error is raised.
+    """Adds a reply to each of the review threads at the git host. `row`: the stored pull request as it was
+    before `take` changed it. `said`: the agent's last message; None if there is no message. If a reply fails,
+    the failure is logged and no error is raised.
     """
     commit = f"Addressed in the commits up to {str(found.head_commit)[:10]}."
     first = commit if has_moved(row.asked_at_commit, found) else "This led to no commit."

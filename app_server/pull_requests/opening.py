@@ -1,5 +1,5 @@
-"""Opens a pull request with the token of the conversation's owner. Both routes for users and tools for agents
-use this.
+"""Opens a pull request with the token of the conversation's owner. The routes for users and the MCP tools for
+agents use this module.
 """
 
 from app_server.access.audit_trail import AuditTrail

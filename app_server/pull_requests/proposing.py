@@ -1,4 +1,4 @@
-"""Builds a draft of a pull request from the work in a conversation."""
+"""Builds a draft of a pull request from the commits and events of a conversation."""
 
 from app_server.conversations.models import Conversation
 from app_server.core.database import Database

@@ -1,5 +1,5 @@
-"""Requests the current state of pull requests from the git hosts, and replies to review threads that the
-agent has addressed.
+"""Requests the current state of pull requests from the git hosts and stores it. Also replies to review
+threads that the agent has addressed.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ async def refresh(
     """Requests the state of the pull request from the host and stores it.
 
     `answers`: whether to reply to the review threads that the agent was asked to address, once the branch has
-    a new commit. `said`: the last message of an agent that has ended its work; if given, the replies do not
-    wait for a new commit. If the host fails, the failure is stored in `problem` and not raised.
+    a new commit. `said`: the last message of an agent that has ended its run; if given, Slipway replies even
+    if the branch has no new commit. If the host fails, the failure is stored in `problem` and not raised.
     """
     async with database.read() as session:
         row = await session.get(ConversationPullRequest, pull_request_id)

@@ -20,9 +20,9 @@ from app_server.git_hosts.repository_names import name_in
 @dataclass(frozen=True)
 class HostedRepository:
     """A repository of a conversation and its git host. `name`: the full name of the repository at the host.
-    `branch`: the branch where the conversation's work began; None for the default branch. `directory`: None
-    for the first repository of the conversation; for a further repository, the name of its directory.
-    `base_commit`: the commit where the work began, only for a further repository.
+    `branch`: the base branch of the conversation; None for the default branch. `directory`: None for the
+    first repository of the conversation; for a further repository, the name of its directory. `base_commit`:
+    the commit from which the conversation started; set only for a further repository.
     """
 
     host: ConnectedHost
@@ -32,7 +32,7 @@ class HostedRepository:
     base_commit: str | None = None
 
     def place(self, place: Workplace) -> Workplace:
-        """Returns the directory of this repository in the sandbox. `place`: the directory of the
+        """Returns the directory of this repository in the sandbox. `place`: the main directory of the
         conversation.
         """
         if self.directory is None:

@@ -75,8 +75,8 @@ async def list_pull_requests(
     conversation: SeenConversation,
     database: ServerDatabase,
 ) -> list[PullRequestInfo]:
-    """Returns the pull requests of the conversation, the newest first. For the owner, the hosts of open ones
-    are asked first if the stored answer is older than 20 s.
+    """Returns the pull requests of the conversation, the newest first. If the owner asks and the stored state
+    of an open pull request is older than 20 s, the git host is asked for the current state first.
     """
     async with database.read() as session:
         rows = await service.rows_of(session, conversation.id)
@@ -98,8 +98,8 @@ async def propose_pull_request(
     config: ServerConfig,
     repository: Annotated[str | None, Query(min_length=1, max_length=2000)] = None,
 ) -> PullRequestProposal:
-    """Returns a draft of a pull request: title, text and branches, made from the work in the conversation.
-    Nothing is created. repository: as in CreatePullRequest.
+    """Returns a draft of a pull request: title, text and branches, made from the commits and events of the
+    conversation. Creates nothing at the git host. repository: as in CreatePullRequest.
 
     400 `repository_not_in_conversation`.
     """
@@ -121,10 +121,11 @@ async def create_pull_request(
     database: ServerDatabase,
     config: ServerConfig,
 ) -> CreatedPullRequest:
-    """Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox must
-    run. A repeated call returns the open pull request of the branch, and does not change its text.
+    """Opens a pull request with the user's token. Before that, commits and pushes the changes in the sandbox
+    if needed. The sandbox must run. If the branch already has an open pull request, returns this pull request
+    and does not change its text.
 
-    409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`; 400
+    409 `git_failed` with git's message if the push is refused; 409 `too_many_pull_requests`; 400
     `repository_not_in_conversation`, `screenshot_not_found`.
     """
     async with database.read() as session:
@@ -155,7 +156,9 @@ async def create_pull_request(
 async def refresh_pull_request(
     hosts: CurrentGitHosts, pull_request: OwnedPullRequest, request: Request
 ) -> PullRequestInfo:
-    """Asks the host now, and returns the pull request."""
+    """Requests the current state of the pull request from the git host, stores it, and returns the pull
+    request.
+    """
     return await _refreshed(request, hosts, pull_request)
 
 
@@ -167,7 +170,7 @@ async def change_pull_request(
     body: ChangePullRequest,
     request: Request,
 ) -> PullRequestInfo:
-    """Changes title, text or draft state at the host."""
+    """Changes the title, the text or the draft state of the pull request at the git host."""
     changes = PullRequestChanges(title=body.title, body=body.body, is_draft=body.draft)
     await client.update_pull_request(pull_request.repository, pull_request.number, changes)
     return await _refreshed(request, hosts, pull_request)
@@ -182,8 +185,8 @@ async def address_review(
     database: ServerDatabase,
     request: Request,
 ) -> AgentAsked:
-    """Sends the unresolved review comments to the agent as one message. Each thread is answered after the
-    branch has a new commit.
+    """Sends the unresolved review comments to the agent as one message. Slipway replies to each review thread
+    after the branch has a new commit.
 
     409 `nothing_to_address`.
     """
@@ -212,7 +215,9 @@ async def fix_checks(
     pull_request: OwnedPullRequest,
     request: Request,
 ) -> AgentAsked:
-    """Sends the failing checks with the ends of their logs to the agent. 409 `nothing_to_address`."""
+    """Sends the failing checks to the agent as one message, with the end of each check's log. 409
+    `nothing_to_address`.
+    """
     found = await client.pull_request(pull_request.repository, pull_request.number)
     checks = await client.checks(pull_request.repository, found)
     failing = [check for check in checks if check.state is CheckState.FAILED]

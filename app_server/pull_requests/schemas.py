@@ -1,4 +1,4 @@
-"""Schemas of requests and replies about the pull requests of a conversation."""
+"""Request bodies and replies of the routes for the pull requests of a conversation."""
 
 from typing import Annotated, Self
 
@@ -19,8 +19,8 @@ Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Fie
 
 
 class PullRequestInfo(BaseModel):
-    """A pull request of the conversation, as its host last described it. `problem`: why the host could not be
-    asked the last time; then the other fields are older.
+    """The reply about a pull request of the conversation, with the state that the git host reported last.
+    `problem`: why the last request to the host failed; then the other fields are older.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -58,8 +58,9 @@ class PullRequestInfo(BaseModel):
 
 
 class ProposedScreenshot(BaseModel):
-    """A screenshot that the agent took after its last edit. id: of its event. title: of the page. url: the
-    image: a `data:` URL, or the path of a route of this server.
+    """A screenshot that the agent took after its last edit of a file. id: the id of the event that contains
+    the screenshot. title: the title of the web page. url: the address of the image, which is a `data:` URL or
+    the path of a route of this server.
     """
 
     id: str
@@ -68,13 +69,13 @@ class ProposedScreenshot(BaseModel):
 
 
 class PullRequestProposal(BaseModel):
-    """A draft of a pull request, made from the work in the conversation, for the user to edit.
+    """The reply of propose_pull_request: a draft of a pull request, which the user can edit.
 
-    uncommitted_files: how many files differ from the last commit; they are committed when the pull request is
-    created. is_pushed: whether the host has the branch at its current commit. commits: subjects of the
-    commits since the base, the newest first, at most 20. screenshots: at most 6, the oldest first.
-    takes_screenshots: whether the host takes images by its API; otherwise chosen screenshots become links to
-    the conversation.
+    uncommitted_files: the number of files that differ from the last commit; they are committed when the pull
+    request is created. is_pushed: whether the host has the current commit of the branch. commits: subjects of
+    the commits since the base commit, the newest first, at most 20. screenshots: at most 6, the oldest first.
+    takes_screenshots: whether the host's API accepts images; otherwise the description links to the chosen
+    screenshots in the conversation.
     """
 
     repository: str
@@ -91,10 +92,11 @@ class PullRequestProposal(BaseModel):
 
 
 class CreatePullRequest(BaseModel):
-    """A pull request to open. repository: the directory, name or URL of one of the conversation's
-    repositories; null for the first one. head: the branch to push to; it is created if it does not exist.
-    Uncommitted changes are committed with the title as the message. screenshots: ids of screenshots of the
-    draft; they are uploaded to the host and shown in the text, or linked where the host takes no images.
+    """The request body that opens a pull request. repository: the directory, name or URL of one of the
+    conversation's repositories; null for the first one. head: the branch to push to; it is created if it does
+    not exist. Uncommitted changes are committed with the title as the message. screenshots: ids of
+    screenshots of the draft; they are uploaded to the host and shown in the description, or linked if the
+    host accepts no images.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -113,8 +115,8 @@ class CreatePullRequest(BaseModel):
 
 
 class CreatedPullRequest(BaseModel):
-    """The opened pull request. `is_new`: false if the branch already had an open pull request. `left_out`:
-    sentences about what the host did not accept.
+    """The reply about the opened pull request. `is_new`: false if the branch already had an open pull
+    request. `left_out`: sentences about fields and images that the host did not accept.
     """
 
     pull_request: PullRequestInfo
@@ -123,7 +125,7 @@ class CreatedPullRequest(BaseModel):
 
 
 class ChangePullRequest(BaseModel):
-    """Changes of a pull request. Fields that are left out stay as they are."""
+    """The request body that changes a pull request. Fields that are left out do not change."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -133,7 +135,9 @@ class ChangePullRequest(BaseModel):
 
 
 class AgentAsked(BaseModel):
-    """The message that was sent to the agent. `count`: the number of review threads or checks in it."""
+    """The reply after Slipway has sent a message to the agent. `count`: the number of review threads or
+    checks in the message.
+    """
 
     message_id: str
     count: int

@@ -80,16 +80,16 @@ async def address_of(session: AsyncSession, conversation_id: UUID, shot: Screens
 
 @dataclass(frozen=True)
 class ChosenScreenshots:
-    """The screenshots that a user has chosen for a pull request. `link`: the address of the conversation's
-    page.
+    """The screenshots that a user has chosen for the description of a pull request. `link`: the address of
+    the conversation's page.
     """
 
     shots: Sequence[Screenshot]
     link: str
 
     def in_new(self, client: GitHostClient, body: str) -> str:
-        """Returns the text for a pull request that is not open yet. If the host does not accept images, a
-        link to each screenshot is added to `body`.
+        """Returns the description of a pull request that is about to be opened. If the host does not accept
+        images, appends a link to each chosen screenshot to `body`.
         """
         if image_host(client):
             return body
@@ -98,12 +98,12 @@ class ChosenScreenshots:
     async def in_opened(
         self, client: GitHostClient, repository: str, opened: OpenedPullRequest, body: str
     ) -> list[str]:
-        """Uploads the screenshots, if the host accepts images, and adds them to the description of the opened
-        pull request. `body`: the present description. A screenshot that the host does not accept becomes a
-        link.
+        """Uploads the chosen screenshots if the host accepts images, and adds them to the description of the
+        opened pull request. `body`: the present description. A screenshot that the host does not accept
+        becomes a link.
 
-        Returns sentences about what was not done. Raises no errors of the host, because the pull request is
-        open already.
+        Returns sentences about screenshots that could not be uploaded. Raises no errors of the host, because
+        the pull request is already open.
         """
         if not self.shots:
             return []
@@ -144,8 +144,8 @@ def _screenshot(event: dict[str, Any]) -> Screenshot | None:
 
 
 def _title(text: str) -> str:
-    """Returns the title of the web page, or its address if there is no title. `text`: the observation of the
-    browser tool, whose first lines state both.
+    """Returns the title of the web page in a screenshot, or the page's address if there is no title. `text`:
+    the output of the browser tool, whose first lines state the title and the address.
     """
     stated = dict(line.split(": ", 1) for line in text.splitlines()[:2] if ": " in line)
     title = stated.get("Title", "").strip() or stated.get("URL", "").strip() or "Screenshot"

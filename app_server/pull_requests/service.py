@@ -79,7 +79,9 @@ async def check_new(
 async def keep(
     session: AsyncSession, conversation: Conversation, repository: HostedRepository, found: PullRequest
 ) -> ConversationPullRequest:
-    """Stores a pull request as one of the conversation, or updates its stored row. Returns the row."""
+    """Stores a pull request as belonging to the conversation, or updates the row if the pull request is
+    already stored. Returns the row.
+    """
     query = select(ConversationPullRequest).where(
         ConversationPullRequest.conversation_id == conversation.id,
         ConversationPullRequest.origin == repository.host.origin,

@@ -1,9 +1,10 @@
-"""Finds the template that a repository has for the text of pull requests.
+"""Finds the template that a repository contains for the text of pull requests.
 
-Names and places, each in any case: GitHub "Creating a pull request template for your repository", GitLab
-"Description templates" (the one that is named Default), Azure DevOps "Improve pull request descriptions using
-templates", Forgejo "Issue and pull request templates". Bitbucket keeps its default text in the settings of
-the repository and puts it only into its own form.
+File names and folders (upper and lower case do not matter): GitHub "Creating a pull request template for your
+repository", GitLab "Description templates" (the template with the name Default), Azure DevOps "Improve pull
+request descriptions using templates", Forgejo "Issue and pull request templates". Bitbucket stores its
+default text in the settings of the repository and shows it only in its own form, so Slipway finds no template
+there.
 """
 
 import shlex
@@ -24,9 +25,9 @@ _FILES: Final[Mapping[GitProvider, str]] = {
 
 
 async def template_of(place: Workplace, provider: GitProvider) -> str:
-    """Returns the repository's template for pull requests as it was when the conversation's work began, cut
-    to MAX_CHARACTERS. Returns an empty text if there is none. If there are several templates, uses the first
-    one in the order of their paths.
+    """Returns the repository's template for pull requests in the version of the base commit, cut to
+    MAX_CHARACTERS. Returns an empty text if the repository has no template. If there are several templates,
+    returns the first one in the order of their paths. `place`: the repository's directory in the sandbox.
     """
     pattern = _FILES.get(provider)
     if pattern is None or place.base_commit is None:

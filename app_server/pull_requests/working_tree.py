@@ -22,7 +22,8 @@ _COMMIT = frozenset("0123456789abcdef")
 class WorkingTree:
     """The git state of the conversation's directory. `branch`: empty if no branch is checked out. `head`: the
     last commit; empty in a repository without commits. `subjects`: the subjects of the commits since the
-    conversation began, newest first. `statistics`: `git diff --stat` since then.
+    conversation began, newest first. `statistics`: the output of `git diff --stat` for all changes since the
+    conversation began.
     """
 
     branch: str
@@ -33,7 +34,9 @@ class WorkingTree:
 
 
 async def look_at(place: Workplace) -> WorkingTree:
-    """Returns the git state of the conversation's directory. Raises Conflict `git_failed`."""
+    """Reads the git state of the conversation's directory in the sandbox, and returns it. Raises Conflict
+    `git_failed`.
+    """
     since = shlex.quote(place.base_commit or "HEAD")
     script = (
         "git branch --show-current && (git rev-parse -q --verify HEAD || echo -) "
@@ -58,11 +61,11 @@ async def look_at(place: Workplace) -> WorkingTree:
 
 
 async def push(place: Workplace, branch: str, message: str) -> None:
-    """Commits all uncommitted changes and pushes the commits to `branch` at the git host.
+    """Commits all uncommitted changes in the sandbox and pushes the commits to `branch` at the git host.
 
-    `message`: the message of the commit. `branch`: is created if it is not checked out; then no branch with
-    this name may exist, because it would not contain the changes. Raises Conflict `git_failed` with git's
-    message if the git proxy or the host refuses the push.
+    `message`: the message of the commit. `branch`: is created if it is not checked out; then no other branch
+    may have this name, because that branch would not contain the changes. Raises Conflict `git_failed` with
+    git's message if the git proxy or the host refuses the push.
     """
     name = shlex.quote(branch)
     script = (

@@ -26,7 +26,7 @@ _NO_SUCH_REPOSITORY = frozenset((404, 422))
 
 
 class Installation(BaseModel):
-    """An installation of a GitHub App. `account`: the GitHub user or organisation that has installed the app."""
+    """An installation of a GitHub App. `account`: the user or organisation that has installed the app."""
 
     id: str
     account: str

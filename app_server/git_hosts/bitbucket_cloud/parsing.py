@@ -240,7 +240,7 @@ def missing_scope(said: Any) -> str | None:
 
 
 def rows(found: Any) -> list[Any]:
-    """Returns the items of a list in a reply of Bitbucket. `found`: the whole list, or one page of the list."""
+    """Returns the items of a list in Bitbucket's reply. `found`: the whole list, or one page of it."""
     items: list[Any] = found.get("values", []) if isinstance(found, dict) else found
     return items
 

@@ -329,9 +329,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Converts merge requests from GitLab's JSON. Also asks GitLab for the names of the forks from which
-        the merge requests come.
-        """
+        """Converts merge requests from GitLab's JSON. Asks GitLab for the names of their source forks."""
         rows = list(found)
         forks = {
             one["source_project_id"]

@@ -1,4 +1,4 @@
-"""What this server adds to the calls of a profile: the API key, extra headers and extra body fields.
+"""The API key, extra headers and extra body fields that this server adds to the model calls of a profile.
 Sandboxes never receive these values.
 """
 
@@ -15,9 +15,9 @@ _SHORTEST_SECRET = 6
 
 @dataclass(frozen=True)
 class Additions:
-    """The key, headers and body fields that this server adds to a call.
+    """The API key, headers and body fields that this server adds to a model call.
 
-    `timeout_seconds`: how long the vendor may be silent.
+    `timeout_seconds`: how long the vendor may send nothing before the call fails.
     """
 
     api_key: str | None

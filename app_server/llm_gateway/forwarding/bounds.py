@@ -32,12 +32,12 @@ _under_way: set[object] = set()
 
 
 class OutOfBoundsError(httpx.ConnectError):
-    """Raised when a request would go to an origin that is not allowed. Nothing was sent."""
+    """An error: litellm wanted to send a request to an origin that is not allowed. Nothing was sent."""
 
 
 def keep_in(litellm: Any) -> None:
-    """Makes litellm use the bounded transport in this whole process. From then on, litellm cannot reach any
-    address outside a `bounded` block.
+    """Makes litellm send all requests of this process through the bounded transport. From then on, litellm
+    can reach no address outside of a `bounded` block.
     """
     if isinstance(getattr(litellm, "sync_transport", None), _Bounded):
         return
@@ -59,8 +59,8 @@ def keep_in(litellm: Any) -> None:
 def _given_token(
     _self: Any, credentials: str | None, project_id: str | None, custom_llm_provider: str
 ) -> tuple[str, str]:
-    """Replaces litellm's sign-in at Google, which would read files, run programs and use the identity of this
-    machine. Returns the token and the project that the call was given.
+    """Replaces litellm's function that signs in at Google. That function would read files, run programs and
+    use the identity of this machine. Returns the access token and the project that the call was given.
     """
     return ("", "") if custom_llm_provider == "gemini" else (credentials or "none", project_id or "none")
 
@@ -73,7 +73,8 @@ def bounded(
     guard: Guard | None,
     location: str | None = None,
 ) -> Iterator[None]:
-    """Lets litellm send requests of this thread to the origins of this model only, while the block runs.
+    """Lets litellm, in this thread and while the `with` block runs, send requests to the origins of this
+    model. All other origins are refused.
 
     `guard`: checks each address; None allows any address. `location`: the location of a model at Vertex AI.
     Works only in threads of anyio.
@@ -106,8 +107,8 @@ def origin_of(url: httpx.URL) -> Origin:
 @lru_cache(maxsize=512)
 def _origins(litellm: Any, model: str, base_url: str | None, location: str | None) -> frozenset[Origin]:
     """Returns the origins that a call of the profile may reach. Only litellm knows the addresses of its
-    vendors. So litellm makes a trial call without a user's data, and the transport notes the address and
-    stops this call before it is sent.
+    vendors. Therefore litellm makes a trial call without a user's data. The transport records the address and
+    stops the trial call before it is sent.
     """
     seen = {origin_of(httpx.URL(base_url))} if base_url else set()
 
@@ -146,8 +147,8 @@ class _Bounded(httpx.BaseTransport):
 
 
 class _NotMeanwhile(httpx.AsyncBaseTransport):
-    """An async transport that refuses to send while a call of the gateway is running. Such calls must use the
-    bounded synchronous transport instead.
+    """An async HTTP transport that refuses to send while a call of the gateway is running. Such calls must
+    use the bounded synchronous transport instead.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-"""Checks the messages of a call before litellm gets them, because litellm would fetch any address in them
-from this server.
+"""Checks the messages of a model call before litellm gets them. Otherwise litellm would fetch any address in
+the messages from this server.
 
-This module does no I/O. Fields that the agent server never sends are refused. Earlier messages may contain an
-image that is given by its address; a text note replaces such an image.
+This module does no I/O. Fields that the agent server never sends are refused. If an image is given by its
+address, a short text replaces it.
 """
 
 from typing import Any
@@ -51,14 +51,14 @@ _IMAGE_FIELDS = frozenset({"url", "detail", "format"})
 
 
 def without_addresses(messages: list[Any]) -> list[dict[str, Any]]:
-    """Returns the messages, in which a text note replaces each image that is given by its address. Raises
-    BadRequest `unknown_model_field` for fields that are not allowed.
+    """Returns the messages. A short text replaces each image that is given by its address. Raises BadRequest
+    `unknown_model_field` for fields that are not allowed.
     """
     return [_message(message, f"messages.{index}") for index, message in enumerate(messages)]
 
 
 def without_cache_marks(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns messages or tools without their `cache_control`, for a vendor that refuses it."""
+    """Returns messages or tools without the field `cache_control`, for a vendor that refuses this field."""
     return [
         {
             name: without_cache_marks(value) if name == "content" and isinstance(value, list) else value

@@ -15,8 +15,8 @@ Object = dict[str, JsonValue]
 
 
 class Closed(BaseModel):
-    """The base class of the models in this module. A request with a field that the model does not define is
-    refused.
+    """The base class of the request models in this module. A request with a field that the model does not
+    define is refused.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -33,8 +33,8 @@ class ResponseFormat(Closed):
 
 
 class Tool(Closed):
-    """A tool that the agent runs. A tool that a vendor runs is not allowed, because it would be a way out of
-    the sandbox.
+    """A tool in a chat completion that the agent runs. Tools that a vendor runs are not allowed, because an
+    agent could use them to get around the sandbox.
     """
 
     type: Literal["function", "custom"]
@@ -49,8 +49,8 @@ class Thinking(Closed):
 
 
 class ChatFields(Closed):
-    """OpenAI's own fields of a chat completion, allowed for every vendor. The protocol requires `model`, but
-    its value is ignored: the call goes to the profile's model.
+    """The fields of a chat completion that OpenAI defines and that are allowed for every vendor. The protocol
+    requires `model`, but its value is ignored, because the call is sent to the profile's model.
     """
 
     model: str | None = None
@@ -116,8 +116,8 @@ class CompatibleFields(ChatFields):
 
 
 def check(body: dict[str, Any], fields: type[Closed]) -> None:
-    """Checks that the body has only the fields of the model `fields`. Raises BadRequest
-    `unknown_model_field`, and RequestValidationError for a wrong type.
+    """Checks that the request body has only the fields that the pydantic model `fields` defines. Raises
+    BadRequest `unknown_model_field`, and RequestValidationError for a wrong type.
     """
     try:
         fields.model_validate(body)

@@ -1,5 +1,5 @@
-"""Calls vendors in their own protocol. The bytes of the reply are not changed; the API key is added to the
-request.
+"""Calls vendors in their own protocol. The API key is added to the request, and the bytes of the reply are
+not changed.
 """
 
 import logging
@@ -102,8 +102,8 @@ async def _vendor_error(reply: httpx.Response, added: Additions) -> Response:
 
 
 async def _let_go(content: bytes) -> AsyncIterator[bytes]:
-    """Yields the content and drops the reference to it once it is sent. Waiting for the reply may take
-    minutes, and the memory of the request body is free meanwhile.
+    """Yields the request body and then drops the reference to it. So the memory of the body is free while the
+    gateway waits for the vendor's reply, which may take minutes.
     """
     yield content
 

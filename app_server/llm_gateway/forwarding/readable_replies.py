@@ -17,8 +17,9 @@ def readable(completion: JsonObject) -> JsonObject:
 
 
 class ReadableStream:
-    """A converter for the chunks of one streamed reply. It gives all pieces of a thinking block the `index`
-    of their block. OpenAI's package joins pieces by this index, and fails without it.
+    """A converter for the chunks of one streamed reply. It gives all pieces of a thinking block the same
+    `index`, which is the index of the block. OpenAI's package joins the pieces by this index, and fails
+    without it.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
-"""A recorded model: it gives the same replies every time, and streams them at the speed of a real model.
+"""A recorded model. It gives the same replies every time, and streams them at the speed of a real model.
 
-It keeps no state: the number of replies in the conversation tells which recorded reply is next.
+It keeps no state: the number of model replies in the request determines which recorded reply is next.
 """
 
 import asyncio

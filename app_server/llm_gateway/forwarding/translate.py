@@ -1,5 +1,5 @@
-"""Calls vendors that do not use OpenAI's protocol. litellm translates the calls, in threads and never on the
-event loop.
+"""Calls vendors that do not use OpenAI's protocol. The library litellm translates the calls. It runs in
+threads and never on the event loop.
 """
 
 import logging
@@ -46,12 +46,12 @@ async def translate(
     guard: Guard | None = None,
     headers: Mapping[str, str] = NO_HEADERS,
 ) -> Response:
-    """Sends the call through litellm and returns a reply in OpenAI's format, streamed if `body` asks for it.
-    A vendor's refusal keeps its HTTP status.
+    """Sends a model call through litellm and returns a reply in OpenAI's format. The reply is streamed if
+    `body` asks for a stream. If the vendor refuses the call, the reply has the vendor's HTTP status.
 
-    `body`: fields that passed the check with ChatFields. `guard`: keeps the call to public addresses; None if
-    only this server or an administrator has set the address. `headers`: extra headers of the profile.
-    `api_key`: at Vertex AI a token.
+    `body`: fields that passed the check with ChatFields. `guard`: allows public addresses only; None if this
+    server or an administrator has set the address. `headers`: extra headers of the profile. `api_key`: for
+    Vertex AI an access token.
 
     Raises BadRequest `unknown_model_field`, `model_field_unsupported`, BadGateway `llm_vendor_unreachable`.
     """
@@ -99,8 +99,8 @@ async def translate(
 
 
 def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -> T:
-    """Runs `work` in a thread with litellm, which can reach only the vendor's addresses meanwhile. Returns
-    the result of `work`.
+    """Runs `work` in a thread and passes litellm to it. While `work` runs, litellm can reach only the
+    vendor's addresses. Returns the result of `work`.
     """
     litellm = litellm_calls.load()
     bounds.keep_in(litellm)
@@ -110,16 +110,16 @@ def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -
 
 
 def _takes_format(model: str, litellm: Any) -> bool:
-    """Returns whether litellm passes `response_format` on to this model. If not, litellm would drop the field
-    without an error.
+    """Returns whether litellm passes `response_format` on to this model. Otherwise litellm would drop the
+    field without an error.
     """
     return "response_format" in (litellm.get_supported_openai_params(model) or ())
 
 
 def _first_of(arguments: Mapping[str, Any], litellm: Any) -> tuple[Any, Iterator[Any]]:
-    """Starts the call. Returns litellm's reply, and an iterator of its pieces if the reply is streamed. Waits
-    for the first piece, because litellm reports the refusals of some vendors only then. The HTTP status of a
-    reply can only be set before the reply begins.
+    """Starts the model call. Returns litellm's reply, and an iterator of its pieces if the reply is streamed.
+    Waits for the first piece, because litellm reports the refusals of some vendors only with the first piece,
+    and the HTTP status can only be set before the reply begins.
     """
     reply = litellm.completion(**arguments)
     if not arguments.get("stream"):
@@ -134,8 +134,9 @@ async def _chunks(
     limiter: CapacityLimiter,
     added: Additions,
 ) -> AsyncIterator[bytes]:
-    """Yields the pieces as server-sent events. If the vendor fails in between, the last event is an `error`
-    with the reason, as OpenAI and OpenRouter send it, and no `[DONE]` follows.
+    """Yields the pieces of a streamed reply as server-sent events. If the vendor fails during the stream, the
+    last event is an `error` with the reason, in the form that OpenAI and OpenRouter use, and no `[DONE]`
+    follows.
     """
     end, stream = object(), ReadableStream()
     take: Callable[[Any], Any] = lambda _: next(pieces, end)  # noqa: E731
@@ -165,7 +166,9 @@ def _reason(error: Exception, status: int) -> dict[str, Any]:
 
 
 def refused(status: int, kind: str, words: str) -> Response:
-    """Returns a vendor's refusal as a reply in OpenAI's error format. `kind`: the name of the error."""
+    """Returns a reply in OpenAI's error format for a call that the vendor has refused. `kind`: the name of
+    the error. `words`: the error message.
+    """
     content = orjson.dumps({"error": {"message": words, "type": kind, "code": status}})
     return Response(content, status, media_type="application/json")
 

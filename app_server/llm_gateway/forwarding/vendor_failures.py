@@ -17,8 +17,8 @@ _FIX = "Check the model's base URL in the settings, and that this server can rea
 
 
 def unreachable(error: Exception, where: str | None) -> BadGateway:
-    """Returns the error for a server that could not be connected to, or that closed the connection. `where`:
-    its address; None if it is not known.
+    """Returns the error for a model server that could not be connected to, or that closed the connection.
+    `where`: the address of the server; None if it is not known.
     """
     host = httpx.URL(where).netloc.decode() if where else "its vendor"
     return BadGateway(
@@ -29,7 +29,9 @@ def unreachable(error: Exception, where: str | None) -> BadGateway:
 
 
 def wrong_base_url(where: str, status: int) -> BadGateway:
-    """Returns the error for a server that answers with an HTML page."""
+    """Returns the error for a base URL at which an HTML page and not a model server replies. `where`: the
+    base URL.
+    """
     host = httpx.URL(where).netloc.decode()
     return BadGateway(
         f"{host} is not a server of models, or the path of the base URL is wrong (HTTP {status}).",
@@ -52,8 +54,8 @@ def retry_headers(error: Exception) -> dict[str, str]:
 
 
 def connection_failure(error: BaseException) -> httpx.ConnectError | None:
-    """Finds the failed connection among the causes of a library's error. Returns None if there is no such
-    cause.
+    """Finds the failed connection in the chain of causes of a library's error. Returns None if no cause is a
+    failed connection.
     """
     seen: set[int] = set()
     below: BaseException | None = error

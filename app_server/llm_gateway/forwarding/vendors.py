@@ -1,4 +1,6 @@
-"""Finds the vendor that a model name means, and how to call this vendor. This module does no I/O."""
+"""Determines from a model name which vendor offers the model, and how to call this vendor. This module does
+no I/O.
+"""
 
 from dataclasses import dataclass
 
@@ -8,8 +10,8 @@ from app_server.settings.models import RECORDED_PREFIX
 
 @dataclass(frozen=True)
 class PassThrough:
-    """A vendor that is called in its own protocol below `base_url`, which has no trailing slash. Unless the
-    caller says otherwise, this protocol is OpenAI's chat completions.
+    """A vendor that is called in its own protocol, without translation. The usual protocol is OpenAI's chat
+    completions. `base_url`: the address of the vendor's API, without a trailing slash.
     """
 
     base_url: str
@@ -18,7 +20,8 @@ class PassThrough:
 
 @dataclass(frozen=True)
 class Translated:
-    """A vendor that does not speak OpenAI's protocol. litellm recognises it by the whole model name.
+    """A vendor that does not use OpenAI's protocol. litellm recognises the vendor by the whole model name,
+    and translates the calls.
 
     `place`: the project and the location of a model at Vertex AI.
     """
@@ -30,7 +33,9 @@ class Translated:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recording that is played back in place of a model."""
+    """A recording of model replies that is played back in place of a model. `name`: the name of the
+    recording.
+    """
 
     name: str
 

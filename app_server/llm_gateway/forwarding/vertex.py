@@ -31,7 +31,7 @@ _TIMEOUT_SECONDS = 30
 
 @dataclass(frozen=True)
 class SignIn:
-    """The sign-in data that a call of Vertex AI needs besides the model. `token`: for the header
+    """The data that a call of Vertex AI needs besides the model. `token`: the access token for the header
     `Authorization`.
     """
 
@@ -40,8 +40,8 @@ class SignIn:
 
 
 class SignInRefused(Exception):
-    """Raised if Google does not accept the service account's key, or if the profile has no key. The error's
-    text says why.
+    """An error: Google does not accept the service account's key, or the profile has no key. The error's text
+    says why.
     """
 
 

@@ -1,5 +1,5 @@
-"""HTTP routes by which administrators limit what users spend on models: a default for all users, and limits
-for single users.
+"""Routes with which administrators limit what users spend on models: a default limit for all users, and
+limits for single users.
 """
 
 from uuid import UUID
@@ -27,7 +27,9 @@ router = APIRouter(prefix="/api/v1/administration/spending-limits", tags=["Admin
 
 
 class UserLimit(AdministeredLimit):
-    """The administrators' limit for one user. `follows_default`: the default limit applies to this user."""
+    """The limit that administrators have set for one user, in a reply. `follows_default`: the default limit
+    applies to this user.
+    """
 
     user_id: Id
     name: str
@@ -35,7 +37,9 @@ class UserLimit(AdministeredLimit):
 
 
 class SharedBudgetInfo(BaseModel):
-    """A monthly budget of a team, or of the organisation if `team_id` is null. limit, spent: dollars."""
+    """A monthly budget of a team, or of the organisation if `team_id` is null. limit: the budget in dollars.
+    spent: the dollars that were spent in this month.
+    """
 
     team_id: Id | None
     team_name: str | None
@@ -44,8 +48,9 @@ class SharedBudgetInfo(BaseModel):
 
 
 class SpendingLimits(BaseModel):
-    """The administrators' limits. `default`: the limit of users who have no individual limit in `users`.
-    `budgets`: what all members of a team, or everyone here, may spend together in a month.
+    """The reply with the administrators' limits. `default`: the limit of users who have no individual limit
+    in `users`. `budgets`: what all members of a team, or all users of the organisation, may spend together in
+    a month.
     """
 
     default: SetSpendingLimit

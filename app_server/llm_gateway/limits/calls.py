@@ -1,12 +1,12 @@
-"""Accounts for the costs of this process's model calls. The likely cost is reserved before a call is sent,
-the reservation is renewed while the call runs, and the real cost replaces it when the call ends.
+"""Charges the costs of the model calls of this process. The likely cost is reserved before a call is sent.
+The reservation is renewed while the call runs. The real cost replaces the reservation when the call ends.
 
-A call may begin while the spent and the reserved amounts together are below all limits. So parallel calls
-exceed a limit by one reservation at most, as successive calls do. A call waits until this process has counted
-the ended calls of the same user: an agent makes its next call within milliseconds.
+A call may begin if the spent amount and the reserved amounts together are below all limits. Therefore
+parallel calls exceed a limit by at most one reservation. A new call waits until this process has charged the
+ended calls of the same user, because an agent makes its next call within milliseconds.
 
-Every model call waits for this code. So its SQL statements are built once, and they fetch rows, not ORM
-objects.
+Every model call waits for this code. Therefore its SQL statements are built once, and they fetch rows, not
+ORM objects.
 """
 
 import asyncio
@@ -136,8 +136,8 @@ class Spending:
             del self._unsettled[user_id]
 
     async def _allowed(self, payer: Payer) -> Mapping[UUID, int | None]:
-        """Returns the limit of each of the payer's accounts in millionths of a dollar, by account id; None
-        means any amount. Creates missing accounts first, with the default limit.
+        """Returns the limits of the payer's accounts in millionths of a dollar, by account id. None means
+        that the account has no limit. If an account is missing, creates it with the default limit first.
         """
         if len(allowed := await self._stored(payer)) < len(payer.periods):
             async with self._database.brief_session() as session:
@@ -200,8 +200,8 @@ async def _reserve(
 
 
 async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
-    """Locks the payer's existing accounts until this transaction ends, and returns copies of them that belong
-    to no session. An account whose period has ended starts a new period in its copy.
+    """Locks the rows of the payer's accounts until this transaction ends. Returns copies of these accounts
+    that belong to no SQLAlchemy session. If the period of an account has ended, its copy starts a new period.
     """
     rows = await session.execute(_LOCKED, {"ids": list(payer.periods)})
     accounts = [SpendingAccount(**row) for row in rows.mappings()]

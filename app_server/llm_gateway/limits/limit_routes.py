@@ -1,4 +1,6 @@
-"""HTTP routes of the limit that a user sets on model spending, for all conversations together."""
+"""Routes for the limit that a user sets on model spending. The limit covers all conversations of the user
+together.
+"""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -31,7 +33,9 @@ CountedDollars = Annotated[Dollars, AfterValidator(_countable)]
 
 
 class SetSpendingLimit(BaseModel):
-    """A limit. `limit`: dollars per period; null means any amount. Periods begin at midnight UTC."""
+    """The request body that sets a spending limit. `limit`: dollars per period; null means no limit. Periods
+    begin at midnight UTC.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,7 +44,9 @@ class SetSpendingLimit(BaseModel):
 
 
 class RaiseSpendingLimit(BaseModel):
-    """A temporary raise. `by`: dollars that are added to the limit until the current period ends."""
+    """The request body that raises a spending limit temporarily. `by`: dollars that are added to the limit
+    until the current period ends.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -48,8 +54,8 @@ class RaiseSpendingLimit(BaseModel):
 
 
 class AdministeredLimit(SetSpendingLimit):
-    """The limit that an administrator sets. `spent`: dollars spent in the current period, which began at
-    `began_at`.
+    """The spending limit that an administrator has set for a user, in a reply. `spent`: dollars spent in the
+    current period, which began at `began_at`.
     """
 
     spent: float
@@ -57,10 +63,11 @@ class AdministeredLimit(SetSpendingLimit):
 
 
 class SpendingLimit(AdministeredLimit):
-    """The limit that the user has set. `raised`: dollars added to the limit for the current period.
+    """The reply with the spending limit that the user has set. `raised`: dollars added to the limit for the
+    current period.
 
-    `administered`: the administrator's limit, which applies in addition; null if no administrator has set
-    one.
+    `administered`: the administrator's limit, which applies in addition; null if no administrator has set a
+    limit.
     """
 
     raised: float
@@ -76,8 +83,9 @@ async def get_spending_limit(user: CurrentUser, session: Session) -> SpendingLim
 async def set_spending_limit(
     user: CurrentUser, trail: CurrentTrail, session: Session, request: Request, body: SetSpendingLimit
 ) -> SpendingLimit:
-    """Sets the user's limit. It applies at once and ends a raise. The amount spent in the current period
-    still counts. A change to daily periods can begin a new period; then spending starts at 0.
+    """Sets the user's spending limit. The limit applies at once, and a temporary raise ends. The amount spent
+    in the current period still counts. A change to daily periods can begin a new period; then the spent
+    amount is 0 again.
     """
     account = await spending.user_account(session, user.id)
     allow(account, body)
@@ -93,8 +101,8 @@ async def set_spending_limit(
 async def raise_spending_limit(
     user: CurrentUser, trail: CurrentTrail, session: Session, request: Request, body: RaiseSpendingLimit
 ) -> SpendingLimit:
-    """Raises the limit for the current period, so that agents that have reached it can go on. If more than
-    the limit is spent, the raise is added to the amount spent.
+    """Raises the user's limit for the current period, so that agents that have reached the limit can
+    continue. If more than the limit is already spent, the raise is added to the spent amount.
 
     The administrator's limit does not change.
     """
@@ -110,7 +118,9 @@ async def raise_spending_limit(
 
 
 def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
-    """Sets the limit and the period of the account. If the account's period has ended, starts a new one."""
+    """Sets the limit and the period of a spending account. If the account's period has ended, starts a new
+    period.
+    """
     account.allowed = None if limit.limit is None else spending.to_micros(limit.limit)
     account.period = Period(limit.period)
     spending.begin_anew_if_due(account)

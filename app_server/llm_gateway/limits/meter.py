@@ -28,7 +28,9 @@ class Meter(Protocol):
 
     @property
     def text_bytes(self) -> int:
-        """The number of bytes received. The usage is estimated from it if the reply reports none."""
+        """The number of bytes of the reply received so far. If the reply reports no token usage, the usage is
+        estimated from this number.
+        """
 
     @property
     def has_ended(self) -> bool:
@@ -36,7 +38,8 @@ class Meter(Protocol):
 
 
 class EventStreamMeter:
-    """A meter for a stream of server-sent events. The last event that reports a token usage counts.
+    """A meter for a reply that is a stream of server-sent events. It returns the token usage of the last
+    event that reports one.
 
     Anthropic's Messages protocol reports the usage in two events: the prompt's tokens at the start, and the
     final counts at the end.
@@ -116,10 +119,10 @@ def estimated(request_bytes: int, reply_bytes: int) -> Usage:
 
 
 class Metered(Response):
-    """A response that passes another response on unchanged, and feeds its bytes to a meter.
+    """A response that streams another response unchanged, and passes its bytes to a meter.
 
-    `at_end`: a function that is called once: before the last bytes of a complete reply are sent, or when a
-    reply breaks off.
+    `at_end`: a function that is called once. The call happens before the last bytes of a complete reply are
+    sent, or when a reply breaks off.
     """
 
     def __init__(self, response: Response, meter: Meter, at_end: Callable[[], None]) -> None:
@@ -156,8 +159,9 @@ def _decoded(content: bytes) -> dict[str, Any]:
 
 
 def _stated(reply: dict[str, Any]) -> Usage | None:
-    """Returns the token usage that a JSON object reports, or None. The object is a chat completion, a
-    response of the Responses protocol, an event that contains such a response, or a message of Anthropic.
+    """Returns the token usage that a JSON object reports. Returns None if it reports no usage. The object is
+    a chat completion, a response of the Responses protocol, an event that contains such a response, or a
+    message of Anthropic.
     """
     if usage := a_dict(a_dict(reply.get("response")).get("usage")):
         return usage_of_response(usage)

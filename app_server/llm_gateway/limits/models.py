@@ -16,7 +16,9 @@ MICROS = 1_000_000
 
 
 class Period(StrEnum):
-    """How often the spending of a limit starts again from zero, in UTC. WHOLE: never."""
+    """The period of a spending limit, in UTC. The spent amount starts again from zero at the beginning of
+    each period. WHOLE: the period never ends.
+    """
 
     DAY = "day"
     MONTH = "month"
@@ -24,15 +26,16 @@ class Period(StrEnum):
 
 
 class SpendingAccount(Base):
-    """The spending and the limit of a user in the current period, or of a conversation over its whole life.
-    The row's id is the id of that user or conversation.
+    """One row of the table of spending accounts: the spent amount and the limit of a user in the current
+    period, or of a conversation over its whole life. The row's id is the id of that user or conversation.
 
     A user has a second account for the administrator's limit. Only this account has a value in
     `follows_default`, which says whether the default limit for all users applies.
 
-    `allowed`: the limit; None means any amount. `raised`: what the user has added to the limit for this
-    period. `share`: what a conversation gets in addition when the user lets it continue after its budget is
-    spent. A third account without a limit counts what the user spends in each month.
+    `allowed`: the limit; None means no limit. `raised`: the amount that the user has added to the limit for
+    this period. `share`: the additional amount that a conversation gets when the user lets it continue after
+    its budget is spent. A third account of the user has no limit and counts what the user spends in each
+    month.
     """
 
     __tablename__ = "spending_accounts"
@@ -61,8 +64,8 @@ class SpendingAccount(Base):
 
 
 class SpendingDefault(Base):
-    """The default limit that administrators set for all users. The table has one row, which a migration
-    creates.
+    """The row with the default limit that administrators set for all users. The table has only this row,
+    which a migration creates.
     """
 
     __tablename__ = "spending_defaults"
@@ -73,8 +76,8 @@ class SpendingDefault(Base):
 
 
 class SpendingReservation(Base):
-    """The likely cost of a call that is running. The row is deleted when the call ends, or after its lease
-    expires.
+    """One row of the table of reservations: the likely cost of a model call that is running. The row is
+    deleted when the call ends, or after the lease of the row expires.
     """
 
     __tablename__ = "spending_reservations"

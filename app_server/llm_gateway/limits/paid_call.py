@@ -25,8 +25,8 @@ _LENGTHS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 @dataclass(frozen=True)
 class PaidCall:
-    """A model call whose cost is reserved, so that it may be sent. Either `metered` or `failed` must be
-    called at its end.
+    """A model call that may be sent, because its likely cost is reserved. When the call ends, the caller must
+    call either `metered` or `failed`.
     """
 
     spending: Spending
@@ -36,8 +36,8 @@ class PaidCall:
     request_bytes: int
 
     def metered(self, response: Response) -> Response:
-        """Returns the response with a meter around it. When the response ends, its real cost replaces the
-        reservation. An error response costs nothing.
+        """Returns the response wrapped so that its token usage is measured. When the response ends, its real
+        cost replaces the reservation. An error response costs nothing.
         """
         if response.status_code >= 400:
             self.failed()
@@ -57,8 +57,8 @@ class PaidCall:
 async def begin(
     spending: Spending, payer: Payer, profile: LLMProfile, body: dict[str, Any], request_bytes: int
 ) -> PaidCall:
-    """Reserves the likely cost of a call and returns the call. Raises PaymentRequired if a limit of the payer
-    is reached, or if the cost is unknown and a limit per day or month applies.
+    """Reserves the likely cost of a model call and returns the call as a PaidCall. Raises PaymentRequired if
+    a limit of the payer is reached, or if the cost is unknown and a limit per day or month applies.
     """
     model = effective(profile)
     most = _most(body, request_bytes, model)

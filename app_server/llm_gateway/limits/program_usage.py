@@ -1,4 +1,6 @@
-"""The token usage and cost of programs in a sandbox that call their conversation's model with a model key."""
+"""The token usage and cost of the programs in a sandbox that call the model of their conversation with a
+model key.
+"""
 
 from typing import Any
 
@@ -9,8 +11,8 @@ from app_server.llm_gateway.limits.models import MICROS
 
 
 class ProgramUsage(BaseModel):
-    """The sum of all calls of programs. `cost`: in dollars. `prompt_tokens` includes the tokens that were
-    read from the vendor's cache or written to it.
+    """The token usage of all model calls of programs in a conversation, in total. `cost`: in dollars.
+    `prompt_tokens` includes the tokens that were read from the vendor's cache or written to it.
     """
 
     calls: int = 0
@@ -22,8 +24,9 @@ class ProgramUsage(BaseModel):
 
 
 def with_call(before: dict[str, Any] | None, usage: Usage, micros: int) -> dict[str, Any]:
-    """Adds one model call to the usage of programs and returns the sum in its stored form. `micros`: the cost
-    of the call in millionths of a dollar.
+    """Adds one model call to the usage of programs and returns the total in the form in which it is stored.
+    `before`: the stored total; None if there is none. `micros`: the cost of the call in millionths of a
+    dollar.
     """
     sofar = ProgramUsage.model_validate(before or {})
     return ProgramUsage(

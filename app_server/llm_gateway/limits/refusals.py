@@ -1,4 +1,6 @@
-"""The errors for model calls that a limit does not allow. The agent and its user read these texts."""
+"""The errors for model calls that a spending limit does not allow. The agent and its user read the messages
+of these errors.
+"""
 
 from typing import Any
 

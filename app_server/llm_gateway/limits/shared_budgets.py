@@ -1,7 +1,8 @@
-"""Monthly budgets of teams and of the organisation: what all their members together may spend on models.
+"""Monthly budgets of teams and of the organisation. A budget limits what all members together may spend on
+models.
 
-All budgets apply at once: unlike other settings, no budget overrides another. A budget counts what its
-present members have spent in this month (UTC), and what their running calls have reserved.
+All budgets apply at once: unlike other settings, no budget overrides another. The spent amount of a budget is
+what its present members have spent in this month (UTC), plus the reservations of their running calls.
 """
 
 from collections.abc import Sequence
@@ -40,8 +41,8 @@ async def require_shared_budgets(
     profile: LLMProfile,
     budgets: Sequence[LevelValue] | None = None,
 ) -> None:
-    """Checks that the budgets of the user's teams and of the organisation are not spent. budgets: the
-    budgets, if the caller has read them already.
+    """Checks that the budgets of the user's teams and of the organisation are not spent. budgets: these
+    budgets, if the caller has read them already; None means that this function reads them.
 
     Raises PaymentRequired `llm_administrator_limit_reached`, `llm_price_unknown`.
     """
@@ -71,7 +72,9 @@ async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> 
 
 
 async def require_room(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
-    """Checks that no budget is fully spent. Raises PaymentRequired `llm_administrator_limit_reached`."""
+    """Checks that none of these monthly budgets is fully spent. Raises PaymentRequired
+    `llm_administrator_limit_reached`.
+    """
     for budget in budgets:
         accounts = await _accounts(session, budget)
         spent, reserved = await _spent(session, accounts), await _reserved(session, accounts)

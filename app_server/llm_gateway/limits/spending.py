@@ -30,27 +30,27 @@ class Payer:
 
     @property
     def periods(self) -> dict[UUID, Period]:
-        """The payer's accounts: for each account's id, the period that a new account starts with."""
+        """The ids of the payer's spending accounts, each with the period that a new account starts with."""
         whole = {self.conversation_id: Period.WHOLE} if self.conversation_id else {}
         own = (self.user_id, administered_id(self.user_id), monthly_id(self.user_id))
         return {**dict.fromkeys(own, Period.MONTH), **whole}
 
 
 def administered_id(user_id: UUID) -> UUID:
-    """Returns the id of the user's second account, which holds the administrator's limit."""
+    """Returns the id of the user's second spending account, which holds the administrator's limit."""
     return uuid5(user_id, "administrator")
 
 
 def monthly_id(user_id: UUID) -> UUID:
-    """Returns the id of the user's third account. It has no limit and counts each month, for the budgets of
-    teams and of the organisation.
+    """Returns the id of the user's third spending account. This account has no limit. It counts what the user
+    spends in each month, for the budgets of teams and of the organisation.
     """
     return uuid5(user_id, "month")
 
 
 async def locked_accounts(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
-    """Returns the payer's accounts. Creates missing accounts, and starts a new period in accounts whose
-    period has ended. The rows are locked until this transaction ends.
+    """Returns the payer's spending accounts. Creates missing accounts. If the period of an account has ended,
+    starts a new period. The rows are locked until this transaction ends.
     """
     await ensure_accounts(session, payer)
     query = (
@@ -144,10 +144,11 @@ async def set_default(session: AsyncSession, allowed: int | None, period: Period
 async def allow_conversation(
     session: AsyncSession, payer: Payer, dollars: float | None, *, spent_before: float = 0.0
 ) -> None:
-    """Sets what a conversation may cost in total. `dollars`: None means any amount.
+    """Sets how much a conversation may cost in total. `dollars`: None means no limit.
 
-    `spent_before`: the conversation's cost so far, as the caller counts it. The account also counts replies
-    that broke off. These do not reduce the amount that the user allows.
+    `spent_before`: the conversation's cost so far, as the caller has counted it. The account's own count may
+    be higher, because it includes replies that broke off. This difference does not reduce the amount that the
+    user allows.
     """
     account = await _conversation_account(session, payer)
     uncounted = max(account.spent - to_micros(spent_before), 0)
@@ -162,8 +163,8 @@ async def cost_of_programs(session: AsyncSession, conversation_id: UUID) -> floa
 
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
-    """Lets a conversation continue: if its budget is spent, the conversation may spend the amount of its
-    first budget once more.
+    """Lets a conversation continue after its budget is spent: the conversation may spend the amount of its
+    first budget once more. Changes nothing if the budget is not spent.
 
     Changes nothing if the organisation or a team enforces the budget per task.
     """

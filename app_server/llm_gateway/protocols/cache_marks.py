@@ -1,5 +1,5 @@
-"""Decides which parts of a chat completion get the marks of Anthropic's prompt cache, for each vendor. This
-module does no I/O.
+"""Decides which parts of a chat completion get the marks of Anthropic's prompt cache (`cache_control`), for
+each vendor. This module does no I/O.
 """
 
 from typing import Any, Literal

@@ -59,8 +59,8 @@ def is_needed(model: Effective) -> bool:
 
 def as_response(body: Mapping[str, Any], facts: Facts, model: str) -> dict[str, Any]:
     """Converts a chat completion to the body of a call of the Responses protocol. The body tells the vendor
-    to store nothing. `body`: has passed the check with CompatibleFields. `model`: the vendor's model, which
-    gets back only its own reasoning.
+    to store nothing. `body`: a chat completion that has passed the check with CompatibleFields. `model`: the
+    vendor's model, which gets back only its own reasoning.
 
     Raises BadRequest `model_field_unsupported`, `unknown_model_input`.
     """

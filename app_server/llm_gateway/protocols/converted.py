@@ -18,10 +18,10 @@ class Events(Protocol):
 
 
 class ConvertedReply(Response):
-    """A response that passes another response on, converted to another protocol.
+    """A response that converts another response to another protocol while it is sent.
 
-    `new_events`: returns a converter for a stream of events. `document`: converts a reply that is one
-    document; it takes and returns the HTTP status and the content.
+    `new_events`: a function that returns a converter for a stream of events. `document`: a function that
+    converts a reply that is one document; it takes and returns the HTTP status and the content.
     """
 
     def __init__(

@@ -3,9 +3,10 @@ completion. This module does no I/O.
 
 Every model of a profile can be called in this protocol, because the call is translated. Calls of Anthropic's
 own models are checked here, too, but not translated, see `native_messages`. Tools that a vendor runs, MCP
-servers, containers, stored files and images by address are refused: they would be a way out of the sandbox.
-`thinking` translates how the model thinks, and `output` translates the form of the reply. `metadata` is not
-passed on: it only names the program's user.
+servers, containers, stored files and images by address are refused: they would let an agent get around the
+sandbox. The module `thinking` translates the fields about the model's thinking, and the module `output`
+translates the fields about the form of the reply. The field `metadata` is not passed on, because it only
+names the program's user.
 """
 
 from collections.abc import Iterator
@@ -115,7 +116,7 @@ class MessageOfTalk(Closed):
 
 
 class MessagesTool(Closed):
-    """A tool that the program runs."""
+    """A tool in a call of the Messages protocol. The program that makes the call runs the tool."""
 
     type: Literal["custom"] | None = None
     name: str
@@ -134,7 +135,7 @@ class ToolChoice(Closed):
 
 class MessagesFields(Closed):
     """The allowed fields of a call in the Messages protocol. The protocol requires `model`, but its value is
-    ignored: the call goes to the profile's model.
+    ignored, because the call is sent to the profile's model.
     """
 
     model: str | None = None
@@ -155,7 +156,7 @@ class MessagesFields(Closed):
 
 
 class CountFields(Closed):
-    """The allowed fields of a request that counts tokens."""
+    """The allowed fields of a request that counts tokens in the Messages protocol."""
 
     model: str | None = None
     messages: list[Object]
@@ -169,7 +170,8 @@ class CountFields(Closed):
 
 
 def check(body: dict[str, Any], known: type[MessagesFields] = MessagesFields) -> MessagesFields:
-    """Checks a call and returns its fields. `known`: the fields that a call may have.
+    """Checks a call in the Messages protocol and returns its fields. `known`: the class that defines the
+    allowed fields.
 
     Raises BadRequest `vendor_tool_refused`, `unknown_model_input` or `unknown_model_field`, and
     RequestValidationError for a wrong type.

@@ -32,8 +32,8 @@ _ERRORS = {
 
 
 def error_reply(error: AppError) -> Response:
-    """Returns an error of this server in the JSON format that Anthropic's packages read. `code` is the stable
-    code of the error.
+    """Returns an error of this server in the JSON format that Anthropic's packages read. The field `code`
+    contains the stable code of the error.
     """
     text = f"{error.detail} {error.fix}" if error.fix else error.detail
     content = _error(error.status, text)
@@ -42,8 +42,8 @@ def error_reply(error: AppError) -> Response:
 
 
 class MessagesReply(ConvertedReply):
-    """A response that passes a chat completion on in the Messages protocol. `model`: the model's name in the
-    reply. `shows_thinking`: the program asked for thinking blocks.
+    """A response that converts a chat completion to a reply of the Messages protocol while it is sent.
+    `model`: the model's name in the reply. `shows_thinking`: the program asked for thinking blocks.
     """
 
     def __init__(self, response: Response, model: str, *, shows_thinking: bool) -> None:
@@ -152,8 +152,8 @@ class _Events:
                 yield self._delta({"type": "signature_delta", "signature": block["signature"]})
 
     def _in(self, which: tuple[str, int], block: dict[str, Any]) -> Iterator[bytes]:
-        """Makes `which` the open block: if another block is open, closes it and begins a new one with
-        `block`.
+        """Makes the block `which` the open block of the stream, and yields the events for this. If another
+        block is open, the first event closes it. The next event begins the new block with `block`.
         """
         if self._open == which:
             return

@@ -1,8 +1,9 @@
-"""Anthropic's Messages protocol for Anthropic's own models. The call is not translated, so thinking with its
-signatures, marks of the prompt cache and the vendor's replies are kept. This module does no I/O.
+"""Checks calls in Anthropic's Messages protocol for Anthropic's own models. The call is not translated.
+Therefore thinking with its signatures, marks of the prompt cache and the vendor's replies do not change. This
+module does no I/O.
 
-Fields that would be a way out of the sandbox are refused, as in `messages`. `metadata` is not passed on: it
-names the program's user.
+Fields that would let an agent get around the sandbox are refused, as in `messages`. The field `metadata` is
+not passed on, because it names the program's user.
 """
 
 import re
@@ -55,7 +56,9 @@ class NativeFields(MessagesFields):
 
 
 def native(vendor: Vendor) -> PassThrough | None:
-    """Returns how to call a vendor that has the Messages protocol itself. Returns None for other vendors."""
+    """Returns how to call a vendor that supports the Messages protocol itself. Returns None for other
+    vendors.
+    """
     if not isinstance(vendor, Translated) or not vendor.model.startswith(_ANTHROPIC):
         return None
     url = (vendor.base_url or _URL).rstrip("/").removesuffix(MESSAGES)
@@ -73,8 +76,8 @@ def as_sent(body: dict[str, Any], max_output: int | None) -> dict[str, Any]:
 
 
 def headers_of(given: Mapping[str, str]) -> dict[str, str]:
-    """Returns the headers of the Messages protocol. Of the beta features that the program asks for, they
-    contain only the allowed ones.
+    """Returns the headers of the Messages protocol for a call. If the program asks for beta features, the
+    headers contain only those features that are allowed. `given`: the headers of the program's request.
     """
     betas = [_DATED.fullmatch(name.strip()) for name in given.get("anthropic-beta", "").split(",")]
     allowed = [beta[0] for beta in betas if beta and beta[1] in _BETAS]
@@ -82,7 +85,9 @@ def headers_of(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_error(response: Response) -> Response:
-    """Returns the response. Converts an error response that does not have Anthropic's format."""
+    """Returns the response unchanged, unless it is an error response in another format than Anthropic's. Such
+    an error response is converted to Anthropic's format.
+    """
     if response.status_code < 400:
         return response
     content = bytes(response.body)

@@ -1,9 +1,10 @@
-"""OpenAI's Responses protocol: which fields a sandbox may send, and which models support the protocol. This
-module does no I/O.
+"""Defines which fields a sandbox may send in OpenAI's Responses protocol, and which models support this
+protocol. This module does no I/O.
 
-The vendor's key gives access to everything that its account stores at the vendor. So the vendor is told to
-store nothing, and a call cannot name anything stored: no earlier response, conversation, prompt, item or
-file. Tools that the vendor runs are refused, because they would be a way out of the sandbox.
+The vendor's key gives access to everything that the key's account stores at the vendor. Therefore the vendor
+is told to store nothing, and a call cannot name anything stored: no earlier response, conversation, prompt,
+item or file. Tools that the vendor runs are refused, because an agent could use them to get around the
+sandbox.
 """
 
 from collections.abc import Iterator
@@ -32,7 +33,9 @@ class ResponsesStreamOptions(Closed):
 
 
 class ResponsesTool(Closed):
-    """A tool that the program runs, or a named group of such tools."""
+    """A tool in a call of the Responses protocol, or a named group of such tools. The program that makes the
+    call runs the tool.
+    """
 
     type: Literal["function", "custom", "namespace"]
     name: str
@@ -56,8 +59,8 @@ class Text(Closed):
 
 class ResponsesFields(Closed):
     """The allowed fields of a call in the Responses protocol. The protocol requires `model`, but its value is
-    ignored: the call goes to the profile's model. `store` may only be false. `client_metadata` names the
-    program; it is not passed on.
+    ignored, because the call is sent to the profile's model. `store` may only be false. `client_metadata`
+    names the program and is not passed on.
     """
 
     model: str | None = None

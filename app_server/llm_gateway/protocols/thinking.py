@@ -1,9 +1,10 @@
-"""Translates the thinking of Anthropic's Messages protocol for other vendors' models: how a program asks a
-model to think, and how the program gets the model's thoughts. This module does no I/O.
+"""Translates the thinking of Anthropic's Messages protocol for other vendors' models. One part is how a
+program asks a model to think. The other part is how the program gets the model's thoughts. This module does
+no I/O.
 
-Anthropic has a budget of tokens (`thinking`) or an effort (`output_config`). Other vendors get what their
-model accepts according to the catalogue: a budget, the nearest effort, or nothing. If the program asks for
-thinking, a budget or an effort of the profile comes first.
+In Anthropic's protocol, a program states a budget of tokens (`thinking`) or an effort (`output_config`).
+Other vendors get what their model accepts according to the model catalogue: a budget, the nearest effort, or
+nothing. If the program asks for thinking, a budget or an effort in the model profile has priority.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +34,7 @@ def asked(
     *,
     length: int,
 ) -> dict[str, Any]:
-    """Returns the fields of a chat completion that say how the model thinks. Returns no fields if the
+    """Returns the fields of a chat completion that say how much the model thinks. Returns no fields if the
     vendor's default applies, or if it is not known what the model accepts. `length`: the longest reply in
     tokens.
     """
@@ -66,8 +67,8 @@ def _effort_of(budget: int | None) -> str:
 
 
 def _nearest(wanted: str, taken: Sequence[str]) -> str | None:
-    """Returns the highest effort of the model that is not above the wanted effort. If all efforts are above
-    it, returns the lowest.
+    """Returns the highest effort in `taken` that is not above the wanted effort. If all efforts in `taken`
+    are above the wanted effort, returns the lowest. `taken`: the efforts that the model accepts.
     """
     ordered = [effort for effort in _EFFORTS if effort in taken and (effort != "none" or wanted == "none")]
     below = [effort for effort in ordered if _EFFORTS.index(effort) <= _EFFORTS.index(wanted)]
@@ -88,8 +89,8 @@ def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, An
 
 
 def shown(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the thinking blocks of a whole chat completion or of a piece of one. Reasoning that the vendor
-    sends as plain text has no signature.
+    """Returns the thinking blocks of a chat message, which may be whole or a piece of a stream. Reasoning
+    that the vendor sends as plain text has no signature.
     """
     blocks = message.get("thinking_blocks")
     if isinstance(blocks, list) and blocks:
