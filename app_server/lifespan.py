@@ -317,7 +317,7 @@ async def _open_jobs(
     audit_stream: StreamDelivery,
     stack: AsyncExitStack,
 ) -> Jobs:
-    """Registers the handlers of all kinds of background jobs, and starts the worker that runs the jobs."""
+    """Registers the functions that run each kind of background job, and starts the worker that calls them."""
     jobs = Jobs(database, pubsub)
     jobs.schedule(TRIM_KIND, trimmer(database, config.audit_retention_days, unsent_after), TRIM_EVERY)
     jobs.schedule(audit_delivery.KIND, audit_stream.run, audit_delivery.EVERY, audit_delivery.POLICY)

@@ -34,8 +34,9 @@ the owner has never signed in, else None.
 async def serve(config: Config, announce: Announce) -> None:
     """Runs the server until it receives SIGINT or SIGTERM.
 
-    Raises PortTaken if a port is in use; nothing has been changed then. Raises ConfigurationError if another
-    server uses the home directory, or if the home directory or the database cannot be used.
+    Raises PortTaken if a port is in use; the home directory and the database are unchanged then. Raises
+    ConfigurationError if another server uses the home directory, or if the home directory or the database
+    cannot be used.
     """
     async with AsyncExitStack() as stack:
         public_sockets = listen(_public_addresses(config), config.port, "port", stack)
@@ -79,8 +80,9 @@ async def serve(config: Config, announce: Announce) -> None:
 
 
 def _keep_what_stands() -> None:
-    """Excludes the objects that exist after the server start from garbage collection. These objects live
-    until the server stops. With them, each full collection would block the event loop twice as long.
+    """Excludes the objects that exist after the server start from garbage collection. These objects are
+    needed until the server stops. If the collector scanned them too, each full collection would block the
+    event loop twice as long.
     """
     gc.collect()
     gc.freeze()
@@ -88,7 +90,7 @@ def _keep_what_stands() -> None:
 
 async def _first_sign_in_link(config: Config, database: Database) -> str | None:
     """Returns a link with which the owner signs in for the first time. Returns None once the owner has signed
-    in. The server prints the link, its output is stored, and the link gives full access.
+    in: the server prints the link, its output may be stored, and the link gives full access.
     """
     async with database.read() as session:
         owner = await find_owner(session)

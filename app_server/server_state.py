@@ -51,8 +51,7 @@ from app_server.triggers.receiving import Receiving
 
 @dataclass(frozen=True, kw_only=True)
 class ServerState:
-    """The objects on `request.state`: each field is a name there, with its type.
-
+    """The type of `request.state`: each field is an object that the server opens once and all routes share.
     The last group of fields contains functions of upper layers that lower layers call.
     """
 

@@ -28,14 +28,16 @@ class Alive(BaseModel):
 
 
 class Memory(BaseModel):
-    """The memory of this process in bytes. `percent`: its share of the machine's memory."""
+    """The memory that this server process uses, in bytes. `percent`: this memory as a share of the machine's
+    memory.
+    """
 
     rss: int
     percent: float
 
 
 class Disk(BaseModel):
-    """The file system of the home directory, in bytes."""
+    """The size and the use, in bytes, of the file system that contains the home directory."""
 
     total: int
     used: int
@@ -70,19 +72,19 @@ class ServerInfo(BaseModel):
 @router.get("/alive")
 @inner_router.get("/health")
 async def get_alive() -> Alive:
-    """Answers as long as the process runs. Does not check the database."""
+    """Replies with status 200 as long as the server process runs. Does not check the database."""
     return Alive()
 
 
 @router.get("/health")
 async def get_health() -> Literal["OK"]:
-    """Answers as long as the process runs. Does not check the database."""
+    """Replies `OK` as long as the server process runs. Does not check the database."""
     return "OK"
 
 
 @router.get("/ready")
 async def get_ready(session: ReadSession) -> Literal["OK"]:
-    """Answers if both the process and its database work."""
+    """Replies `OK` if the server process runs and its database answers a query."""
     await session.execute(text("SELECT 1"))
     return "OK"
 

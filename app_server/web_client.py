@@ -20,10 +20,11 @@ router = APIRouter(prefix="/api/v1/web-client", tags=["Web client"])
 
 
 class WorkspaceLimit(BaseModel):
-    """The size limit of a new workspace. `bytes`: the limit; null means no limit.
+    """The size limit of a new sandbox's workspace.
 
-    `kept_by`: what enforces the limit. `disk`: a disk of that size. `watch`: a monitor that stops a sandbox
-    whose workspace grows larger. `none`: nothing enforces it.
+    `bytes`: the limit; null means no limit. `kept_by`: what enforces the limit. `disk`: the workspace is a
+    disk of that size. `watch`: a monitor stops a sandbox whose workspace grows larger. `none`: nothing
+    enforces the limit.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -35,9 +36,9 @@ class WorkspaceLimit(BaseModel):
 class SandboxIsolation(BaseModel):
     """The isolation of sandboxes from the server's machine.
 
-    `isolation`: what an agent cannot reach: everything on the machine (`full`), its files and network
-    (`files`), or nothing (`none`). `is_isolated`: true if it is `full`. `warning`: what an agent could reach;
-    null if there is nothing to warn of.
+    `isolation`: what an agent cannot reach: everything on the machine (`full`), the machine's files and
+    network (`files`), or nothing (`none`). `is_isolated`: true if `isolation` is `full`. `warning`: a text
+    that says what an agent could reach; null if `is_isolated` is true.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -57,7 +58,7 @@ class DemoInfo(BaseModel):
 
 
 class FeatureFlags(BaseModel):
-    """The protocol's feature flags: which of its pages and services this server offers."""
+    """The feature flags of the OpenHands API: which pages and services of OpenHands this server offers."""
 
     enable_billing: bool = False
     hide_llm_settings: bool = False
@@ -81,7 +82,7 @@ class ACPModel(BaseModel):
 
 
 class ACPProvider(BaseModel):
-    """A provider of ACP agents, in the protocol's shape."""
+    """A provider of agents that speak the Agent Client Protocol (ACP), with the fields of the OpenHands API."""
 
     key: str
     display_name: str
@@ -93,8 +94,8 @@ class ACPProvider(BaseModel):
 
 
 class ProtocolConfig(BaseModel):
-    """The configuration that clients of the protocol ask for. Services that Slipway does not have are null,
-    false or empty.
+    """The configuration that clients of the OpenHands API ask for. Services that Slipway does not have are
+    null, false or empty.
 
     `updated_at`: when this server started.
     """
@@ -124,14 +125,13 @@ class ProtocolConfig(BaseModel):
 
 
 class WebClientConfig(ProtocolConfig):
-    """The protocol's configuration, and what Slipway's own pages need.
+    """The reply of the configuration route: the configuration of the OpenHands API, and what Slipway's own
+    pages need.
 
-    `ports_have_names`: a sandbox's ports are opened at separate host names. If false, they are opened below a
-    path of this server, where their pages have no storage. The value depends on the address that the browser
-    has used.
-
-    `password_sign_in`: passwords are allowed and at least one user has one. `sends_mail`: the server can send
-    e-mail.
+    `ports_have_names`: each port of a sandbox is opened at a separate host name. If false, a port is opened
+    below a path of this server, and pages there have no browser storage. The value depends on the host name
+    that the browser has used. `password_sign_in`: passwords are allowed and at least one user has a password.
+    `sends_mail`: the server can send e-mail.
     """
 
     version: str

@@ -1,9 +1,9 @@
-"""Parses hosts that a user or a file names, and decides which addresses may be called. This module does no
-I/O.
+"""Parses hosts that a user or a file names, and decides which IP addresses the server may call. This module
+does no I/O.
 
-A server that calls user-supplied hosts can be tricked into calling its internal network, by a disguised
-address or by a name that resolves to an internal address. So a name is resolved once, and each address is
-checked before a connection is made.
+A server that calls user-supplied hosts can be tricked into calling its internal network: by an internal
+address in an unusual spelling, or by a host name that resolves to an internal address. So each host name is
+resolved once, and each resulting address is checked before a connection is made.
 """
 
 import re
@@ -58,7 +58,7 @@ def parse_networks(texts: Sequence[str]) -> tuple[Network, ...]:
 
 
 def is_within(inner: Network, outer: Network) -> bool:
-    """Returns whether all addresses of `inner` are in `outer`."""
+    """Returns whether all addresses of the network `inner` are also in the network `outer`."""
     if isinstance(inner, IPv4Network):
         return isinstance(outer, IPv4Network) and inner.subnet_of(outer)
     return isinstance(outer, IPv6Network) and inner.subnet_of(outer)
@@ -171,7 +171,9 @@ def is_address(host: str) -> bool:
 
 
 def is_refused(host: str, address: str, named: Named) -> bool:
-    """Returns whether `address`, which `host` resolved to, must not be called."""
+    """Returns whether the server must not call `address`. `host`: the host name that resolved to `address`.
+    `named`: the private networks and hosts that an administrator allows.
+    """
     try:
         found = ip_address(address)
     except ValueError:

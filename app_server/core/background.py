@@ -34,10 +34,10 @@ class Background:
         interval_seconds: float,
         pauses_first: bool = False,
     ) -> asyncio.Task[None]:
-        """Repeats `step` with a pause in between. If `step` fails, the error is logged and `step` runs again
-        after the pause.
+        """Calls `step` again and again, with a pause between two calls. If `step` fails, the error is logged
+        and `step` is called again after the pause.
 
-        `pauses_first`: the first run of `step` comes after a pause, not at once.
+        `pauses_first`: the first call comes after a pause, not at once.
         """
         return self.start(_repeat(step, name, interval_seconds, pauses_first), name=name)
 
@@ -63,8 +63,8 @@ ServerBackground = Annotated[Background, from_server("background")]
 
 
 async def finish(work: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of `work`. If the caller is cancelled, first waits until `work` has ended, because a
-    thread that `work` started cannot be cancelled.
+    """Awaits `work` and returns its result. If the caller is cancelled, first waits until `work` has ended,
+    because a thread that `work` started cannot be cancelled.
     """
     task = asyncio.create_task(work)
     try:

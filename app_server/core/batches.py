@@ -17,9 +17,9 @@ exception that the work itself raises is raised for all callers.
 
 
 class Batches(Generic[ItemT, OutcomeT]):
-    """A queue that processes items in batches. The items that arrive while one batch is processed form the
-    next batch. An item that arrives at a free queue is processed at once. at_most: the largest number of
-    items in one batch.
+    """A queue that processes the items of several callers together, in batches. The items that arrive while
+    one batch is processed form the next batch. An item that arrives when no batch is processed is processed
+    at once. at_most: the largest number of items in one batch.
     """
 
     def __init__(self, work: Work[ItemT, OutcomeT], *, at_most: int) -> None:

@@ -322,8 +322,8 @@ class Config(SignInConfig):
 
     @property
     def preview_suffix(self) -> str | None:
-        """The domain at the end of the host names under which ports of sandboxes are reached. None if ports
-        have no host names.
+        """The domain at the end of the host names under which browsers reach the ports of sandboxes. None if
+        ports have no host names.
         """
         if self.preview_domain is None:
             return None if self.public_url else "localhost"
@@ -348,7 +348,7 @@ class Config(SignInConfig):
 
     @property
     def is_database_shared(self) -> bool:
-        """Whether other app servers may use the same database."""
+        """Whether other app servers may use the same database: true for PostgreSQL, false for SQLite."""
         return self.database_file is None
 
     @property

@@ -1,7 +1,8 @@
-"""The database engines, the transactions of requests, and the base of all tables.
+"""The database engines, the transactions of requests, and the base class of all tables.
 
-One request is one transaction: `Session` commits before the reply is sent, so a client that got an answer can
-rely on it. Only workers also call `commit()`, in sessions that they open themselves.
+Each request has one transaction. `Session` commits before the reply is sent, so a client that gets a
+successful reply can rely on the change. Only workers also call `commit()`, in sessions that they open
+themselves.
 """
 
 import logging

@@ -32,7 +32,7 @@ class Cipher:
         return self._fernet.encrypt(text.encode()).decode()
 
     def is_newest(self, token: str) -> bool:
-        """Returns whether this text was encrypted with the newest key."""
+        """Returns whether the encrypted text `token` was encrypted with the newest key."""
         try:
             self._newest.decrypt(token.encode())
         except InvalidToken:
@@ -40,14 +40,14 @@ class Cipher:
         return True
 
     def renew(self, token: str) -> str:
-        """Encrypts an encrypted text again with the newest key. Raises ConfigurationError if no known key can
-        decrypt it.
+        """Decrypts the text `token`, encrypts the text with the newest key, and returns the new encrypted
+        text. Raises ConfigurationError if no known key can decrypt `token`.
         """
         return self.encrypt(self.decrypt(token))
 
     def signing_keys(self, purpose: str) -> list[bytes]:
-        """Returns keys for signatures of one purpose, newest first. The encryption keys cannot be computed
-        from them.
+        """Returns keys for signatures of one purpose, newest first. The signing keys are derived from the
+        encryption keys; the encryption keys cannot be computed from the signing keys.
         """
         return [hmac.digest(key, purpose.encode(), "sha256") for key in self._keys]
 

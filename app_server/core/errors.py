@@ -98,11 +98,9 @@ StartCode = Literal[
 
 
 class StartFailure(Exception):
-    """Raised if a conversation could not be started. The error is shown to the user at the stage of the start
-    where it happened.
-
-    `cause` says what happened, `fix` what to do about it, `output` is the last output of the command that
-    failed.
+    """Raised if a conversation could not be started. The error is shown to the user next to the step of the
+    start that failed. `cause` says what happened, `fix` what to do about it, `output` is the last output of
+    the command that failed.
     """
 
     def __init__(self, code: StartCode, cause: str, *, fix: str, output: str = "") -> None:
@@ -114,9 +112,9 @@ class StartFailure(Exception):
 
 
 class AppError(Exception):
-    """An error that the client is told about, with a stable code.
+    """An error whose text and stable code are sent to the client.
 
-    `extra`: further members of the problem document. `headers`: further headers of the reply.
+    `extra`: further members of the problem document (RFC 9457). `headers`: further headers of the reply.
     """
 
     status: ClassVar[int] = 500

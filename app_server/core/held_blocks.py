@@ -19,7 +19,7 @@ class HeldBlocks(Generic[CauseT]):
 
     @property
     def causes(self) -> Collection[CauseT]:
-        """The causes that running blocks depend on."""
+        """Returns the conditions, such as permissions, that the running blocks depend on."""
         return set(self._timeouts)
 
     def count(self, cause: CauseT) -> int:
@@ -27,7 +27,9 @@ class HeldBlocks(Generic[CauseT]):
 
     @asynccontextmanager
     async def until_ended(self, cause: CauseT, error: type[Exception]) -> AsyncIterator[None]:
-        """Runs the block. When `end` is called for the cause, cancels the block and raises `error`."""
+        """Runs the `async with` block. When `end` is called for the same cause, cancels the block and raises
+        `error`.
+        """
         try:
             async with asyncio.timeout(None) as timeout:
                 self._timeouts[cause].add(timeout)

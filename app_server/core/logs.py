@@ -19,7 +19,7 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 def bind(**ids: str) -> None:
-    """Adds ids to every log record of the current request or task."""
+    """Adds the given ids to every later log record of the current request or task."""
     _bound.set({**_bound.get({}), **ids})
 
 

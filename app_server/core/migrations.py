@@ -1,4 +1,4 @@
-"""Brings the database schema up to date at the start."""
+"""Applies the missing migrations of the database schema when the server starts."""
 
 import asyncio
 import importlib
@@ -40,7 +40,9 @@ async def migrate(database: Database) -> None:
 
 @asynccontextmanager
 async def _patient_engine(database: Database) -> AsyncIterator[AsyncEngine]:
-    """Yields an engine without a statement timeout: migrations wait for other servers and rebuild tables."""
+    """Yields a database engine without a statement timeout. Migrations need it, because they wait for other
+    servers and rebuild whole tables.
+    """
     if database.sqlite_file:
         yield database.engine
         return
@@ -52,7 +54,7 @@ async def _patient_engine(database: Database) -> AsyncIterator[AsyncEngine]:
 
 
 async def is_current(database: Database) -> bool:
-    """Returns whether the database has the schema of this version."""
+    """Returns whether the database schema is the one that this version of Slipway needs."""
     async with database.engine.connect() as connection:
         return await connection.run_sync(_current_revision) == newest_revision()
 
@@ -115,9 +117,8 @@ def use_write_ahead_log(file: str) -> None:
 
 
 async def wait_for_other_servers(connection: AsyncConnection) -> None:
-    """Takes a lock that is held until the transaction ends; waits while another server has it.
-
-    So only one server at a time migrates the database or sets up a new installation.
+    """Takes a database lock that is held until the transaction ends. Waits while another server holds the
+    lock. So only one server at a time migrates the database or sets up a new installation.
     """
     # SQLite needs nothing: the transaction has begun with the write lock.
     if connection.dialect.name == "postgresql":

@@ -27,12 +27,16 @@ class Page(BaseModel, Generic[Item]):
 
 
 def encode_page_id(*position: str) -> str:
-    """Returns an opaque page id that contains the position where the next page begins."""
+    """Returns a page id: an opaque text that contains the sort values of the place where the next page
+    begins.
+    """
     return base64.urlsafe_b64encode("\n".join(position).encode()).decode().rstrip("=")
 
 
 def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
-    """Returns the position in `page_id`. Raises BadRequest (`bad_page_id`) if the id is not valid."""
+    """Returns the sort values that `page_id` contains. `parts`: how many values there must be. Raises
+    BadRequest (`bad_page_id`) if the id is not valid.
+    """
     try:
         padded = page_id + "=" * (-len(page_id) % 4)
         position = tuple(base64.urlsafe_b64decode(padded.encode()).decode().split("\n"))
@@ -44,7 +48,9 @@ def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
 
 
 def page_position(page_id: str) -> tuple[datetime, UUID]:
-    """Returns the time and id at which the page begins. Raises BadRequest `bad_page_id`."""
+    """Returns the creation time and the id after which the page begins, read from `page_id`. Raises
+    BadRequest `bad_page_id`.
+    """
     moment, last_id = decode_page_id(page_id, 2)
     try:
         return datetime.fromisoformat(moment).astimezone(UTC), UUID(hex=last_id)

@@ -1,7 +1,9 @@
-"""Sends live frames from publishers to subscribers, with one channel for each conversation and each user.
+"""Sends messages about new data ("frames") to connected clients at once. There is one channel for each
+conversation and one for each user.
 
-The database has the complete data; this module only distributes messages about new data. A subscription that
-would lose a frame is ended. Its client connects again and reads what it missed from the database.
+The database has the complete data; this module only distributes messages about new data. If a subscriber is
+too slow, so that a frame would be lost, the subscription is ended. The client then connects again and reads
+the missing data from the database.
 """
 
 import asyncio
@@ -42,12 +44,13 @@ EVERYONE = uuid5(NAMESPACE_OID, "everyone")
 
 @dataclass(frozen=True)
 class Frame:
-    """One message of the live stream, as JSON text.
+    """One message to connected clients about new data, as JSON text.
 
-    `seq`: the event's number; only for events of the log. `item_id`: only for pieces of a streaming reply.
-    `stands`: True if later subscribers also get this frame, until the next frame with the same `subject`
-    comes. False if this frame ends the earlier frame with that subject, or all such frames if `subject` is
-    empty. `kept_seconds`: the age of the frame when a later subscriber gets it.
+    `seq`: the number of an event; only for frames with an event of the event log. `item_id`: only for frames
+    with a piece of a streaming reply. `stands`: true if clients that subscribe later also get this frame,
+    until a newer frame with the same `subject` replaces it. False if this frame ends the earlier frame with
+    that subject, or all such frames if `subject` is empty. `kept_seconds`: the age of the frame when a later
+    subscriber gets it.
     """
 
     text: str
@@ -82,8 +85,8 @@ class Ended(Exception):
 
 
 class Subscription:
-    """The queue of frames for one subscriber, limited in number and size. The first overflow ends the
-    subscription.
+    """A queue with the frames for one subscriber. The number and the total size of the frames are limited.
+    The first frame above a limit ends the subscription.
     """
 
     def __init__(self, limit: int, *, characters: int = QUEUE_CHARACTERS) -> None:
@@ -94,7 +97,9 @@ class Subscription:
         self._changed = asyncio.Event()
 
     async def next(self) -> Frame:
-        """Returns the next frame. Raises Ended if there will be no more frames."""
+        """Waits for the next frame of this subscription and returns it. Raises Ended if the subscription has
+        ended.
+        """
         while not self._frames:
             if self._ended:
                 raise Ended(self._ended)
@@ -216,12 +221,11 @@ class LocalPubSub:
 
 
 class RedisPubSub:
-    """A publisher that distributes frames across app servers. Every server receives all channels and serves
-    its own subscribers.
-
-    Redis keeps no messages for a disconnected listener, so all subscriptions end when the connection is lost.
-    While Redis is not reachable, new subscribers get the frames of this server, and LOOK frames that make
-    them read the database.
+    """A publisher that sends frames to the subscribers of all app servers, through Redis. Every server
+    receives the frames of all channels and passes them on to its own subscribers. Redis keeps no messages for
+    a disconnected server, so all subscriptions end when the connection to Redis is lost. While Redis is not
+    reachable, new subscribers get the frames of this server only, and LOOK frames that make them read the
+    database.
     """
 
     def __init__(self, url: str, *, queue_frames: int = QUEUE_FRAMES) -> None:

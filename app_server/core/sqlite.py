@@ -56,12 +56,12 @@ _CONNECT_ARGS = {"timeout": 30, "factory": _Connection}
 
 
 class WriteTurns:
-    """A queue that gives the writers of this process the write lock in the order of their requests.
+    """A queue that gives the writers of this process the write lock of SQLite in the order of their requests.
 
     SQLite alone has no order: waiting writers sleep for up to 100 ms between two tries, and the lock goes to
-    the first one that tries again. Among many writers, some would wait for seconds. A turn only sets the
-    order; SQLite's own lock protects the data. So a writer that never ends its turn delays the next writer by
-    at most _TURN_SECONDS.
+    the first one that tries again. Among many writers, some would wait for seconds. A turn in this queue only
+    sets the order; SQLite's own lock protects the data. So a writer that never ends its turn delays the next
+    writer by at most _TURN_SECONDS.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class WriteTurns:
         self._waiting: deque[tuple[object, asyncio.Future[None]]] = deque()
 
     async def take(self, writer: object) -> None:
-        """Waits until it is the writer's turn."""
+        """Waits until all writers that asked before this writer have ended their turns."""
         if self._holder is None or self._holder is writer:
             self._holder = writer
             return
@@ -100,7 +100,7 @@ class WriteTurns:
 
 
 class _OrderedConnection(aiosqlite.Connection):
-    """A connection that waits for its turn before it begins to write."""
+    """An SQLite connection that takes its turn in the queue of writers before it begins to write."""
 
     def __init__(self, connector: Callable[[], sqlite3.Connection], turns: WriteTurns) -> None:
         super().__init__(connector, iter_chunk_size=64)
@@ -142,7 +142,9 @@ class _OrderedConnection(aiosqlite.Connection):
         return await super()._execute(in_thread)  # type: ignore[no-untyped-call]
 
     def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-        """Returns whether this step of a statement may take long. Steps that begin or end reading do not."""
+        """Returns whether this step of a statement may wait for a lock or a disk. Steps that begin or end
+        reading do not wait.
+        """
         if fn == self._conn.rollback:
             return self._is_writing
         is_instant = getattr(fn, "__name__", None) in {"cursor", "close"} or args[:1] == (_BEGIN_TO_READ,)

@@ -18,8 +18,8 @@ _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 @contextmanager
 def explained(config: Config) -> Iterator[None]:
-    """Converts failures of the block to a ConfigurationError if the operator can fix them, such as problems
-    with the home, its disk or the database.
+    """Runs the block of a server start. Converts an error that the operator can fix to a ConfigurationError:
+    problems with the home directory, its disk or the database.
     """
     try:
         yield
@@ -42,7 +42,7 @@ def explained(config: Config) -> Iterator[None]:
 
 
 def home_sentence(home: Path, error: OSError) -> str:
-    """Returns the sentence that says why the directory `home` cannot be used."""
+    """Returns one sentence that says why the server cannot use its home directory `home`."""
     if error.errno in _FULL:
         return _full(home)
     if isinstance(error, (FileExistsError, NotADirectoryError)):
@@ -98,7 +98,7 @@ def _of_sqlite(config: Config, error: sqlite3.Error) -> str | None:
 
 
 def _place(config: Config) -> str:
-    """Returns the address or file of the database, without its password."""
+    """Returns the URL or the file path of the database, without its password, for an error text."""
     if config.database_file:
         return str(config.database_file)
     url = make_url(config.resolved_database_url)

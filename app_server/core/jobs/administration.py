@@ -1,4 +1,4 @@
-"""The queries and changes of jobs that administrators make."""
+"""The queries with which administrators list jobs, and the changes that they make: retry or cancel a job."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -16,8 +16,8 @@ LATE_AFTER = timedelta(minutes=10)
 
 
 class JobTrouble(StrEnum):
-    """`silent`: it runs, but its server does not renew the lease. `late`: it waits for more than LATE_AFTER
-    since the time when it was due.
+    """The trouble of a job that has not ended. `silent`: the job runs, but the server that runs the job does
+    not renew the lease. `late`: the job has been due for more than LATE_AFTER and does not run yet.
     """
 
     SILENT = "silent"

@@ -15,7 +15,9 @@ _HAS_KEY_IN_USE = text("state = 'running' AND key IS NOT NULL")
 
 
 class JobState(StrEnum):
-    """`dead`: all attempts have failed. `cancelled`: an administrator has ended the job."""
+    """The state of a job in the queue. `dead`: all attempts have failed. `cancelled`: an administrator has
+    cancelled the job.
+    """
 
     WAITING = "waiting"
     RUNNING = "running"

@@ -1,4 +1,6 @@
-"""The policy for jobs of a kind: the number of attempts, the pauses between them, and the time limit."""
+"""The policy for jobs of one kind: the number of attempts, the pauses between attempts, and the time limit of
+one attempt.
+"""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -29,12 +31,15 @@ more than once, because a server can end before it has noted the result.
 
 
 class GiveUp(Exception):
-    """Raised by a handler if further attempts cannot succeed. The job is dead at once."""
+    """Raised by a handler of jobs if further attempts cannot succeed. No further attempt is made: the job is
+    dead.
+    """
 
 
 class TryAgain(Exception):
-    """Raised by a handler whose attempt has failed in an expected way. after: the pause before the next
-    attempt, for example the one that a called server has asked for; None means the pause of the policy.
+    """Raised by a handler of jobs whose attempt has failed in an expected way, so that the job is tried
+    again. after: the pause before the next attempt, for example the pause that a called server has asked for;
+    None means the pause of the policy.
     """
 
     def __init__(self, reason: str, after: timedelta | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Stores, leases and ends jobs in SQL, in the same way on SQLite and PostgreSQL."""
+"""Stores jobs, leases them to workers, and stores their outcome, in SQL that works on SQLite and PostgreSQL."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,7 +98,7 @@ def wake_after_commit(session: AsyncSession) -> None:
 
 
 async def keep_schedules(session: AsyncSession, intervals: Mapping[str, timedelta]) -> None:
-    """Stores one repeated job for each of these kinds. If the job exists, changes its interval."""
+    """Stores one repeated job for each kind of job in `intervals`. If the job exists, changes its interval."""
     ids = {kind: schedule_id(kind) for kind in intervals}
     stored = {job.id: job for job in await session.scalars(select(Job).where(Job.id.in_(ids.values())))}
     for kind, every in intervals.items():
@@ -169,9 +169,9 @@ async def next_due(session: AsyncSession, after: datetime, kinds: Collection[str
 async def claim(
     session: AsyncSession, owner: str, kinds: Collection[str], under_way: Collection[UUID] = ()
 ) -> Job | None:
-    """Leases the most urgent free job of these kinds to `owner` for the time LEASE. Returns None if no job is
-    free. If the lease of an earlier attempt has expired, the job's `error` says so until the next attempt
-    ends.
+    """Leases the most urgent free job of these kinds to the worker `owner` for the time LEASE, and returns
+    the job. Returns None if no job is free. If the lease of an earlier attempt has expired, the job's `error`
+    says so until the next attempt ends.
 
     Raises IntegrityError if another worker has claimed a job with the same key at the same moment.
     """
@@ -200,7 +200,9 @@ async def claim(
 
 
 async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> set[UUID]:
-    """Renews the leases and returns the ids of the jobs that are still leased to `owner`."""
+    """Renews the leases of the worker `owner` on these jobs. Returns the ids of the jobs that are still
+    leased to `owner`.
+    """
     statement = (
         update(Job)
         .where(Job.id.in_(job_ids), Job.lease_owner == owner, Job.state == JobState.RUNNING)
@@ -212,8 +214,8 @@ async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> s
 
 
 async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any) -> bool:
-    """Ends the lease and stores the outcome of an attempt. Returns False if the job is leased to another
-    worker.
+    """Stores the outcome of an attempt to run a job, and ends the lease of the worker `owner`. Returns False
+    if the job is now leased to another worker.
     """
     statement = (
         update(Job)
@@ -227,13 +229,15 @@ async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any)
 
 
 async def release(session: AsyncSession, owner: str) -> None:
-    """Frees the jobs of `owner` for other workers at once. Interrupted attempts do not count as attempts."""
+    """Ends the leases of the worker `owner`, so that other workers can run these jobs at once. Interrupted
+    attempts do not count as attempts.
+    """
     await _free_held(session, Job.lease_owner == owner, attempts=Job.attempts - 1)
 
 
 async def release_all(session: AsyncSession) -> None:
-    """Frees all running jobs at once. These jobs belong to a server that was killed. Their interrupted
-    attempts count, because a job may have caused the crash of the server.
+    """Ends the leases of all running jobs, so that these jobs can run at once. They belong to a server that
+    was killed. Their interrupted attempts count, because a job may have caused the crash of the server.
     """
     await _free_held(session, error=CUT_OFF)
 
@@ -248,7 +252,7 @@ async def _free_held(session: AsyncSession, *held: ColumnElement[bool], **values
 
 
 async def forget_ended(session: AsyncSession, done_for: timedelta, failed_for: timedelta) -> None:
-    """Deletes old jobs that have ended. `done_for`: how long successful jobs are kept. `failed_for`: how long
+    """Deletes jobs that ended long ago. `done_for`: how long successful jobs are kept. `failed_for`: how long
     dead and cancelled jobs are kept.
     """
     moment = now()

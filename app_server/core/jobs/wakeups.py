@@ -33,8 +33,8 @@ class Wakeups:
         self._is_away = False
 
     def tell(self) -> None:
-        """Tells the other servers that there may be a new job. Several calls in quick succession send one
-        message.
+        """Tells the workers of the other servers that there may be a new job. Several calls in quick
+        succession send one message.
         """
         self._to_tell.set()
 

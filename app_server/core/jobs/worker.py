@@ -157,8 +157,8 @@ class Jobs:
         return [kind for kind, known in self._kinds.items() if running[kind] < known.policy.at_once]
 
     async def _claim_free(self) -> datetime:
-        """Starts free jobs until all slots are used or no job is free. Returns a time: all jobs that were due
-        before it were seen.
+        """Starts free jobs until this worker runs as many jobs as it can, or no job is free. Returns a time:
+        all jobs that were due before this time have been considered.
         """
         moment = now()
         while kinds := self._with_room():

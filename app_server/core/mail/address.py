@@ -1,4 +1,4 @@
-"""The form of an e-mail address that Slipway writes to."""
+"""The type of an e-mail address to which Slipway can send e-mail, with its check."""
 
 from typing import Annotated
 

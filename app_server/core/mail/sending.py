@@ -25,8 +25,8 @@ class MailFailed(Exception):
 @dataclass(frozen=True)
 class Letter:
     """An e-mail with plain text. `recipient`: an `EmailAddress`. `subject`: one line. `message_id`: the part
-    of the `Message-ID` before the `@`. It is the same in each attempt, so that mail programs show the message
-    once.
+    of the `Message-ID` before the `@`. All attempts to send one e-mail use the same `message_id`, so that
+    mail programs show the message once.
     """
 
     recipient: str

@@ -37,8 +37,8 @@ class SamlProvider(SignInProvider):
 
     @property
     def issuer(self) -> str:
-        """The name under which people of this provider are stored. An OpenID Connect provider may use the
-        same URL as its issuer, but other ids for the same people. Therefore the name has a prefix.
+        """The text that identifies this provider in the database rows of its people. The text is `entity_id`
+        with a prefix: an OpenID Connect provider may have the same URL but other ids for the same people.
         """
         return f"saml:{self.entity_id}"
 
