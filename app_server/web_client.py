@@ -38,7 +38,7 @@ class SandboxIsolation(BaseModel):
 
     `isolation`: what an agent cannot reach: everything on the machine (`full`), the machine's files and
     network (`files`), or nothing (`none`). `is_isolated`: true if `isolation` is `full`. `warning`: a text
-    that says what an agent could reach; null if `is_isolated` is true.
+    that says what an agent could reach; null if no warning is needed.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -82,7 +82,7 @@ class ACPModel(BaseModel):
 
 
 class ACPProvider(BaseModel):
-    """A provider of agents that speak the Agent Client Protocol (ACP), with the fields of the OpenHands API."""
+    """A provider of agents that speak the Agent Client Protocol (ACP), in the form of the OpenHands API."""
 
     key: str
     display_name: str

@@ -60,11 +60,10 @@ Filter = Annotated[AuditFilter, Depends(_filter)]
 async def search_audit_log(
     wanted: Filter, session: ReadSession, page_id: PageId = None, limit: Limit = 50
 ) -> Page[AuditEntryInfo]:
-    """Returns a page of audit log entries, newest first.
-
-    `since` is inclusive, `until` is exclusive; a time without a zone is UTC. Administrators of the default
-    organisation get the entries of all organisations, others those of their own. 400 `bad_page_id`, 404
-    `organisation_not_found`.
+    """Returns a page of audit log entries, newest first. An entry at the time `since` is included, an entry
+    at the time `until` is not. A time without a zone is in UTC. Administrators of the default organisation
+    get the entries of all organisations. Other administrators get the entries of their own organisation. 400
+    `bad_page_id`, 404 `organisation_not_found`.
     """
     before = None if page_id is None else _position(page_id)
     entries, next_before = await search.search(session, wanted, before=before, limit=limit)

@@ -12,14 +12,13 @@ from app_server.core.database import Id, Timestamp
 
 
 class AuditEntryInfo(BaseModel):
-    """One action that was done or refused. `id`: 1, 2, 3 … without gaps.
+    """One entry of the audit log: an action that was done or refused.
 
-    `actor_id`, `actor_name`: the user, with the name the user had at that moment; null if the actor is
-    unknown or is the server. `organisation_id`: the organisation whose administrators may read the entry;
-    null for entries of the server and for old ones.
-    `credential_id`: the id of the API key, the browser session or the sandbox.
-    `details`: names and numbers, never a secret. `hash`: SHA-256 over the entry and the hash of the previous
-    entry, 64 hex digits.
+    `id`: 1, 2, 3 … without gaps. `actor_id`, `actor_name`: the user who acted, with the user's name at that
+    moment; null if the actor is unknown or is the server. `organisation_id`: the organisation whose
+    administrators may read the entry; null for entries of the server and for old entries. `credential_id`:
+    the id of the API key, the browser session or the sandbox that was used. `details`: names and numbers,
+    never a secret. `hash`: SHA-256 over the entry and the hash of the previous entry, 64 hex digits.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -42,15 +41,14 @@ class AuditEntryInfo(BaseModel):
 
 
 async def as_json_lines(entries: AsyncIterator[AuditEntryInfo]) -> AsyncIterator[str]:
-    """Yields each entry as one line with a JSON object."""
+    """Yields each entry of the audit log as one line with a JSON object."""
     async for entry in entries:
         yield f"{entry.model_dump_json()}\n"
 
 
 async def as_csv(entries: AsyncIterator[AuditEntryInfo]) -> AsyncIterator[str]:
-    """Yields a header line with the column names, then one line for each entry. `details` is JSON.
-
-    A text that a spreadsheet would read as a formula gets an apostrophe in front.
+    """Yields the entries of the audit log as CSV: a line with the column names, then one line for each entry.
+    `details` is JSON. A text that a spreadsheet would read as a formula gets an apostrophe in front.
     """
     yield _line(list(AuditEntryInfo.model_fields))
     async for entry in entries:

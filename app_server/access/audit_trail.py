@@ -84,11 +84,11 @@ async def trail_of_sandbox(session: AsyncSession, user_id: UUID, sandbox_id: UUI
 async def record_first_use(
     database: Database, user_id: UUID, sandbox_id: UUID, name: str, *, of_conversation: UUID | None = None
 ) -> None:
-    """Records that a sandbox has looked up a secret, unless the audit log already has an entry about this
-    sandbox and secret.
+    """Records in the audit log that a sandbox has read the value of a secret, unless there already is an
+    entry about this sandbox and secret.
 
-    of_conversation: the conversation that the secret was given to at its start; None if the secret is one of
-    the user's saved secrets.
+    of_conversation: the conversation that the secret was given to when it was started; None if the secret is
+    one of the user's saved secrets.
     """
     known = select(AuditEntry.details).where(
         AuditEntry.target_id == name,

@@ -83,8 +83,8 @@ async def authenticate_websocket(websocket: WebSocket) -> Principal | None:
 
 
 async def identify_user(connection: HTTPConnection) -> UUID | None:
-    """Returns the id of the user of this request, for code that runs before the request body is read. Returns
-    None if the request is not authenticated.
+    """Returns the id of the user who sends this request. For code that runs before the request body is read.
+    Returns None if the request is not authenticated.
     """
     try:
         return (await _authenticate(connection)).user.id

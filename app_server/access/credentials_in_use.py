@@ -1,4 +1,6 @@
-"""Ends open streams and links when the API key or browser session that opened them is no longer valid."""
+"""Ends open streams and connections when the API key or browser session that opened them is no
+longer valid.
+"""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -51,9 +53,9 @@ class CredentialEnded(Exception):
 
 
 class CredentialsInUse:
-    """The API keys and sessions of all open streams. One SQL statement checks all of them once a second.
-
-    The check reads the database, so a sign-out at one app server takes effect at all app servers.
+    """The API keys and browser sessions of all open streams of this app server. One SQL statement checks all
+    of them once a second. The check reads the database, so a sign-out at one app server takes effect at all
+    app servers.
     """
 
     def __init__(self, database: Database) -> None:
@@ -62,14 +64,14 @@ class CredentialsInUse:
 
     @asynccontextmanager
     async def hold(self, credential: Credential, permission: Permission) -> AsyncIterator[None]:
-        """Runs the block. When the credential no longer has the permission, cancels the block and raises
-        CredentialEnded.
+        """Runs the `async with` block. When the credential no longer has the permission, cancels the block
+        and raises CredentialEnded.
         """
         async with self._held.until_ended(_Use(credential, permission), CredentialEnded):
             yield
 
     async def require(self, credential: Credential, permission: Permission) -> None:
-        """Checks that the credential has the permission now. Raises CredentialEnded."""
+        """Checks that the credential has the permission at this moment. Raises CredentialEnded."""
         if permission not in (await self._permissions([credential])).get(credential, ()):
             raise CredentialEnded
 

@@ -23,10 +23,10 @@ Kind = Annotated[str | None, Query(max_length=80)]
 
 
 class JobInfo(BaseModel):
-    """One job. `attempts`: attempts that have begun. `error`: why the last attempt failed. `every_seconds`:
-    the pause between repetitions; null if it runs once. `has_handler`: this server can do jobs of this kind.
-    `trouble`: `silent` if its server does not report any more, `late` if it was due more than ten minutes
-    ago; else null.
+    """A background job of the server. `attempts`: the number of attempts that have begun. `error`: why the
+    last attempt failed. `every_seconds`: the pause between two runs of a repeated job; null if the job runs
+    once. `has_handler`: whether this server can run jobs of this kind. `trouble`: `silent` if the server that
+    runs the job no longer reports, `late` if the job has been due for more than ten minutes; otherwise null.
     """
 
     id: Id
@@ -53,8 +53,8 @@ class JobCount(BaseModel):
 
 
 class JobPage(Page[JobInfo]):
-    """Jobs, and how many there are of each kind in each state, without the filter. `troubled`: how many are
-    silent or late.
+    """A page of jobs, with the number of jobs of each kind in each state. The filter of the request does not
+    change these numbers. `troubled`: how many jobs are silent or late; see JobInfo.
     """
 
     counts: list[JobCount]
@@ -70,7 +70,7 @@ async def search_jobs(
     page_id: PageId = None,
     limit: Limit = 50,
 ) -> JobPage:
-    """Returns jobs, newest first. 400 `bad_page_id`."""
+    """Returns a page of background jobs, newest first. 400 `bad_page_id`."""
     known = _kinds(request)
     before = None if page_id is None else page_position(page_id)
     found = await administration.search(session, state=state, kind=kind, before=before, limit=limit + 1)
@@ -89,8 +89,8 @@ async def search_jobs(
 
 @router.post("/{job_id}/retry")
 async def retry_job(request: Request, session: Session, trail: CurrentTrail, job_id: UUID) -> JobInfo:
-    """Lets a dead or cancelled job run again, with all its attempts; one that waits runs at once. 409
-    `job_not_retryable`.
+    """Lets a dead or cancelled job run again, with the full number of attempts. A job that waits already runs
+    at once. 409 `job_not_retryable`.
     """
     job = await administration.retry(session, job_id)
     trail.record(session, AuditAction.JOB_RETRIED, (AuditTarget.JOB, job.id), kind=job.kind)
@@ -99,7 +99,7 @@ async def retry_job(request: Request, session: Session, trail: CurrentTrail, job
 
 @router.post("/{job_id}/cancel")
 async def cancel_job(request: Request, session: Session, trail: CurrentTrail, job_id: UUID) -> JobInfo:
-    """Cancels a job that waits, runs or is dead. A running one is ended within seconds. 409
+    """Cancels a job that waits, runs or is dead. A running job ends within seconds. 409
     `job_not_cancellable`.
     """
     job = await administration.cancel(session, job_id)

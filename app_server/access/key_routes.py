@@ -31,9 +31,8 @@ async def list_api_keys(user: CurrentUser, session: ReadSession) -> list[ApiKey]
 async def create_api_key(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, body: CreateApiKey
 ) -> CreatedApiKey:
-    """Creates an API key. It can have no more rights than the credential that creates it.
-
-    403 `stronger_key`, 409 `too_many_api_keys`.
+    """Creates an API key for the current user. The key has no more rights than the credential that sends this
+    request. 403 `stronger_key`, 409 `too_many_api_keys`.
     """
     return await create_key(session, trail, principal, principal.user, body)
 
@@ -83,8 +82,8 @@ async def create_key(
 
 
 async def _bounded(session: AsyncSession, principal: Principal, body: CreateApiKey) -> KeyLimits:
-    """Returns the limits of the new key. Raises Forbidden `stronger_key` if the new key would be less limited
-    than the credential that creates it.
+    """Returns the limits of the new API key. Raises Forbidden `stronger_key` if the new key would be less
+    limited than the credential that creates it.
     """
     maker = await _maker(session, principal)
     return KeyLimits(

@@ -14,12 +14,12 @@ MAX_ADDRESSES = 50
 
 
 class CreateApiKey(BaseModel):
-    """The properties of a new API key.
+    """The request body that creates an API key.
 
     `scopes`: the permissions that the key is limited to; `read` is always among them. If left out, the key
     may do all that its creator may do, now and later. `expires_in_days`: if left out, the key never expires.
     `addresses`: the IP addresses and networks, such as `192.0.2.0/24`, from which the key is accepted; if
-    left out, it is accepted from everywhere.
+    left out, the key is accepted from everywhere.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -45,10 +45,11 @@ class CreateApiKey(BaseModel):
 
 
 class ApiKeyInfo(BaseModel):
-    """An API key without its secret part. `prefix` identifies the key; of the rest only a hash is stored.
+    """An API key without its secret part.
 
-    `scopes`: null if the key may do all that its user may do. `addresses`: null if the key is accepted from
-    everywhere.
+    `prefix`: the first characters of the key, by which its user recognises it; the key itself is stored only
+    as a hash. `scopes`: null if the key may do all that its user may do. `addresses`: null if the key is
+    accepted from everywhere.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -64,6 +65,6 @@ class ApiKeyInfo(BaseModel):
 
 
 class CreatedApiKey(ApiKeyInfo):
-    """A new API key. `key` is the whole key; it is shown only in this reply."""
+    """The reply with a new API key. `key` is the whole key; it is shown only in this reply."""
 
     key: str

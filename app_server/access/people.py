@@ -53,8 +53,8 @@ def require_can_manage(manager: User, role: Role) -> None:
 def change(
     session: AsyncSession, manager: User, trail: AuditTrail, person: User, wanted: ChangePerson
 ) -> None:
-    """Changes a person's name, the role, or whether the account is disabled. Only the fields that are set in
-    `wanted` change.
+    """Changes a person's name or role, or disables or enables the account. Changes only the fields that are
+    set in `wanted`.
 
     Raises Forbidden `role_not_manageable`, Conflict `person_being_deleted`.
     """

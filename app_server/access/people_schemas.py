@@ -21,8 +21,9 @@ InvitationMailState = Literal["waiting", "sent", "failed"]
 class InvitationMailInfo(BaseModel):
     """An invitation that the server sends by e-mail.
 
-    `state`: `waiting` until the mail server takes the message, `sent`, or `failed` after the last attempt.
-    `link_expires_at`: when the link in the sent message ends. `error`: why the last attempt failed.
+    `state`: `waiting` until the mail server accepts the e-mail, `sent` after that, or `failed` after the last
+    attempt. `link_expires_at`: when the link in the sent e-mail expires. `error`: why the last attempt
+    failed.
     """
 
     address: str
@@ -33,13 +34,13 @@ class InvitationMailInfo(BaseModel):
 
 
 class Person(BaseModel):
-    """A person with an account.
+    """A person with an account, as administrators see it.
 
-    `signed_in_at`: time of the last sign-in; null if there was none. `disabled_at`: null if the account is
-    enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
-    authenticator app. `invitation_mail`: the invitation by e-mail, until the person signs in; null
-    if there was none. Only the list of all people has these two fields set. `is_service`: whether it is a
-    service account, which programs use and which cannot sign in.
+    `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: null if the account
+    is enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
+    authenticator app. `invitation_mail`: the invitation by e-mail, until the person signs in; null if there
+    was none. Only the list of all people has `has_totp` and `invitation_mail` set. `is_service`: whether the
+    account is a service account, which programs use and which cannot sign in.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -57,7 +58,9 @@ class Person(BaseModel):
 
 
 class InvitePerson(BaseModel):
-    """A person to invite. `email`: the address to which the server sends the link."""
+    """The request body that invites a person. `email`: the address to which the server sends the sign-in
+    link; null if the link is returned in the reply.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -67,7 +70,7 @@ class InvitePerson(BaseModel):
 
 
 class ChangePerson(BaseModel):
-    """Changes to a person's account. A field that is left out stays as it is."""
+    """The request body that changes a person's account. A field that is left out stays as it is."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -77,14 +80,16 @@ class ChangePerson(BaseModel):
 
 
 class SignInLinkInfo(BaseModel):
-    """A one-time link. `url` signs in the first browser that opens it."""
+    """A one-time sign-in link. `url`: the link; the first browser that opens it is signed in."""
 
     url: str
     expires_at: Timestamp
 
 
 class Invitation(BaseModel):
-    """An invited person. `sign_in_link`: null if the server sends the link by e-mail."""
+    """The reply to an invitation: the invited person. `sign_in_link`: the link by which the person signs in;
+    null if the server sends the link by e-mail.
+    """
 
     person: Person
     sign_in_link: SignInLinkInfo | None

@@ -9,7 +9,9 @@ from app_server.users.models import Role, administers_installation
 
 
 class Permission(StrEnum):
-    """A permission. Each route of the public API requires one of these, see access/route_access.py."""
+    """A permission of a request. Each route of the public API requires one permission; see
+    access/route_access.py.
+    """
 
     READ = "read"
     """See one's own conversations, sandboxes and settings, and follow them live."""

@@ -90,7 +90,9 @@ def add_permissions(app: FastAPI, description: dict[str, Any]) -> None:
 
 
 def depends_on(access: RouteAccess) -> Any:
-    """Returns the FastAPI dependency that checks this access. It is passed to `include_router`."""
+    """Returns the FastAPI dependency that checks the permissions in `access` for each request. The dependency
+    is passed to `include_router`.
+    """
     return Depends(access)
 
 

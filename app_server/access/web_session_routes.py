@@ -18,12 +18,12 @@ router = APIRouter(prefix="/api/v1/web-sessions", tags=["Users"])
 
 
 class WebSessionInfo(BaseModel):
-    """A signed-in browser.
+    """A browser in which the user is signed in.
 
-    `name`: the name that the user has given to it; null if it has none.
-    `user_agent`, `address`: those the browser had when it signed in. `last_used_at`: accurate to one hour.
-    `expires_at`: when the session ends if it is not used before. `is_current`: whether this request came from
-    this browser.
+    `name`: the name that the user has given to the browser; null if it has none. `user_agent`, `address`: the
+    browser's User-Agent header and IP address at the sign-in. `last_used_at`: accurate to one hour.
+    `expires_at`: when the session expires if it is not used before. `is_current`: whether this browser has
+    sent the request.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -39,7 +39,7 @@ class WebSessionInfo(BaseModel):
 
 
 class NameWebSession(BaseModel):
-    """`name`: null removes the name."""
+    """The request body that gives a signed-in browser a name. `name`: null removes the name."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -56,14 +56,16 @@ async def list_web_sessions(principal: CurrentPrincipal, session: ReadSession) -
 async def name_web_session(
     principal: CurrentPrincipal, session: Session, session_id: UUID, body: NameWebSession
 ) -> WebSessionInfo:
-    """Names this browser, so that its user recognises it in the list. 404 `web_session_not_found`."""
+    """Gives this signed-in browser a name, by which its user recognises it in the list. 404
+    `web_session_not_found`.
+    """
     named = await web_sessions.name_session(session, principal.user.id, session_id, body.name)
     return _info(named, principal)
 
 
 @router.delete("/{session_id}", status_code=204)
 async def end_web_session(user: CurrentUser, trail: CurrentTrail, session: Session, session_id: UUID) -> None:
-    """Signs out this browser. Its open streams end within two seconds. 404 `web_session_not_found`."""
+    """Signs this browser out. Its open streams are closed within two seconds. 404 `web_session_not_found`."""
     await web_sessions.end_session(session, user.id, session_id)
     trail.record(session, AuditAction.SESSION_REVOKED, (AuditTarget.SESSION, session_id))
 

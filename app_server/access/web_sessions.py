@@ -16,7 +16,7 @@ from app_server.users.models import WebSession
 def end_of_session(config: Config, began_at: datetime) -> datetime:
     """Returns when a browser session that is used now expires, if the session is not used again.
 
-    began_at: the time of the sign-in. It limits the total length of the session.
+    began_at: the time of the sign-in, from which the longest total length of a session is counted.
     """
     unused = now() + timedelta(days=config.session_days)
     return min(unused, began_at + timedelta(days=config.session_max_days))

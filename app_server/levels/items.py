@@ -1,9 +1,9 @@
-"""Items that the organisation and teams give to their members: secrets, MCP servers, rules of the network,
-sandbox specs. Each item has a name.
+"""Items that the organisation and teams give to their members: secrets, MCP servers, network rules, sandbox
+specs. Each item has a name.
 
-Items are rows of the same table as the settings at levels, and the same rule decides which item applies. An
-item that a person adds is stored in the table of its kind; in this module it counts as an item of the level
-USER.
+Items are rows of the same table as the settings at levels. The same rule decides which of several items with
+one name applies. An item that a person adds is stored in another table, one for each kind of item; in this
+module it counts as an item of the level USER.
 """
 
 from collections import defaultdict
@@ -31,8 +31,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LevelItem:
-    """One item of the organisation or a team. `level_value.value`: the part of the item that all members may
-    read. `id`: stays the same as long as this owner has an item of this name. `sealed`: the encrypted part.
+    """One item of the organisation or a team, such as a secret or an MCP server. `level_value.value`: the
+    part of the item that all members may read. `id`: stays the same as long as this owner has an item of this
+    name. `sealed`: the encrypted part.
     """
 
     id: UUID
@@ -45,7 +46,9 @@ class LevelItem:
 
     @property
     def sealed_part(self) -> str:
-        """The encrypted part of an item. Only for items of a kind that has an encrypted part."""
+        """The encrypted part of this item. Must be called only for items of a kind that has an encrypted
+        part.
+        """
         assert self.sealed is not None
         return self.sealed
 
@@ -70,8 +73,8 @@ async def in_effect(
     own: Mapping[str, T],
     given: Callable[[LevelItem], T],
 ) -> dict[str, T]:
-    """Returns the items that apply to a person, by name and sorted by name. own: the items that the person
-    has added.
+    """Returns the items of one kind that apply to a person, by name and sorted by name. own: the items that
+    the person has added. given: the items that the organisation and the person's teams give.
     """
     items = {name: found for (_, name), found in (await items_for(session, user_id, kind)).items()}
     return {
@@ -147,13 +150,13 @@ async def save_item(
 async def change_value(
     session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str, value: Any
 ) -> None:
-    """Replaces the part of an item that all members may read. The rest of the item stays."""
+    """Replaces the part of an item that all members may read. The encrypted part stays."""
     this = LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
     await session.execute(update(LevelSetting).where(*this).values(value=value))
 
 
 async def delete_item(session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str) -> None:
-    """Deletes an item. Raises NotFound `item_not_set`."""
+    """Deletes an item of the organisation or a team. Raises NotFound `item_not_set`."""
     this = delete(LevelSetting).where(
         LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
     )

@@ -42,7 +42,7 @@ class SettingName(StrEnum):
 
 
 class LevelItemKind(StrEnum):
-    """Named things that the organisation and teams give to their members. See items.py."""
+    """The kinds of items that the organisation and teams give to their members. See items.py."""
 
     SECRET = "secret"  # noqa: S105 (a kind of thing)
     MCP_SERVER = "mcp_server"
@@ -54,13 +54,13 @@ MAX_NAME_CHARACTERS = 300
 
 
 class LevelSetting(Base):
-    """One value of one setting, or one item, at one level.
+    """One row of the table of settings at all levels: one value of one setting, or one item, at one level.
 
     name: a SettingName, or for an item `kind:name`. value: for an item, the part that all members may read.
-    sealed_encrypted: for an item, the secret part, which is never shown; None if there is none. owner_id: the
-    id of the organisation, the team or the user. team_id, user_id: a second copy of this id for the levels
-    TEAM and USER, so that the row is deleted with its owner. enforced: lower levels cannot override the
-    value; always False for users. set_by: the user who has set the value; None if the account is deleted.
+    sealed_encrypted: for an item, the encrypted secret part; None if there is none. owner_id: the id of the
+    organisation, the team or the user. team_id, user_id: a copy of `owner_id` for the levels TEAM and USER,
+    so that the row is deleted with its owner. enforced: lower levels cannot override the value; always False
+    for users. set_by: the user who has set the value; None if the account is deleted.
     """
 
     __tablename__ = "level_settings"

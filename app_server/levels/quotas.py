@@ -1,4 +1,6 @@
-"""Quotas: how much a person, or all people together, may use. Administrators set quotas at all levels."""
+"""Quotas: limits on how much a person, or all people together, may use. Administrators set quotas for the
+organisation, for teams and for people.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -55,7 +57,9 @@ _FIXES: Mapping[SettingName, str] = MappingProxyType(
 
 
 async def quota_of(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
-    """Returns the quota of this name that applies to a person. Returns None if there is no limit."""
+    """Returns the quota with this name that applies to a person. Returns None if no such quota is set, so
+    that the use is not limited.
+    """
     return await value_for(session, user_id, name)
 
 

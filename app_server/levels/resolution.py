@@ -31,7 +31,7 @@ class LevelValue:
 
     @property
     def whose(self) -> str:
-        """The words for the owner of the value, such as the team's name, as a part of a sentence."""
+        """Words that name the owner of this value, such as the team's name, for use in a sentence."""
         match self.level:
             case Level.ORGANISATION:
                 return "your organisation"

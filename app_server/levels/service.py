@@ -21,9 +21,7 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class LevelOwner:
-    """The owner of a value: a team or a person of an organisation. If neither is given, the organisation
-    itself.
-    """
+    """The owner of a setting value: a team, a person, or the organisation itself if neither is given."""
 
     organisation_id: UUID
     team: Team | None = None
@@ -57,7 +55,9 @@ async def values_for(
 
 
 async def value_for(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
-    """Returns the value that applies to a person. Returns None if the setting has no value at any level."""
+    """Returns the value of a setting that applies to a person. Returns None if neither the person, a team nor
+    the organisation has set a value.
+    """
     values = (await values_for(session, user_id, name)).get(name)
     return values[0] if values else None
 
@@ -71,8 +71,8 @@ async def enforced_for(session: AsyncSession, user_id: UUID, name: SettingName) 
 
 
 async def require_allowed(session: AsyncSession, user_id: UUID, name: SettingName, wanted: Any) -> None:
-    """Checks that the wanted value is the enforced one, if a level enforces a value. Raises Forbidden
-    `setting_enforced`.
+    """Checks that a person may use the value `wanted` for a setting. If the organisation or a team enforces a
+    value, `wanted` must equal this value. Raises Forbidden `setting_enforced`.
     """
     value = await enforced_for(session, user_id, name)
     if value is not None and value.value != wanted:
@@ -117,7 +117,9 @@ async def save_for(
 
 
 async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName) -> bool:
-    """Deletes the value of a setting at one owner. Returns whether the owner had a value."""
+    """Deletes the value that an owner (organisation, team or person) has set for a setting. Returns whether
+    there was such a value.
+    """
     this = delete(LevelSetting).where(LevelSetting.owner_id == owner_id, LevelSetting.name == name)
     return await session.scalar(this.returning(LevelSetting.name)) is not None
 
@@ -142,7 +144,7 @@ def as_value(row: LevelSetting, team_name: str | None, first_team_id: UUID | Non
 
 
 def setting_enforced(name: str, value: LevelValue) -> Forbidden:
-    """Returns the error for a user who changes a setting that a higher level enforces."""
+    """Returns the error for a user who tries to change a setting that the organisation or a team enforces."""
     return Forbidden(
         f"The setting `{name}` is set by {value.whose} and cannot be changed.",
         code="setting_enforced",
@@ -155,12 +157,14 @@ def setting_enforced(name: str, value: LevelValue) -> Forbidden:
 
 
 def rows_with_team() -> Select[LevelSetting, str | None]:
-    """Returns the query for the rows of all levels, each with its team's name."""
+    """Returns the query for the setting rows of all levels, each with the name of its team, if it has one."""
     return select(LevelSetting, Team.name).outerjoin(Team, Team.id == LevelSetting.team_id)
 
 
 def rows_for(user_id: UUID) -> Select[LevelSetting, str | None]:
-    """Returns the query for the rows that concern a person, each with its team's name."""
+    """Returns the query for the setting rows that concern a person: the person's own, and those of the
+    person's teams and organisation. Each row has the name of its team, if it has one.
+    """
     return rows_with_team().where(
         or_(
             LevelSetting.owner_id == user_id,
@@ -171,8 +175,8 @@ def rows_for(user_id: UUID) -> Select[LevelSetting, str | None]:
 
 
 def is_in(organisation_id: UUID) -> ColumnElement[bool]:
-    """Returns the condition that a row belongs to an organisation, or to a team or a person of this
-    organisation.
+    """Returns the SQL condition that a setting row belongs to an organisation, or to a team or a person of
+    this organisation.
     """
     return or_(
         LevelSetting.owner_id == organisation_id,

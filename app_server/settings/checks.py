@@ -1,7 +1,7 @@
 """Checks whether a model supports the options that its profile sets. This module does no I/O.
 
-Raises BadRequest `llm_option_refused`, or `vertex_key_invalid` for a key that is not one of a service
-account. If nothing is known about an option of a model, the profile is accepted.
+Raises BadRequest `llm_option_refused`, and `vertex_key_invalid` for a key that is not the key of a Google
+service account. If the catalogue does not say whether a model supports an option, the option is accepted.
 """
 
 from collections.abc import Iterator

@@ -6,10 +6,10 @@ from enum import StrEnum
 
 
 class CloneMode(StrEnum):
-    """How much of a repository's history a start fetches.
+    """How much of a repository's history is fetched when a conversation is started.
 
-    `full`: everything. `shallow`: the newest commit of each branch; git fetches older ones on demand.
-    `blobless`: all commits, but the contents of files only where they are needed.
+    `full`: everything. `shallow`: the newest commit of each branch; git fetches older commits on demand.
+    `blobless`: all commits, but the contents of files only when git needs them.
     """
 
     FULL = "full"

@@ -5,7 +5,9 @@ from enum import StrEnum
 
 
 class CommitTrailer(StrEnum):
-    """The last line of an agent's commit. NONE: the commit says nothing about the agent."""
+    """The kind of last line in an agent's commit message. NONE: no such line, so the commit does not name the
+    agent.
+    """
 
     NONE = "none"
     CO_AUTHORED_BY = "co_authored_by"
@@ -13,8 +15,8 @@ class CommitTrailer(StrEnum):
 
 
 def trailer_for(trailers: Mapping[str, str] | None, identity: str | None) -> CommitTrailer | None:
-    """Returns the kind of last line that the user has chosen for one repository. Returns None if the user has
-    chosen none.
+    """Returns the kind of last line in commit messages that the user has chosen for one repository. Returns
+    None if the user has chosen none.
 
     `trailers`: the user's choices, keyed by repository, `host/owner/name`. Upper and lower case do not
     matter.

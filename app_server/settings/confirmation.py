@@ -18,7 +18,7 @@ router = APIRouter(prefix="/api/v1/settings/confirmation", tags=["Settings"])
 
 
 class ConfirmationMode(StrEnum):
-    """The steps before which the agent asks: every step, risky steps, or none."""
+    """The tool calls before which the agent asks its user: all calls, risky calls, or none."""
 
     ALWAYS = "always"
     RISKY = "risky"
@@ -26,14 +26,17 @@ class ConfirmationMode(StrEnum):
 
 
 class SetConfirmation(BaseModel):
-    """`mode`: null means the default for the sandbox."""
+    """The request body that sets the user's confirmation mode. `mode`: null deletes the user's own mode, so
+    that the default applies.
+    """
 
     mode: ConfirmationMode | None
 
 
 class ConfirmationSettings(SetConfirmation):
-    """The mode that applies to the user: the user's, a team's or the organisation's. `default_mode`: the mode
-    that null means here. The default is `never` if the sandbox is isolated.
+    """The confirmation mode that applies to the user: the user's own mode, a team's or the organisation's.
+    `default_mode`: the mode that applies if no mode is set. The default is `never` if the sandbox is
+    isolated.
     """
 
     default_mode: ConfirmationMode
@@ -44,7 +47,9 @@ def default_mode(*, is_isolated: bool) -> ConfirmationMode:
 
 
 async def chosen_mode(session: AsyncSession, user_id: UUID) -> ConfirmationMode | None:
-    """Returns the mode that applies to a user. Returns None if no level sets one."""
+    """Returns the confirmation mode that applies to a user. Returns None if neither the user, a team nor the
+    organisation sets one.
+    """
     chosen = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
     return None if chosen is None else ConfirmationMode(chosen.value)
 
@@ -72,7 +77,9 @@ async def get_confirmation(user: CurrentUser, session: ReadSession, request: Req
 async def set_confirmation(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetConfirmation, request: Request
 ) -> ConfirmationSettings:
-    """Sets the mode. It applies to tasks that start from now on. 403 `setting_enforced`."""
+    """Sets the user's confirmation mode. The mode applies to tasks that are started from now on. 403
+    `setting_enforced`.
+    """
     await save_own(session, user.id, SettingName.CONFIRMATION_MODE, body.mode and body.mode.value)
     target = (AuditTarget.CONFIRMATION, "user")
     trail.record(session, AuditAction.CONFIRMATION_CHANGED, target, mode=body.mode or "default")

@@ -15,9 +15,10 @@ from app_server.settings.options import ProfileOptions
 
 @dataclass(frozen=True)
 class Effective:
-    """The values that apply to a profile. `facts`: the catalogue's entry for the model, unchanged. `window`:
-    the context window in tokens. `price`: None if it is not known. `asks_responses`: agents call the model
-    through OpenAI's Responses API. `calls_tools`: false means that agents read calls from the model's text.
+    """The values that apply to calls with one model profile. `facts`: the catalogue's entry for the model,
+    unchanged. `window`: the context window in tokens. `price`: None if the price is not known.
+    `asks_responses`: agents call the model through OpenAI's Responses API. `calls_tools`: false means that
+    the model has no native tool calls, so that agents read tool calls from the text of replies.
     """
 
     facts: Facts

@@ -36,15 +36,17 @@ class SetSandboxGrouping(BaseModel):
 
 
 class SandboxGrouping(SetSandboxGrouping):
-    """The strategy that applies to the user. `max_conversations_per_sandbox`: the most conversations that a
-    sandbox takes.
+    """The strategy that decides which sandbox the user's new conversations get.
+    `max_conversations_per_sandbox`: the largest number of conversations in one sandbox.
     """
 
     max_conversations_per_sandbox: int
 
 
 async def grouping_of(session: AsyncSession, user_id: UUID) -> GroupingStrategy:
-    """Returns the strategy that applies to a user. `NO_GROUPING` if no level sets one."""
+    """Returns the strategy that decides which sandbox a user's new conversations get. Returns `NO_GROUPING`
+    if neither the user, a team nor the organisation sets one.
+    """
     chosen = await value_for(session, user_id, SettingName.SANDBOX_GROUPING_STRATEGY)
     return GroupingStrategy.NO_GROUPING if chosen is None else GroupingStrategy(chosen.value)
 
@@ -58,8 +60,8 @@ async def get_sandbox_grouping(user: CurrentUser, session: ReadSession, request:
 async def set_sandbox_grouping(
     user: CurrentUser, session: Session, body: SetSandboxGrouping, request: Request
 ) -> SandboxGrouping:
-    """Sets the strategy. It applies to conversations that start from now on; existing conversations stay
-    where they are. 403 `setting_enforced`.
+    """Sets the user's strategy for choosing a sandbox. It applies to conversations that are started from now
+    on; existing conversations stay in their sandboxes. 403 `setting_enforced`.
     """
     strategy = body.sandbox_grouping_strategy
     await save_own(session, user.id, SettingName.SANDBOX_GROUPING_STRATEGY, strategy.value)

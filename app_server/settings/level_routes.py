@@ -39,8 +39,8 @@ administration_router = APIRouter(prefix="/api/v1/administration/settings", tags
 
 @router.get("")
 async def list_effective_settings(user: CurrentUser, session: ReadSession) -> list[EffectiveSetting]:
-    """Returns the settings that can be set at several levels, with the value that applies to the user and its
-    level.
+    """Returns the settings that the organisation, teams and users can set. Each setting has the value that
+    applies to the user, and the level that the value comes from.
     """
     values = await service.values_for(session, user.id)
     # Monthly budgets of all levels apply together, so none of them is the effective value.
@@ -50,7 +50,9 @@ async def list_effective_settings(user: CurrentUser, session: ReadSession) -> li
 
 @administration_router.get("")
 async def list_administered_settings(user: CurrentUser, session: ReadSession) -> list[AdministeredValue]:
-    """Returns all values of the organisation and of teams, the quotas of people, and who overrides them."""
+    """Returns all setting values of the organisation and of teams, and the quotas of people. Each value says
+    which teams and how many people have a value that applies instead.
+    """
     rows = await service.all_values(session, user.organisation_id)
     of_organisation = User.organisation_id == user.organisation_id
     people = {
@@ -70,10 +72,9 @@ async def list_administered_settings(user: CurrentUser, session: ReadSession) ->
 async def set_setting_of_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: SettingName, body: SaveLevelValue
 ) -> LevelValueInfo:
-    """Sets a value for everyone here. It applies to conversations that start from now on; an enforced model
-    applies to the next call of every conversation.
-
-    400 `setting_must_be_enforced`, 404 `llm_profile_not_found`, 422 `invalid_request`.
+    """Sets a setting for all users of the organisation. The value applies to conversations that are started
+    from now on. An enforced model applies to the next model call of every conversation. 400
+    `setting_must_be_enforced`, 404 `llm_profile_not_found`, 422 `invalid_request`.
     """
     return await _save(user, trail, session, LevelOwner(user.organisation_id), name, body)
 
@@ -82,7 +83,7 @@ async def set_setting_of_organisation(
 async def delete_setting_of_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: SettingName
 ) -> None:
-    """Deletes the organisation's value. 404 `setting_not_set`."""
+    """Deletes the organisation's value of a setting. 404 `setting_not_set`."""
     await _delete(trail, session, LevelOwner(user.organisation_id), name)
 
 
@@ -95,9 +96,8 @@ async def set_setting_of_team(
     name: SettingName,
     body: SaveLevelValue,
 ) -> LevelValueInfo:
-    """Sets a value for the members of a team.
-
-    400 `setting_must_be_enforced`, 404 `team_not_found`, `llm_profile_not_found`, 422 `invalid_request`.
+    """Sets a setting for the members of a team. 400 `setting_must_be_enforced`, 404 `team_not_found`,
+    `llm_profile_not_found`, 422 `invalid_request`.
     """
     return await _save(user, trail, session, await _team(user, session, team_id), name, body)
 
@@ -106,7 +106,7 @@ async def set_setting_of_team(
 async def delete_setting_of_team(
     user: CurrentUser, trail: CurrentTrail, session: Session, team_id: UUID, name: SettingName
 ) -> None:
-    """Deletes a team's value. 404 `team_not_found`, `setting_not_set`."""
+    """Deletes a team's value of a setting. 404 `team_not_found`, `setting_not_set`."""
     await _delete(trail, session, await _team(user, session, team_id), name)
 
 
@@ -119,9 +119,8 @@ async def set_quota_of_person(
     name: SettingName,
     body: SaveLevelValue,
 ) -> LevelValueInfo:
-    """Sets a quota for one person. Other settings of a person can only be set by that person.
-
-    400 `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
+    """Sets a quota for one person. Settings that are not quotas can be set only by the person. 400
+    `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
     """
     owner = await _person(user, session, user_id)
     return await _save(user, trail, session, owner, name, body)
@@ -131,7 +130,7 @@ async def set_quota_of_person(
 async def delete_quota_of_person(
     user: CurrentUser, trail: CurrentTrail, session: Session, user_id: UUID, name: SettingName
 ) -> None:
-    """Deletes a person's quota. 404 `person_not_found`, `setting_not_set`."""
+    """Deletes the quota that was set for one person. 404 `person_not_found`, `setting_not_set`."""
     owner = await _person(user, session, user_id)
     _require_level(owner, name)
     await _delete(trail, session, owner, name)

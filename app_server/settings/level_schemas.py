@@ -48,9 +48,9 @@ class LevelValueInfo(BaseModel):
 
 
 class EffectiveSetting(BaseModel):
-    """A setting of the current user. `value`: the value that applies; null if no level sets one, so that the
-    server's default applies. `level`, `team_name`: where the value comes from. `enforced`: the user cannot
-    change it. `overridden`: the values that do not apply, the strongest first.
+    """A setting of the current user. `value`: the value that applies; null if no value is set, so that the
+    server's default applies. `level`, `team_name`: where the value comes from. `enforced`: whether the user
+    is not allowed to change the value. `overridden`: the values that do not apply, the strongest first.
     """
 
     name: SettingName
@@ -62,7 +62,9 @@ class EffectiveSetting(BaseModel):
 
 
 class SaveLevelValue(BaseModel):
-    """A value for the organisation or a team. `enforced`: lower levels cannot override it."""
+    """The request body that sets a value for the organisation or a team. `enforced`: whether teams and users
+    cannot override the value.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -71,11 +73,11 @@ class SaveLevelValue(BaseModel):
 
 
 class AdministeredValue(LevelValueInfo):
-    """A value of the organisation or a team, or a person's quota, as administrators see it.
+    """A setting value of the organisation or a team, or a person's quota, as administrators see it.
 
-    `user_id`, `user_name`: the person who has the quota; null for the other levels. `set_by`: the name of the
-    administrator; null if the account is deleted. `overriding_teams`: the teams whose value applies instead.
-    `overriding_people`: how many people have a value that applies instead.
+    `user_id`, `user_name`: the person who has the quota; null for the organisation and teams. `set_by`: the
+    name of the administrator who set the value; null if the account is deleted. `overriding_teams`: the teams
+    whose value applies instead. `overriding_people`: how many people have a value that applies instead.
     """
 
     name: SettingName

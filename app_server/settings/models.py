@@ -15,14 +15,16 @@ DEFAULT_MAX_ITERATIONS = 500
 
 
 def is_recorded(model: str) -> bool:
-    """Returns whether the model name means a recording, which replays stored replies. A recording needs no
-    key, costs nothing and uses no network.
+    """Returns whether `model` names a recording: stored replies that are replayed in place of a model. A
+    recording needs no key, costs nothing and uses no network.
     """
     return model.startswith(RECORDED_PREFIX)
 
 
 class LLMProfile(Base):
-    """A named model configuration. The database ensures that each user has at most one active profile."""
+    """One row of the table of model profiles: a named model configuration of a user. The database ensures
+    that each user has at most one active profile.
+    """
 
     __tablename__ = "llm_profiles"
     __table_args__ = (
@@ -82,8 +84,8 @@ class LLMProfile(Base):
 
 
 class UserSettings(Base):
-    """A user's settings for all tasks. Settings that also exist at other levels are stored by
-    `app_server.levels`.
+    """One row of the table of user settings: a user's settings for all tasks. Settings that teams and the
+    organisation can also set are stored by `app_server.levels`.
     """
 
     __tablename__ = "user_settings"

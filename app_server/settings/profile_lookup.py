@@ -66,9 +66,9 @@ async def list_own_profiles(session: AsyncSession, user_id: UUID) -> Sequence[LL
 
 
 async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
-    """Returns the user's own or a shared profile with this name. `name`: None means the active profile.
+    """Returns the profile with this name: the user's own profile, or a shared profile.
 
-    Raises NotFound `llm_profile_not_found`.
+    `name`: None means the active profile. Raises NotFound `llm_profile_not_found`.
     """
     if name is None:
         return found(await active_profile(session, user_id), name)
@@ -167,7 +167,7 @@ async def _profile_with_model(session: AsyncSession, user_id: UUID, model: str) 
 
 
 async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) -> LLMSettings:
-    """Returns the settings of the active profile, with its key and headers.
+    """Returns the settings of the user's active profile, with its API key and headers.
 
     Raises Conflict `llm_profile_shared` if the profile belongs to another user, because the key belongs to
     that user.
@@ -191,9 +191,9 @@ async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) 
 
 
 def found(profile: LLMProfile | None, name: str | None) -> LLMProfile:
-    """Returns the profile if it is not None. Raises NotFound `llm_profile_not_found` otherwise.
+    """Returns `profile` if it is not None. Otherwise raises NotFound `llm_profile_not_found`.
 
-    `name`: the profile's name for the message; None means the active profile.
+    `name`: the profile's name for the error text; None means the active profile.
     """
     if profile is None:
         raise NotFound(

@@ -91,8 +91,8 @@ async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> Non
 
 
 async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
-    """Makes the user's own or a shared profile the active one, and returns it. Raises NotFound
-    `llm_profile_not_found`, Forbidden `setting_enforced`.
+    """Makes a profile the user's active profile, and returns it. The profile is the user's own or a shared
+    one. Raises NotFound `llm_profile_not_found`, Forbidden `setting_enforced`.
     """
     profile = await callable_profile(session, user_id, name)
     is_own = profile.user_id == user_id

@@ -22,12 +22,11 @@ class FallbackStrategy(BaseModel):
 
 
 class ProtocolLLM(LLMSettings):
-    """The settings of a profile, with the protocol's further fields.
-
-    `litellm_extra_body`, `seed` and `top_k` become entries of `extra_body`. `extended_thinking_budget` is
-    `thinking_budget`; the protocol's default (200,000) requests nothing. `disable_vision` true means
-    `supports_images` false. Replies are always streamed, and `stream` may say either. Each other field has
-    one value, which is the protocol's default and requests nothing, so that clients can send all fields.
+    """The settings of a model profile, with the further fields of the OpenHands API. `litellm_extra_body`,
+    `seed` and `top_k` become entries of `extra_body`. `extended_thinking_budget` is `thinking_budget`; its
+    default in the API (200,000) requests nothing. `disable_vision` true means `supports_images` false.
+    Replies are always streamed, so `stream` has no effect. Each other field accepts only the default of the
+    API, which requests nothing. So clients can send all fields.
     """
 
     litellm_extra_body: Annotated[dict[str, JsonValue], Field(max_length=_MAX_ENTRIES)] | None = None
@@ -99,10 +98,10 @@ class ProtocolLLM(LLMSettings):
 
 
 class SaveProfile(BaseModel):
-    """A request to save a profile. If `llm` is left out, the active profile is copied.
+    """The request body that saves a model profile. If `llm` is left out, the active profile is copied.
 
-    `include_secrets`: if false, the given key and extra headers are not saved. The stored ones are cleared
-    then, unless `preserve_existing_api_key` is true.
+    `include_secrets`: if false, the given API key and extra headers are not saved. The stored key and headers
+    are then cleared, unless `preserve_existing_api_key` is true.
     """
 
     model_config = ConfigDict(extra="forbid")

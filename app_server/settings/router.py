@@ -91,7 +91,7 @@ async def delete_profile(
 async def activate_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Makes the user's own or a shared profile the active one."""
+    """Makes a profile the user's active profile. The profile is the user's own or a shared one."""
     row = await profiles.activate_profile(session, user.id, name)
     trail.record(session, AuditAction.PROFILE_CHANGED, (AuditTarget.PROFILE, name), change="activated")
     return _changed(row, user, "in use")
@@ -111,10 +111,9 @@ async def rename_profile(
 async def share_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Lets all users of the organisation use one of the administrator's own profiles. Its key stays on the
-    server; each user's calls count for that user.
-
-    Status 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
+    """Lets all users of the organisation use one of the administrator's own profiles. The profile's API key
+    stays on the server; each user's calls count for that user. Status 404 `llm_profile_not_found`, 409
+    `shared_profile_exists`.
     """
     row = await sharing.share_profile(session, user, name)
     trail.record(session, AuditAction.PROFILE_SHARED, (AuditTarget.PROFILE, name), model=row.model)
@@ -125,8 +124,8 @@ async def share_profile(
 async def stop_sharing_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Stops sharing a profile. Other users' conversations that use it stop at their next call. Status 404
-    `llm_profile_not_found`.
+    """Stops sharing a profile. Conversations of other users that use the profile stop at their next model
+    call. Status 404 `llm_profile_not_found`.
     """
     row = await sharing.stop_sharing_profile(session, user.organisation_id, name)
     trail.record(session, AuditAction.PROFILE_UNSHARED, (AuditTarget.PROFILE, name))
@@ -135,7 +134,7 @@ async def stop_sharing_profile(
 
 @facts_router.get("")
 async def get_model_facts(_user: CurrentUser, model: ModelName) -> ModelFacts:
-    """Returns what is known about a model. The model does not need to be in a profile."""
+    """Returns what the model catalogue says about a model. The model does not need to be in a profile."""
     return shown_facts(facts_of(model))
 
 

@@ -38,8 +38,8 @@ _HTTP_URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
 
 
 def _checked_base_url(text: str) -> str | None:
-    """Checks the URL and returns it as it was typed, without trailing slashes. Returns None for an empty
-    text. Raises ValueError.
+    """Checks the base URL of a model's API and returns it as it was typed, without trailing slashes. Returns
+    None for an empty text. Raises ValueError.
     """
     if not text:
         return None
@@ -81,15 +81,13 @@ HeaderValue = Annotated[SecretStr, Field(max_length=4000), AfterValidator(_check
 
 
 class LLMSettings(ProfileOptions):
-    """The settings of a profile.
+    """The settings of a model profile.
 
     `api_key`: if it is left out, the stored key stays; an empty key clears it. `extra_headers`: headers that
     the app server adds to each call; if they are left out, the stored headers stay, otherwise they are all
-    replaced.
-
-    `max_budget_per_task`: the most that a conversation with this model may cost, in dollars, unless the
-    conversation sets another limit. `input_cost_per_token`, `output_cost_per_token`: dollars; if they are
-    left out, the listed price of the model applies.
+    replaced. `max_budget_per_task`: the most that a conversation with this model may cost, in dollars, unless
+    the conversation sets another limit. `input_cost_per_token`, `output_cost_per_token`: dollars; if they are
+    left out, the catalogue's price of the model applies.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -135,11 +133,11 @@ class ModelFacts(BaseModel):
 
 
 class LLMProfileInfo(ProfileOptions):
-    """A profile in replies.
+    """A model profile in a reply.
 
-    `is_recording`: the model is a recorded reply, without key and cost. `extra_header_names`: the names; the
-    values are never shown. `is_shared`: an administrator lets all users use it. If `is_own` is false,
-    `base_url`, `extra_header_names` and `extra_body` are empty.
+    `is_recording`: the profile replays recorded replies, without key and cost. `extra_header_names`: the
+    names of the extra headers; their values are never shown. `is_shared`: an administrator lets all users use
+    the profile. If `is_own` is false, `base_url`, `extra_header_names` and `extra_body` are empty.
     """
 
     name: str
@@ -157,15 +155,17 @@ class LLMProfileInfo(ProfileOptions):
 
 
 class LLMProfileDetails(LLMProfileInfo):
-    """A profile with its settings. config: the model's settings in the form in which they can be saved again.
-    `api_key` is always null.
+    """The reply with one model profile and its settings. config: the model's settings in the form in which
+    they can be saved again. `api_key` is always null.
     """
 
     config: dict[str, Any]
 
 
 class ChangedProfile(LLMProfileInfo):
-    """A profile after a change. `message` says what was done."""
+    """The reply to a change of a model profile: the profile after the change. `message`: a sentence that says
+    what was changed.
+    """
 
     message: str
 
@@ -176,8 +176,8 @@ class DeletedProfile(BaseModel):
 
 
 class LLMProfiles(BaseModel):
-    """`callable_profiles`: the names of the profiles that agents may call. These are all of them, unless the
-    organisation or a team enforces a model.
+    """The reply with the list of model profiles that the user may use. `callable_profiles`: the names of the
+    profiles that agents may call: all of them, unless the organisation or a team enforces a model.
     """
 
     profiles: list[LLMProfileInfo]

@@ -17,11 +17,10 @@ from app_server.users.models import User
 
 
 async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProfile:
-    """Lets all users of the organisation use a profile with its key, which is never shown. The profile
-    becomes active for users who have only recordings.
+    """Lets all users of the organisation use a profile with its API key, which is never shown. The profile
+    becomes active for users who have only recordings. Returns the profile.
 
-    Returns the profile. Raises NotFound `llm_profile_not_found`, and Conflict `llm_profile_built_in` and
-    `shared_profile_exists`.
+    Raises NotFound `llm_profile_not_found`, and Conflict `llm_profile_built_in` and `shared_profile_exists`.
     """
     refuse_built_in(name)
     profile = await own_profile(session, user.id, name)
@@ -39,8 +38,8 @@ async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProf
 
 
 async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, name: str) -> LLMProfile:
-    """Stops sharing a profile and returns it. For users who had it active, their own profile becomes active
-    again.
+    """Stops sharing a profile and returns it. If it was the active profile of a user, one of the user's own
+    profiles becomes active again.
 
     Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_enforced`.
     """

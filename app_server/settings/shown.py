@@ -9,9 +9,10 @@ from app_server.settings.schemas import LLMProfileInfo, ModelFacts
 
 
 def shown(profile: LLMProfile, user_id: UUID) -> LLMProfileInfo:
-    """Returns a profile in the form that a user sees. `user_id`: the user who looks at the profile.
+    """Returns a model profile in the form that a user sees.
 
-    Leaves out the data that are sent to the model's vendor if the profile is another user's shared profile.
+    `user_id`: the user who reads the profile. If the profile belongs to another user, leaves out the data
+    that are sent to the model's vendor.
     """
     is_own = profile.user_id == user_id
     options = profile.chosen if is_own else profile.chosen.model_copy(update={"extra_body": {}})

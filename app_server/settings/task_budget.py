@@ -13,7 +13,8 @@ from app_server.levels.service import enforced_for, setting_enforced, value_for
 async def budget_of_task(
     session: AsyncSession, user_id: UUID, *, asked: float | None, of_profile: float | None
 ) -> float | None:
-    """Returns the budget of a new conversation in dollars. Returning None means any amount.
+    """Returns the largest amount in dollars that a new conversation may cost. Returns None if there is no
+    such limit.
 
     asked: the budget in the request. of_profile: the budget of the model profile. An enforced budget is the
     most that a conversation may get. Raises Forbidden `setting_enforced` if the request asks for more.

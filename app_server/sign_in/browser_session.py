@@ -1,4 +1,4 @@
-"""Keeps a browser signed in, after any way of signing in: by a session cookie, and by a page proof, which is
+"""Keeps a browser signed in after a sign-in of any kind. The browser gets a session cookie and a page proof:
 a secret that only pages of this server can send.
 """
 
@@ -16,8 +16,9 @@ _COOKIE_SECONDS: Final = 400 * 24 * 3600
 
 
 class SignedInUser(UserInfo):
-    """The signed-in user. A page sends `page_proof` in the header `X-Slipway-Proof` with every call that the
-    cookie authorises. Pages store it where only pages of the same origin can read it.
+    """The reply of a sign-in: the signed-in user. A page sends `page_proof` in the header `X-Slipway-Proof`
+    with every request that the cookie authorises. Pages store it where only pages of the same origin can read
+    it.
     """
 
     page_proof: str
@@ -31,7 +32,9 @@ def browser_of(request: Request) -> Browser:
 
 
 def keep_in_browser(signed_in: NewBrowserSession, config: Config, response: Response) -> SignedInUser:
-    """Sets the session cookie in the response. Returns the response's body, which contains the page proof."""
+    """Sets the session cookie in the HTTP response. Returns the body of the response, which contains the page
+    proof.
+    """
     response.set_cookie(
         session_cookie(config),
         signed_in.cookie,

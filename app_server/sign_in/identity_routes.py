@@ -26,7 +26,9 @@ router = APIRouter(prefix="/api/v1/identities", tags=["Users"])
 
 
 class ProviderInfo(BaseModel):
-    """A provider. `url`: where the browser goes to sign in by this provider, relative to this server."""
+    """An identity provider in the list for the sign-in page. `url`: where the browser goes to sign in by this
+    provider, relative to this server.
+    """
 
     name: str
     title: str
@@ -45,10 +47,10 @@ async def list_providers(
 
 
 class IdentityConnection(BaseModel):
-    """A provider, and whether the account is connected with it.
+    """An identity provider, and whether the user's account is connected with it.
 
-    `connected_at`: null if it is not connected. `email`: the address that the provider has verified; null if
-    there is none.
+    `connected_at`: the time when the account was connected; null if it is not connected. `email`: the user's
+    e-mail address that the provider has verified; null if there is none.
     """
 
     provider: str
@@ -58,7 +60,9 @@ class IdentityConnection(BaseModel):
 
 
 class ProviderPage(BaseModel):
-    """The provider's page. `url`: where the browser goes to connect the account."""
+    """The reply to a user who begins to connect the account with a provider. `url`: the page of the provider
+    that the browser opens next.
+    """
 
     url: str
 
@@ -70,7 +74,9 @@ async def list_connections(
     identity_providers: ServerProviders,
     saml_providers: ServerSamlProviders,
 ) -> list[IdentityConnection]:
-    """Lists all providers of this installation, connected or not."""
+    """Lists all identity providers of this installation, and for each whether the user's account is
+    connected.
+    """
     rows = await accounts.connected(session, user.id)
     return [
         IdentityConnection(
@@ -93,10 +99,9 @@ async def begin_connection(
     cipher: ServerCipher,
     response: Response,
 ) -> ProviderPage:
-    """Begins to connect the account with this provider. Sets a cookie with the attempt and returns the
-    provider's page; the provider later sends the browser back to the callback.
-
-    404 `oidc_provider_not_found`, 502 `oidc_provider_unreachable`, `saml_provider_unreachable`,
+    """Begins to connect the user's account with this provider. Sets a cookie with the state of this sign-in,
+    and returns the URL of the provider's page. The provider later sends the browser back to this server. 404
+    `oidc_provider_not_found`, 502 `oidc_provider_unreachable`, `saml_provider_unreachable`,
     `saml_xmlsec1_missing`.
     """
     providers: Providers = identity_providers

@@ -38,8 +38,8 @@ def require_can_sign_in(person: User) -> None:
 
 
 async def new_link(session: AsyncSession, config: Config, person: User, trail: AuditTrail) -> SignInLinkInfo:
-    """Creates a one-time link for this person and records it in the audit log. The token is in the fragment
-    of the URL, which browsers never send to logs or proxies.
+    """Creates a one-time sign-in link for this person and records this in the audit log. The secret token is
+    in the fragment of the URL, which browsers never send to servers.
 
     Raises Conflict `service_account_cannot_sign_in`.
     """
@@ -67,11 +67,10 @@ async def invite(
     email: str | None = None,
 ) -> tuple[User, SignInLinkInfo | None]:
     """Creates an account and a one-time link by which its person signs in. Returns the account and the link.
+    The actor of `trail` is the inviter.
 
-    email: an `EmailAddress`. With an address, a job creates the link and sends it there, and None is returned
-    in place of the link. The actor of `trail` is the inviter.
-
-    Raises Conflict `no_mail_server`.
+    email: an `EmailAddress`, or None. With an address, a job creates the link and sends it to this address;
+    None is then returned in place of the link. Raises Conflict `no_mail_server`.
     """
     if email is not None:
         require_mail_server(config.mail)
@@ -94,7 +93,7 @@ async def invite(
 
 async def send_again(session: AsyncSession, config: Config, trail: AuditTrail, person: User) -> str:
     """Sends the invitation of a person by e-mail once more, to the same address, and returns the address. All
-    earlier links of the person end at once. The actor of `trail` becomes the inviter.
+    earlier links of the person become invalid at once. The actor of `trail` becomes the inviter.
 
     Raises Conflict `no_mail_server`, `already_signed_in`, `not_invited_by_mail`.
     """

@@ -59,10 +59,9 @@ async def invite_person(
 async def change_person(
     manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, body: ChangePerson
 ) -> User:
-    """Changes a person's account. It takes effect at once: if the person is disabled, their open connections
-    end within two seconds. Their conversations stay.
-
-    403 `role_not_manageable`, 404 `person_not_found`, 409 `person_being_deleted`.
+    """Changes a person's account. The change takes effect at once: if the person is disabled, their open
+    connections are closed within two seconds. Their conversations stay. 403 `role_not_manageable`, 404
+    `person_not_found`, 409 `person_being_deleted`.
     """
     person = await people.find(session, person_id, manager.organisation_id)
     people.change(session, manager, trail, person, body)
@@ -101,9 +100,8 @@ async def send_invitation_again(
     manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, config: ServerConfig
 ) -> Person:
     """Sends the invitation of a person by e-mail once more, to the same address, with a new link. The earlier
-    links of the person end at once. The list of people shows whether the message is sent.
-
-    403 `role_not_manageable`, 404 `person_not_found`, 409 `no_mail_server`, `already_signed_in`,
+    links of the person become invalid at once. The list of people shows whether the e-mail is sent. 403
+    `role_not_manageable`, 404 `person_not_found`, 409 `no_mail_server`, `already_signed_in`,
     `not_invited_by_mail`.
     """
     person = await people.find(session, person_id, manager.organisation_id)

@@ -18,10 +18,11 @@ router = APIRouter(prefix="/api/v1/administration/sign-in-providers", tags=["Adm
 
 
 class RegisteredAddress(BaseModel):
-    """An address of this server that is registered at the provider.
+    """One URL of this server that is registered at an identity provider, with its purpose.
 
-    `redirect_uri`, `logout_uri`: of OpenID Connect. `metadata`: of SAML; it is also our entity ID. `acs`: the
-    assertion consumer service of SAML. `slo`: the single logout service of SAML, if we have a key to sign.
+    `redirect_uri`, `logout_uri`: for OpenID Connect. `metadata`: for SAML; this URL is also the entity ID of
+    this server. `acs`: the assertion consumer service of SAML. `slo`: the single logout service of SAML, if
+    this server has a key to sign messages.
     """
 
     purpose: Literal["redirect_uri", "logout_uri", "metadata", "acs", "slo"]
@@ -29,7 +30,7 @@ class RegisteredAddress(BaseModel):
 
 
 class ProviderProblem(BaseModel):
-    """Why sign-ins by a provider fail at the moment."""
+    """The problem because of which sign-ins by a provider fail at the moment."""
 
     code: str
     detail: str
@@ -37,7 +38,10 @@ class ProviderProblem(BaseModel):
 
 
 class ProviderOverview(BaseModel):
-    """A provider. `issuer`: the provider's name for itself. `problem`: null if its metadata can be read."""
+    """An identity provider as administrators see it. `issuer`: the name or URL by which the provider
+    identifies itself. `problem`: why sign-ins by this provider fail; null if the provider's metadata can be
+    read.
+    """
 
     name: str
     title: str
@@ -51,8 +55,8 @@ class ProviderOverview(BaseModel):
 async def list_sign_in_providers(
     config: ServerConfig, identity_providers: ServerProviders, saml_providers: ServerSamlProviders
 ) -> list[ProviderOverview]:
-    """Lists the identity providers, with the addresses to register there. Their metadata are read if none are
-    known, so the answer can take ten seconds for each provider that does not answer.
+    """Lists the identity providers, with the URLs to register at each provider. Metadata that are not cached
+    are fetched from the provider. So the reply can take ten seconds for each provider that cannot be reached.
     """
     oidc: Providers = identity_providers
     saml: SamlProviders = saml_providers

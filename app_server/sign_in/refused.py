@@ -37,7 +37,9 @@ class RefusedSignIns:
 
     @contextmanager
     def watched(self, connection: HTTPConnection, means: ActorMeans) -> Iterator[None]:
-        """Records an AppError that the block raises as a refused sign-in, and raises the error again."""
+        """Runs the block of a sign-in. If the block raises an AppError, records a refused sign-in in the
+        audit log and raises the error again.
+        """
         try:
             yield
         except AppError as refusal:
@@ -53,8 +55,8 @@ class RefusedSignIns:
         provider: str | None = None,
         user_id: UUID | None = None,
     ) -> None:
-        """Writes an audit entry about a refused sign-in. A separate transaction is used, because the
-        transaction of the request may be rolled back.
+        """Writes an entry about a refused sign-in to the audit log. A separate transaction is used, because
+        the transaction of the request may be rolled back.
         """
         while self._recent and monotonic() - self._recent[0] > 60:
             self._recent.popleft()

@@ -29,8 +29,8 @@ class SignInWithLink(BaseModel):
 
 
 class SignedInByLink(SignedInUser):
-    """The signed-in user. `may_choose_password`: the user was invited and has no password yet, so the
-    page offers to set one.
+    """The reply of a sign-in by a one-time link: the signed-in user. `may_choose_password`: true if the user
+    was invited and has no password yet, so that the page suggests to set a password.
     """
 
     may_choose_password: bool
@@ -56,7 +56,9 @@ async def sign_in_with_link(
 
 
 class SignOutGoesOn(BaseModel):
-    """`url`: the address to which the browser goes, so that the session at the provider ends, too."""
+    """The reply of a sign-out that also ends the user's session at a SAML provider. `url`: the page at the
+    provider that the browser opens next, so that the provider ends that session.
+    """
 
     url: str
 
@@ -69,8 +71,8 @@ async def sign_out(
     saml_providers: ServerSamlProviders,
     cipher: ServerCipher,
 ) -> Response:
-    """Ends the browser session. If the browser has signed in by a SAML provider with single logout, the
-    reply is 200 with the address to which the browser goes next.
+    """Ends the browser session. If the browser has signed in by a SAML provider with single logout, replies
+    with 200 and the URL at the provider that the browser opens next.
     """
     way = await find_way_out(saml_providers, cipher, provider_sessions.COOKIE.read(request, config))
     name = session_cookie(config)

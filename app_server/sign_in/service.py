@@ -1,5 +1,5 @@
-"""Creates one-time links, exchanges a link for a browser session, and opens and ends sessions. All ways of
-signing in call `open_session` at the end.
+"""Creates one-time sign-in links, exchanges a link for a browser session, and opens and ends browser
+sessions. Every successful sign-in, of any kind, calls `open_session`.
 """
 
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ _FIX = "Run `slipway sign-in-link` on the server and open the link it prints."
 
 @dataclass(frozen=True)
 class LinkOrigin:
-    """The sign-in at a provider that a link completes. `provider_session`: the provider's session id (`sid`);
-    None if the provider gave none.
+    """The sign-in at an identity provider in which a one-time link was created. `provider_session`: the
+    provider's session id (`sid`); None if the provider gave none.
     """
 
     identity_id: UUID
@@ -36,10 +36,11 @@ class LinkOrigin:
 
 
 async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigin | None = None) -> str:
-    """Creates a one-time link and returns its token. Only the token's hash is stored.
+    """Creates a one-time sign-in link and returns its token. Only the token's hash is stored. The link is
+    valid for 24 hours.
 
-    The link is valid for 24 hours. With `origin` the link is valid for one minute, because the browser uses
-    it at once.
+    `origin`: the sign-in at a provider in which the link is created, or None. With `origin` the link is valid
+    for one minute, because the browser uses it at once.
     """
     await session.execute(delete(SignInLink).where(SignInLink.expires_at < now() - _KEPT_FOR_EXPLANATION))
     token = new_token()
@@ -57,7 +58,7 @@ async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigi
 
 
 async def end_links(session: AsyncSession, user_id: UUID) -> None:
-    """Ends all one-time links of a person that have not been used."""
+    """Makes all one-time links of a person invalid that have not been used."""
     unused = update(SignInLink).where(SignInLink.user_id == user_id, SignInLink.used_at.is_(None))
     await session.execute(unused.where(SignInLink.expires_at > now()).values(expires_at=now()))
 
@@ -78,7 +79,9 @@ class NewBrowserSession:
 
 @dataclass(frozen=True)
 class Browser:
-    """The details of a browser by which its user recognises the session later."""
+    """The details of a browser that are stored with its session, so that the user recognises the session in a
+    list.
+    """
 
     user_agent: str | None
     address: str | None
@@ -151,7 +154,9 @@ async def open_session(
 
 @dataclass(frozen=True)
 class SignedOut:
-    """A browser session that has ended. `provider_session`: see LinkOrigin."""
+    """A browser session that has just ended. `provider_session`: the id of the session at the identity
+    provider; see LinkOrigin.
+    """
 
     provider_session: str | None
 

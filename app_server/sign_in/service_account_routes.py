@@ -28,8 +28,8 @@ router = APIRouter(prefix="/api/v1/people/service-accounts", tags=["People"])
 async def create_service_account(
     manager: CurrentUser, trail: CurrentTrail, session: Session, body: InvitePerson
 ) -> User:
-    """Makes a user for programs, without a way to sign in. It is listed with the people, and changed,
-    disabled, exported and deleted like them. 403 `role_not_manageable`.
+    """Creates a service account: a user for programs that cannot sign in. It is listed with the people, and
+    changed, disabled, exported and deleted like them. 403 `role_not_manageable`.
     """
     people.require_can_manage(manager, body.role)
     account = await create_account(
@@ -58,10 +58,9 @@ async def create_key_of_service_account(
     account_id: UUID,
     body: CreateApiKey,
 ) -> CreatedApiKey:
-    """Makes a key that acts for a service account, within its role and the rights of the credential that
-    makes it.
-
-    403 `role_not_manageable`, `stronger_key`, 404 `service_account_not_found`, 409 `too_many_api_keys`.
+    """Creates an API key that acts for a service account. The key has no more rights than the account's role
+    and the credential that sends this request. 403 `role_not_manageable`, `stronger_key`, 404
+    `service_account_not_found`, 409 `too_many_api_keys`.
     """
     account = await _account(session, principal.user, account_id)
     people.require_can_manage(principal.user, account.role)
@@ -72,8 +71,7 @@ async def create_key_of_service_account(
 async def delete_key_of_service_account(
     manager: CurrentUser, trail: CurrentTrail, session: Session, account_id: UUID, api_key_id: UUID
 ) -> None:
-    """Deletes a key of a service account. Its open streams end within two seconds.
-
+    """Deletes an API key of a service account. Open streams that use the key are closed within two seconds.
     403 `role_not_manageable`, 404 `service_account_not_found`, `api_key_not_found`.
     """
     account = await _account(session, manager, account_id)

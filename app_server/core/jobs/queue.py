@@ -1,4 +1,6 @@
-"""Stores jobs, leases them to workers, and stores their outcome, in SQL that works on SQLite and PostgreSQL."""
+"""Stores jobs, leases jobs to workers, and stores their outcome, in SQL that works on SQLite and
+PostgreSQL.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,7 +100,7 @@ def wake_after_commit(session: AsyncSession) -> None:
 
 
 async def keep_schedules(session: AsyncSession, intervals: Mapping[str, timedelta]) -> None:
-    """Stores one repeated job for each kind of job in `intervals`. If the job exists, changes its interval."""
+    """Stores one repeated job for each kind in `intervals`. If the job exists, changes its interval."""
     ids = {kind: schedule_id(kind) for kind in intervals}
     stored = {job.id: job for job in await session.scalars(select(Job).where(Job.id.in_(ids.values())))}
     for kind, every in intervals.items():

@@ -22,7 +22,9 @@ router = APIRouter(prefix="/api/v1/device-sign-ins", tags=["Sign-in"])
 
 
 class FindDevice(BaseModel):
-    """`user_code`: as the device shows it, with or without its dash, in upper or lower case."""
+    """The request body with the code that a device shows to its user. `user_code`: the code, with or without
+    its dash, in upper or lower case.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,9 +36,10 @@ class AnswerDevice(FindDevice):
 
 
 class DeviceInfo(BaseModel):
-    """A device that waits for an answer. `name`: how it names itself. `address`: where it asked from; null
-    if that is unknown. `scopes` and `expires_in_days`: the limits of the API key that it gets.
-    `missing_scopes`: those that the user cannot give.
+    """A device, such as a terminal, that waits until the user allows or refuses its sign-in. `name`: the name
+    that the device gives itself. `address`: the IP address of the device's request; null if that is unknown.
+    `scopes` and `expires_in_days`: the limits of the API key that the device asks for. `missing_scopes`: the
+    scopes that the user does not have and so cannot give to the device.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -64,9 +67,8 @@ InBrowser = Annotated[Principal, Depends(_in_browser)]
 
 @router.post("/find")
 async def find_device(principal: InBrowser, database: ServerDatabase, body: FindDevice) -> DeviceInfo:
-    """Returns the device that shows this code. Nothing is allowed by this.
-
-    403 `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
+    """Returns the device that shows this code. The device's sign-in is not allowed by this request. 403
+    `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
     """
     found = await service.find(database, principal.user, body.user_code)
     return DeviceInfo.model_validate({**vars(found), "missing_scopes": _missing(principal, found)})
@@ -76,10 +78,9 @@ async def find_device(principal: InBrowser, database: ServerDatabase, body: Find
 async def answer_device(
     principal: InBrowser, trail: CurrentTrail, database: ServerDatabase, body: AnswerDevice
 ) -> None:
-    """Allows or refuses the sign-in of the device that shows this code. After that the code is used up.
-
-    403 `browser_session_needed`, `stronger_key`, 404 `device_code_not_found`, 409 `too_many_api_keys`, 429
-    `sign_in_throttled`.
+    """Allows or refuses the sign-in of the device that shows this code. The code cannot be used a second
+    time. 403 `browser_session_needed`, `stronger_key`, 404 `device_code_not_found`, 409 `too_many_api_keys`,
+    429 `sign_in_throttled`.
     """
     found = await service.find(database, principal.user, body.user_code)
     async with database.session() as session:

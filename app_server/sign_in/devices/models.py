@@ -12,8 +12,8 @@ from app_server.core.database import Base, enum_column, now
 
 
 class DeviceState(StrEnum):
-    """The user's answer to a device's sign-in. The row of the sign-in is deleted when the device has got its
-    API key.
+    """The state of a device's sign-in: whether its user has allowed or refused the device. The row of the
+    sign-in is deleted when the device has got its API key.
     """
 
     PENDING = "pending"
@@ -22,13 +22,13 @@ class DeviceState(StrEnum):
 
 
 class DeviceSignIn(Base):
-    """A device that waits until a user allows its sign-in. Only the SHA-256 hashes of the device code and the
-    user code are stored.
+    """One row of the table of sign-ins: a device, such as a terminal, that waits until a user allows its
+    sign-in. Only the SHA-256 hashes of the device code and the user code are stored.
 
-    `name`, `address`: how the device names itself, and where its request came from. `scopes`,
-    `expires_in_days`: the limits of the API key that the device asks for. `user_id`: the user who has
-    answered. `interval_seconds`: how long the device must wait between two requests for its key. `asked_at`:
-    the time of the last such request.
+    `name`, `address`: the name that the device gives itself, and the IP address of its request. `scopes`,
+    `expires_in_days`: the limits of the API key that the device asks for. `user_id`: the user who has allowed
+    or refused the sign-in. `interval_seconds`: how long the device must wait between two requests for its
+    key. `asked_at`: the time of the last such request.
     """
 
     __tablename__ = "device_sign_ins"

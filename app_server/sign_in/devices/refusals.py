@@ -8,7 +8,9 @@ _NO_STORE = {"Cache-Control": "no-store"}
 
 
 def oauth_refusal(error: str, detail: str, *, fix: str | None = None) -> BadRequest:
-    """Returns a problem (RFC 9457) whose `code` is an error code of OAuth."""
+    """Returns the error BadRequest for a device, as a problem document (RFC 9457) whose `code` is an OAuth
+    error code.
+    """
     return BadRequest(detail, code=error, fix=fix, headers=_NO_STORE, error=error, error_description=detail)
 
 

@@ -1,6 +1,5 @@
-"""The HTTP routes for a device: the device asks for a code, asks for its API key, and gives the key back.
-
-OAuth 2.0: RFC 8628 (device authorization grant) and RFC 7009 (revocation). The request bodies are forms.
+"""The HTTP routes that a device calls to get a code, to get its API key, and to revoke this key. OAuth 2.0:
+RFC 8628 (device authorization grant) and RFC 7009 (revocation). The request bodies are forms.
 """
 
 import re
@@ -32,8 +31,9 @@ _Text = Annotated[str, Form(max_length=500)]
 
 
 class DeviceAuthorization(BaseModel):
-    """The codes of a device's sign-in. `verification_uri`: the page where the user enters `user_code`;
-    `verification_uri_complete` has the code in it. `interval`: seconds between two questions for the key.
+    """The reply to a device that begins its sign-in: the codes. `verification_uri`: the page where the user
+    enters `user_code`. `verification_uri_complete`: the same page with the code in its URL. `interval`: how
+    many seconds the device must wait between two requests for its key.
     """
 
     device_code: str
@@ -45,7 +45,9 @@ class DeviceAuthorization(BaseModel):
 
 
 class DeviceToken(BaseModel):
-    """The API key of a device, as an access token. `expires_in`: in seconds. `scope`: separated by spaces."""
+    """The reply with the API key of a device, in the form of an OAuth access token. `expires_in`: the
+    lifetime of the key in seconds. `scope`: the permissions of the key, separated by spaces.
+    """
 
     access_token: str
     token_type: str = "Bearer"  # noqa: S105 (a type)
@@ -64,11 +66,11 @@ async def begin_device_sign_in(
     device_name: _Text = "",
     expires_in_days: _Text = "",
 ) -> DeviceAuthorization:
-    """Begins the sign-in of a device. A signed-in user then allows it on our page `/device`.
+    """Begins the sign-in of a device. A signed-in user then allows the sign-in on the page `/device`.
 
-    `scope`: permissions, separated by spaces; `read work` if left out. `device_name`: the name of the key.
-    `expires_in_days`: 1 to 365; 90 if left out. 400 `invalid_request`, `invalid_scope`, 429
-    `sign_in_throttled`.
+    `scope`: permissions of the API key, separated by spaces; `read work` if left out. `device_name`: the name
+    of the key. `expires_in_days`: the lifetime of the key, 1 to 365 days; 90 if left out. 400
+    `invalid_request`, `invalid_scope`, 429 `sign_in_throttled`.
     """
     address = address_of(request)
     wanted = service.DeviceRequest(
@@ -96,11 +98,10 @@ async def get_device_token(
     grant_type: _Text = GRANT_TYPE,
     client_id: _Text = "",
 ) -> DeviceToken:
-    """Returns the API key once, after the user has allowed the sign-in. Until then it returns 400
-    `authorization_pending`, or `slow_down` if the device asks too often: then it waits five seconds longer.
-
-    400 `invalid_request`, `unsupported_grant_type`, `invalid_grant`, `expired_token`, `access_denied`, 409
-    `too_many_api_keys`.
+    """Returns the API key of the device once, after the user has allowed the sign-in. Before that, replies
+    with 400 `authorization_pending`. If the device asks too often, replies with `slow_down`; from then on the
+    device must wait five seconds longer. 400 `invalid_request`, `unsupported_grant_type`, `invalid_grant`,
+    `expired_token`, `access_denied`, 409 `too_many_api_keys`.
     """
     del client_id  # Clients are not registered, so the parameter changes nothing.
     if grant_type != GRANT_TYPE:
@@ -114,9 +115,8 @@ async def get_device_token(
 
 @router.post("/revoke")
 async def revoke_token(session: Session, request: Request, token: _Text = "") -> Response:
-    """Deletes an API key by its text. The answer for a key that does not exist is the same.
-
-    400 `invalid_request`.
+    """Deletes the API key whose text is `token`. The reply is the same if there is no such key. 400
+    `invalid_request`.
     """
     if not token:
         raise refusals.invalid_request("The parameter `token` is missing.")

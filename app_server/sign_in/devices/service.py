@@ -125,8 +125,8 @@ async def find(database: Database, user: User, user_code: str) -> DeviceSignIn:
 async def answer(
     session: AsyncSession, trail: AuditTrail, user: User, found: DeviceSignIn, *, is_allowed: bool
 ) -> None:
-    """Stores whether the user allows or refuses the device. Only the first answer counts. Raises NotFound
-    `device_code_not_found`.
+    """Stores whether the user allows or refuses the sign-in of the device `found`. Only the first decision
+    counts. Raises NotFound `device_code_not_found`.
     """
     waiting = update(DeviceSignIn).where(
         DeviceSignIn.id == found.id,
@@ -194,8 +194,8 @@ async def _new_key(session: AsyncSession, user: User, row: DeviceSignIn, address
 
 
 def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
-    """Returns the error for a device that may not have its key now. Returns None if the user has answered in
-    time.
+    """Returns the error for a device that may not have its API key now. Returns None if the user has allowed
+    or refused the sign-in in time.
     """
     if row.expires_at <= moment:
         return refusals.oauth_refusal(
@@ -213,8 +213,8 @@ def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
 
 
 def _of_devices_at(address: str | None) -> list[Counted]:
-    """Returns the counter of the codes that devices at one address ask for. A sign-in that succeeds does not
-    count. Returns an empty list if the address is unknown.
+    """Returns the counter of the codes that devices at one IP address ask for. Codes whose sign-in succeeds
+    do not count. Returns an empty list if the address is unknown.
     """
     if address is None:
         return []

@@ -1,3 +1,3 @@
-"""External identities: people as identity providers of any protocol know them, and the Slipway accounts that
-they sign in to.
+"""External identities: people as identity providers describe them, and the Slipway accounts to which they
+belong.
 """

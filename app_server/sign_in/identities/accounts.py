@@ -32,8 +32,8 @@ from app_server.users.provisioning import person_of_user_name
 async def account_of(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, address: str | None
 ) -> tuple[User, ExternalIdentity]:
-    """Returns the account of this identity; creates the account at the first sign-in. `address`: the
-    browser's address, for the audit log.
+    """Returns the Slipway account of a person who signs in by a provider. Creates the account at the first
+    sign-in. `address`: the browser's IP address, for the audit log.
 
     If the provider's groups are mapped to roles, each sign-in sets the user's role to the role that the
     provider gives. The owner's role never changes. If the groups are mapped to teams, each sign-in sets the
@@ -146,7 +146,7 @@ async def _account_of_scim(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity
 ) -> UUID | None:
     """Returns the id of the account that SCIM has created with the identity's e-mail address. Returns None if
-    there is none, or if another person at the provider signs in to it.
+    there is no such account, or if another person at the provider signs in to the account.
     """
     if not provider.knows_scim_people or not identity.email:
         return None

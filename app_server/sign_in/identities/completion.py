@@ -33,8 +33,8 @@ def page_for(connects: UUID | None) -> str:
 
 
 def back_to(config: Config, page: str, outcome: str) -> Response:
-    """Returns a redirect to a page of the Slipway front end. `outcome`: the fragment of the URL, such as
-    `refused=CODE`.
+    """Returns a redirect to a page of the Slipway front end. `outcome`: the fragment of the page's URL that
+    says how the sign-in ended, such as `refused=CODE`.
     """
     return RedirectResponse(f"{config.base_url}/{page}#{outcome}", status_code=303)
 

@@ -21,9 +21,9 @@ _STRONGEST_FIRST = (Role.ADMIN, Role.MEMBER, Role.VIEWER)
 class ProviderIdentity:
     """A person as the provider describes them.
 
-    `role`: None if neither a group nor the default gives one. `teams`: the names
-    of the teams that the groups give. `session`: the id of the person's session at
-    the provider (`sid`), which the provider names when it ends that session.
+    `role`: the role that the person's groups or the default give; None if neither gives a role. `teams`: the
+    names of the teams that the groups give. `session`: the id of the person's session at the provider
+    (`sid`), which the provider repeats when it ends that session.
     """
 
     issuer: str

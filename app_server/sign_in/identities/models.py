@@ -10,8 +10,8 @@ from app_server.core.database import Base, now
 
 
 class ExternalIdentity(Base):
-    """A person at a provider. The provider's `sub` identifies the person, because names and e-mail addresses
-    may pass to another person.
+    """One row of the table of identities: a person at a provider, and the account of this person. The
+    provider's `sub` identifies the person, because names and e-mail addresses may pass to another person.
     """
 
     __tablename__ = "external_identities"

@@ -54,8 +54,8 @@ def sender(database: Database, config: Config) -> Handler:
 
 
 async def _attempt(database: Database, config: Config, mail_id: UUID) -> dict[str, Any]:
-    """Sends the invitation once, with a new link. Does nothing if the invitation was deleted or sent, or if
-    the person has signed in. Returns the job's result.
+    """Sends the invitation by e-mail once, with a new link. Does nothing if the invitation was deleted or
+    sent, or if the person has signed in. Returns the result that is stored with the job.
 
     Raises MailFailed, MailRefused and _NotAllowed.
     """

@@ -10,11 +10,11 @@ from app_server.core.database import Base, now
 
 
 class InvitationMail(Base):
-    """An invitation for a person, to be sent by e-mail. The row has no link: each attempt to send the e-mail
-    creates a new link.
+    """One row of the table of invitations: an invitation for a person, to be sent by e-mail. The row has no
+    link: each attempt to send the e-mail creates a new link.
 
     `user_id`: the invited person. `inviter_id`: the user who invites; null if that account has been deleted.
-    `link_expires_at`: when the link in the sent e-mail ends. `error`: why the last attempt failed.
+    `link_expires_at`: when the link in the sent e-mail expires. `error`: why the last attempt failed.
     `failed_at`: when the server stopped trying.
     """
 

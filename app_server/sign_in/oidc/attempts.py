@@ -1,5 +1,5 @@
-"""Keeps the state of a sign-in between its requests in an encrypted cookie, so that only the browser that
-began the sign-in can complete it.
+"""Keeps the state of a sign-in by OpenID Connect between its HTTP requests. The state is in an encrypted
+cookie, so that only the browser that began the sign-in can complete it.
 """
 
 import secrets
@@ -22,7 +22,7 @@ COOKIE: Final = SealedCookie("slipway_oidc", LIFETIME)
 class Attempt(BaseModel):
     """An OpenID Connect sign-in that a browser has begun and not completed.
 
-    `state`: ties the provider's answer to this browser. `nonce`: ties the ID token to this sign-in.
+    `state`: ties the provider's redirect to this browser. `nonce`: ties the ID token to this sign-in.
     `verifier`: proves to the provider that the server that began the sign-in also exchanges the code (PKCE,
     RFC 7636). `connects`: the user whose account is to be connected with the provider; None means an ordinary
     sign-in.
@@ -48,7 +48,7 @@ class Attempt(BaseModel):
 
 
 def seal(attempt: Attempt, cipher: Cipher) -> str:
-    """Returns the attempt as an encrypted cookie value."""
+    """Encrypts the state of a sign-in that has begun (`attempt`) and returns the value of its cookie."""
     return cipher.encrypt(attempt.model_dump_json())
 
 

@@ -21,15 +21,15 @@ logger = logging.getLogger(__name__)
 
 
 def redirect_uri(config: Config, provider: IdentityProvider) -> str:
-    """Returns the address to which the provider sends the browser back. This address must be registered at
-    the provider.
+    """Returns the URL of this server to which the provider sends the browser back. This URL must be
+    registered at the provider.
     """
     return f"{config.base_url}/api/v1/sign-in/oidc/{provider.name}/callback"
 
 
 def logout_uri(config: Config, provider: IdentityProvider) -> str:
-    """Returns the address of this server that the provider calls after the person has signed out at the
-    provider.
+    """Returns the URL of this server that the provider calls after the person has signed out at
+    the provider.
     """
     return f"{config.base_url}/api/v1/sign-in/oidc/{provider.name}/logout"
 
@@ -37,7 +37,7 @@ def logout_uri(config: Config, provider: IdentityProvider) -> str:
 async def authorization_url(
     config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt
 ) -> str:
-    """Returns the provider's address where the browser begins the sign-in. Raises BadGateway
+    """Returns the URL of the provider's page where the browser begins the sign-in. Raises BadGateway
     `oidc_provider_unreachable`.
     """
     metadata = await providers.metadata(provider)

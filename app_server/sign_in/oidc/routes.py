@@ -35,8 +35,7 @@ _Text = Annotated[str, Query(max_length=4096)]
 async def begin_sign_in(
     name: str, config: ServerConfig, identity_providers: ServerProviders, cipher: ServerCipher
 ) -> Response:
-    """Redirects the browser to the provider, or to our sign-in page if the provider does not answer.
-
+    """Redirects the browser to the provider's page, or to our sign-in page if the provider cannot be reached.
     404 `oidc_provider_not_found`.
     """
     providers: Providers = identity_providers
@@ -65,10 +64,9 @@ async def complete_sign_in(
     error: _Text = "",
 ) -> Response:
     """Receives the browser when the provider sends it back, and redirects it to our sign-in page. The
-    fragment of that address contains a one-time token (`#token=…`), or says why the sign-in is refused
-    (`#refused=CODE`). After connecting an account the browser goes to the settings, with `#connected=NAME`.
-
-    404 `oidc_provider_not_found`.
+    fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
+    (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
+    settings page instead, with `#connected=NAME`. 404 `oidc_provider_not_found`.
     """
     providers: Providers = identity_providers
     provider = providers.find(name)

@@ -95,10 +95,9 @@ async def remove_password(
 async def begin_totp(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: CurrentPassword
 ) -> TotpEnrolment:
-    """Creates a secret for an authenticator app. Codes are required only after a code of the app has
-    confirmed the secret.
-
-    403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, `totp_is_on`, 429.
+    """Creates a secret for an authenticator app. Sign-ins need codes of the app only after one code has
+    confirmed the secret. 403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`,
+    `totp_is_on`, 429.
     """
     enrolment = await of_users.begin_totp(user, body.current_password.get_secret_value())
     return TotpEnrolment.model_validate(enrolment)
@@ -108,10 +107,9 @@ async def begin_totp(
 async def confirm_totp(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode
 ) -> RecoveryCodes:
-    """Confirms the authenticator app by one of its codes. From now on a sign-in with the password needs a
-    code. Returns the recovery codes.
-
-    403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
+    """Confirms the authenticator app by one of its codes. From now on, a sign-in with the password needs a
+    code of the app. Returns the recovery codes, each of which replaces one code. 403 `totp_code_wrong`,
+    `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
     """
     return RecoveryCodes(codes=await of_users.confirm_totp(user, body.code))
 
@@ -129,8 +127,7 @@ async def renew_recovery_codes(
 
 @router.post("/totp/removal", status_code=204)
 async def remove_totp(user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode) -> None:
-    """Removes the authenticator app. From now on a sign-in needs no code.
-
-    403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
+    """Removes the authenticator app of the user. From now on, a sign-in needs only the password. 403
+    `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
     """
     await of_users.remove_totp(user, body.code)

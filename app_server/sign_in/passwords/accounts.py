@@ -115,7 +115,8 @@ class PasswordAccounts:
             return await totp.begin(session, self.cipher, user.id, known.login_name)
 
     async def confirm_totp(self, user: User, code: str) -> list[str]:
-        """Confirms the authenticator app and returns the recovery codes. From now on a sign-in needs a code.
+        """Confirms the authenticator app by one of its codes, and returns the recovery codes. From now on, a
+        sign-in with the password needs a code of the app.
 
         Raises Conflict `totp_is_off`, `totp_is_on`, Forbidden `totp_code_wrong`, TooManyRequests.
         """
@@ -128,7 +129,8 @@ class PasswordAccounts:
         return codes
 
     async def remove_totp(self, user: User, code: str) -> None:
-        """Removes the authenticator app. Raises Conflict `totp_is_off`, Forbidden `totp_code_wrong`,
+        """Removes the user's authenticator app. From now on, a sign-in needs only the password. `code`: a
+        code of the app or a recovery code. Raises Conflict `totp_is_off`, Forbidden `totp_code_wrong`,
         TooManyRequests.
         """
         async with self.database.session() as session:
@@ -203,10 +205,10 @@ class PasswordAccounts:
         *,
         replaces: PasswordLogin | None,
     ) -> None:
-        """Stores the hash and the login name. `replaces`: the database row as it was read earlier; None means
-        that the user had no password.
+        """Stores the password's hash and the login name of a user.
 
-        Raises Forbidden `current_password_wrong` if the password was changed in the meantime, Conflict
+        `replaces`: the database row as it was read earlier; None means that the user had no password. Raises
+        Forbidden `current_password_wrong` if the password was changed in the meantime, Conflict
         `login_name_taken`.
         """
         row = await session.get(PasswordLogin, user_id, with_for_update=True, populate_existing=True)

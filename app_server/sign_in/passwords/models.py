@@ -12,7 +12,9 @@ from app_server.core.database import Base, now
 
 
 class PasswordLogin(Base):
-    """The login name and the password of a user who has one. The password is kept as its Argon2id hash."""
+    """One row of the table of passwords: the login name and the password of a user who has one. The password
+    is stored as its Argon2id hash.
+    """
 
     __tablename__ = "password_logins"
 
@@ -24,8 +26,8 @@ class PasswordLogin(Base):
 
 
 class TotpSecret(Base):
-    """The secret that a user's authenticator app and the server share. Codes are required only after a code
-    has confirmed the secret.
+    """One row of the table of authenticator apps: the secret that a user's app and the server share. Sign-ins
+    need codes of the app only after one code has confirmed the secret.
     """
 
     __tablename__ = "totp_secrets"

@@ -106,8 +106,8 @@ def _letters(text: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """Returns the shortest text that gives `text` when it is repeated and cut to the same length. Returns
-    `text` itself if no shorter text does.
+    """Returns the shortest text that gives `text` when it is repeated and then cut to the length of `text`.
+    Returns `text` itself if no shorter text does. Used to find passwords such as `abcabc`.
     """
     for size in range(1, len(text)):
         if (text[:size] * (len(text) // size + 1))[: len(text)] == text and size * 2 <= len(text):

@@ -125,7 +125,7 @@ def totp_is_off() -> Conflict:
 
 
 def totp_code_refused() -> Forbidden:
-    """Returns the error `totp_code_wrong` for a user who is signed in."""
+    """Returns the error `totp_code_wrong`, for a user who is signed in and has entered a wrong code."""
     return Forbidden(
         "This code is wrong, or it was used before.",
         code="totp_code_wrong",

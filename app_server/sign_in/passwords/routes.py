@@ -19,8 +19,7 @@ router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
 async def sign_in_with_password(
     body: SignInWithPassword, config: ServerConfig, request: Request, response: Response
 ) -> SignedInUser:
-    """Signs in with a login name and a password, and with a code if the user has an authenticator app.
-
+    """Signs a user in with a login name and a password, and with a code if the user has an authenticator app.
     401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
     `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with `Retry-After`.
     """

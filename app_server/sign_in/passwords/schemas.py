@@ -13,8 +13,8 @@ _Code = Annotated[str, Field(min_length=1, max_length=60)]
 
 
 class SignInWithPassword(BaseModel):
-    """A login name and a password. `code`: six digits of the authenticator app, or a recovery code; it is
-    needed if the first try answers `totp_code_needed`.
+    """The request body of a sign-in: a login name and a password. `code`: six digits of the authenticator
+    app, or a recovery code; needed if a request without `code` gets the error `totp_code_needed`.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -27,8 +27,9 @@ class SignInWithPassword(BaseModel):
 class PasswordSettings(BaseModel):
     """The user's settings for signing in by password.
 
-    `is_offered`: whether people can sign in with passwords here. `login_name`, `changed_at`: null if the user
-    has no password. `totp_since`: null if the user has no authenticator app.
+    `is_offered`: whether this server allows passwords. `login_name`, `changed_at`: the login name, and the
+    time of the password's last change; null if the user has no password. `totp_since`: the time when the
+    authenticator app was confirmed; null if the user has none.
     """
 
     is_offered: bool
@@ -40,7 +41,9 @@ class PasswordSettings(BaseModel):
 
 
 class SetPassword(BaseModel):
-    """A new password. `current_password`: needed if the user has a password already."""
+    """The request body with a new password. `current_password`: the present password; needed if the user has
+    a password already.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -56,7 +59,7 @@ class CurrentPassword(BaseModel):
 
 
 class TotpCode(BaseModel):
-    """A code: six digits of the authenticator app, or a recovery code."""
+    """The request body with one code: six digits of the authenticator app, or a recovery code."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -64,8 +67,8 @@ class TotpCode(BaseModel):
 
 
 class TotpEnrolment(BaseModel):
-    """A new secret for an authenticator app. `secret`: base32, to be typed into the app. `uri`:
-    `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
+    """The reply with a new secret for an authenticator app. `secret`: base32, to be typed into the app.
+    `uri`: the secret as a URI `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -76,6 +79,8 @@ class TotpEnrolment(BaseModel):
 
 
 class RecoveryCodes(BaseModel):
-    """New recovery codes. Each replaces one code of the app. They are shown only this once."""
+    """The reply with new recovery codes. Each code replaces one code of the authenticator app. The codes are
+    shown only in this reply.
+    """
 
     codes: list[str]

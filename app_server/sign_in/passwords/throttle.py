@@ -33,10 +33,11 @@ TIDY_EVERY: Final = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Counted:
-    """One counter of failed attempts, for a login name, a client address, or the settings of a user.
+    """The name and the limits of one counter of failed attempts, for a login name, a client address, or the
+    settings of a user.
 
-    `free`: how many failures have no consequence. `forgotten_after`: the count starts again from zero when no
-    failure came for this long.
+    `free`: how many failures have no consequence. `forgotten_after`: after this long without a failure, the
+    count starts again from zero.
     """
 
     key: str
@@ -98,15 +99,17 @@ async def begin_attempt(database: Database, counted: Sequence[Counted]) -> None:
 
 
 async def forgive(session: AsyncSession, account: Counted, others: Sequence[Counted] = ()) -> None:
-    """Removes all failures of `account` and one failure of each of `others`. Called after an attempt has
-    succeeded.
+    """Removes all failures of the counter `account` and one failure of each counter in `others`. Called after
+    an attempt has succeeded.
     """
     await session.execute(delete(SignInThrottle).where(SignInThrottle.key_hash == account.key_hash))
     await take_back(session, others)
 
 
 async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
-    """Removes the failures that `begin_attempt` added, because the attempt did not fail."""
+    """Removes the one failure that `begin_attempt` added to each counter, because the attempt
+    did not fail.
+    """
     for one in sorted(counted, key=lambda each: each.key_hash):
         row = update(SignInThrottle).where(
             SignInThrottle.key_hash == one.key_hash, SignInThrottle.failures > 0
@@ -115,7 +118,7 @@ async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
 
 
 async def tidy(database: Database) -> None:
-    """Deletes counters whose last failure is more than KEPT ago."""
+    """Deletes counters of failed attempts whose last failure is more than KEPT ago."""
     async with database.session() as session:
         await session.execute(delete(SignInThrottle).where(SignInThrottle.last_at < now() - KEPT))
 

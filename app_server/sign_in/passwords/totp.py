@@ -48,7 +48,7 @@ async def find(session: AsyncSession, user_id: UUID) -> TotpSecret | None:
 
 
 async def users_with_it(session: AsyncSession) -> frozenset[UUID]:
-    """Returns the ids of all users with a confirmed authenticator app."""
+    """Returns the ids of all users who have a confirmed authenticator app."""
     query = select(TotpSecret.user_id).where(TotpSecret.confirmed_at.is_not(None))
     return frozenset(await session.scalars(query))
 
@@ -79,8 +79,8 @@ async def begin(session: AsyncSession, cipher: Cipher, user_id: UUID, login_name
 
 
 async def confirm(session: AsyncSession, cipher: Cipher, user_id: UUID, code: str) -> list[str]:
-    """Confirms the secret by a code. From now on a sign-in needs a code. Returns the recovery codes, which
-    cannot be read later.
+    """Confirms the authenticator app's secret by a code of the app. From now on, a sign-in needs a code.
+    Returns the recovery codes, which cannot be read later.
 
     Raises Conflict `totp_is_off` if `begin` was not called, `totp_is_on`, Forbidden `totp_code_wrong`.
     """
@@ -96,7 +96,9 @@ async def confirm(session: AsyncSession, cipher: Cipher, user_id: UUID, code: st
 
 
 async def accept(session: AsyncSession, cipher: Cipher, secret: TotpSecret, code: str) -> bool:
-    """Returns whether this is a valid code of the app or a recovery code. Each code is accepted only once."""
+    """Checks the code of a user. Returns whether it is a valid code of the authenticator app or a recovery
+    code. Each code is accepted only once.
+    """
     bare = _bare(code)
     if len(bare) == _DIGITS:
         return await _accept_digits(session, cipher, secret, bare)

@@ -46,10 +46,10 @@ class SamlAttempt(BaseModel):
 
 
 class SamlAnswer(BaseModel):
-    """The verified response of a provider, in the form that is encrypted and sent through the browser.
+    """The verified response of a SAML provider, in the form that is encrypted and sent through the browser.
 
-    `assertion_id`, `valid_until`: the id of the assertion, which can be used once, and the time after which
-    it is refused. `subject`: the data that single logout needs.
+    `assertion_id`: the id of the SAML assertion, which can be used once. `valid_until`: the time after which
+    the assertion is refused. `subject`: the data that single logout needs.
     """
 
     provider: str
@@ -62,7 +62,9 @@ class SamlAnswer(BaseModel):
 
 
 def seal(state: SamlAttempt | SamlAnswer, cipher: Cipher) -> str:
-    """Encrypts an attempt or an answer, and returns the encrypted text."""
+    """Encrypts the state of a sign-in: a sign-in that has begun, or a verified response of the provider.
+    Returns the encrypted text.
+    """
     return cipher.encrypt(state.model_dump_json())
 
 
@@ -76,8 +78,8 @@ def open_attempt(cookie: str | None, cipher: Cipher, *, provider: str) -> SamlAt
 
 
 def open_answer(value: str, cipher: Cipher, *, attempt: SamlAttempt) -> SamlAnswer:
-    """Decrypts a verified answer of the provider. Raises BadRequest `saml_attempt_expired` if the answer has
-    expired or belongs to another attempt.
+    """Decrypts a verified response of the provider (see SamlAnswer). Raises BadRequest `saml_attempt_expired`
+    if the response has expired or belongs to another sign-in than `attempt`.
     """
     answer = _open(SamlAnswer, value, cipher, provider=attempt.provider)
     if answer.in_response_to != attempt.request_id:

@@ -72,11 +72,10 @@ def decoded(response: str) -> bytes:
 
 
 def check_logout(text: str, name: str, *, has_signature: bool) -> None:
-    """Checks the structure of a message of single logout. `name`: the tag that the root element must have.
-    `has_signature`: True if the XML itself is signed, False if the address that carries the message is
-    signed.
+    """Checks the structure of a single logout message.
 
-    Raises Unacceptable.
+    `name`: the tag that the root element must have. `has_signature`: True if the XML itself is signed, False
+    if the URL that carries the message is signed. Raises Unacceptable.
     """
     root = _parsed(text)
     if root.tag != f"{_PROTOCOL}{name}":
@@ -129,8 +128,8 @@ def _require_different_ids(root: "Element") -> None:
 
 
 def _check_signatures(root: "Element", assertion: "Element", number: int) -> None:
-    """Checks that the Response or the Assertion is signed, and that no signature stands elsewhere. `number`:
-    how many signatures the whole document has. Raises Unacceptable.
+    """Checks that the Response element or the Assertion element is signed, and that no other element has a
+    signature. `number`: how many signatures the whole document has. Raises Unacceptable.
     """
     signed = [len(one.findall(f"{_SIGNATURE}Signature")) for one in (root, assertion)]
     if number == 0:

@@ -1,5 +1,5 @@
-"""Single logout with a SAML provider (SAML 2.0 Profiles, section 4.4): a sign-out at Slipway or at the
-provider ends the session at the other side, too.
+"""Single logout with a SAML provider (SAML 2.0 Profiles, section 4.4). A sign-out at Slipway also ends the
+session at the provider. A sign-out at the provider also ends the session at Slipway.
 """
 
 import asyncio
@@ -35,8 +35,8 @@ Reader = Callable[..., LogoutMessage]
 
 @dataclass(frozen=True)
 class WayOut:
-    """What is needed to end a session at a SAML provider: the person, and the provider's address for the
-    logout request.
+    """The data with which Slipway asks a SAML provider to end a person's session: the person, and the
+    provider's URL for logout requests.
     """
 
     subject: SubjectAtProvider
@@ -47,7 +47,8 @@ class WayOut:
 async def received(
     providers: SamlProviders, provider: SamlProvider, read: Reader, kind: Kind, text: str
 ) -> LogoutMessage:
-    """Verifies a logout message and returns it. `text`: the query of the address, or the field of the form.
+    """Verifies a single logout message and returns it. `text`: the query of the URL, or the field of the
+    form, that contains the message.
 
     Raises BadRequest `saml_logout_invalid`, BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`,
     NotFound `saml_logout_not_configured`.
@@ -77,8 +78,8 @@ async def sign_out(
     message: LogoutMessage,
     relay_state: str,
 ) -> str | None:
-    """Signs out the browsers that the provider's logout request names. Returns the provider's address with
-    our signed response. Returns None if the provider has no address for the response.
+    """Signs out the browsers that the provider's logout request names. Returns the URL at the provider that
+    contains Slipway's signed response. Returns None if the provider has no URL for the response.
 
     Raises Forbidden `saml_response_used` if the request was used before.
     """
@@ -97,12 +98,11 @@ async def sign_out(
 
 
 async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | None) -> WayOut | None:
-    """Returns what is needed to end the session at the SAML provider by which this browser signed in.
-    `cookie`: names that session. May fetch the provider's metadata, so it is called before anything is
-    written to the database.
+    """Returns the data with which Slipway asks the SAML provider to end the session by which this browser
+    signed in. `cookie`: the encrypted cookie that names that session.
 
-    Returns None if the browser did not sign in by SAML, or if the provider has no single logout or cannot be
-    reached.
+    May fetch the provider's metadata, so it is called before anything is written to the database. Returns
+    None if the browser did not sign in by SAML, or if the provider has no single logout or cannot be reached.
     """
     there = provider_sessions.opened(cookie, cipher)
     if there is None:
@@ -118,8 +118,9 @@ async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | N
 
 
 async def address_to_end_session(way: WayOut | None, signed_out: SignedOut | None) -> str | None:
-    """Returns the address that the browser opens to end the session at the provider, too. Returns None if
-    `way` is None, or if the ended browser session belongs to another session at the provider than `way`.
+    """Returns the URL that the browser opens to end the session at the provider. `way`: the result of
+    `find_way_out`. Returns None if `way` is None, or if the ended browser session belongs to another session
+    at the provider.
     """
     if way is None or signed_out is None:
         return None

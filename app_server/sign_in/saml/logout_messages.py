@@ -1,8 +1,8 @@
 """Reads and creates the messages of SAML single logout: LogoutRequest and LogoutResponse. The functions
 block.
 
-With the redirect binding, the query of the address is signed (SAML 2.0 Bindings, section 3.4.4.1). With the
-POST binding, the XML is signed. Rules for both bindings: SAML 2.0 Core, section 3.7, and SAML 2.0 Profiles,
+With the redirect binding, the query of the URL is signed (SAML 2.0 Bindings, section 3.4.4.1). With the POST
+binding, the XML is signed. Rules for both bindings: SAML 2.0 Core, section 3.7, and SAML 2.0 Profiles,
 section 4.4.
 """
 
@@ -47,9 +47,9 @@ _HASHES = {f"http://www.w3.org/2001/04/xmldsig-more#rsa-sha{bits}": f"SHA{bits}"
 
 @dataclass(frozen=True)
 class LogoutMessage:
-    """A verified logout message. `valid_until`: the time after which the message is refused anyway.
-    `name_id`, `session_indexes`: only in a request; no index means all sessions of the person. `is_success`:
-    only in a response.
+    """A verified single logout message. `valid_until`: the time after which the message is refused anyway.
+    `name_id`: the person to sign out; only in a request. `session_indexes`: the sessions to end; only in a
+    request; an empty list means all sessions of the person. `is_success`: only in a response.
     """
 
     id: str
@@ -62,8 +62,8 @@ class LogoutMessage:
 def from_address(
     settings: "SPConfig", addresses: Addresses, provider: SamlProvider, kind: Kind, query: str
 ) -> LogoutMessage:
-    """Returns the verified message in the query of an address, as the browser has sent it. Raises
-    Unacceptable, SignatureWrong.
+    """Verifies the logout message in the query of a URL (redirect binding) and returns it. `query`: the query
+    exactly as the browser has sent it. Raises Unacceptable, SignatureWrong.
     """
     parts: dict[str, str] = {}
     for part in query.split("&"):
@@ -84,7 +84,9 @@ def from_address(
 def from_form(
     settings: "SPConfig", addresses: Addresses, provider: SamlProvider, kind: Kind, field: str
 ) -> LogoutMessage:
-    """Returns the verified message in a field of a form. Raises Unacceptable, SignatureWrong."""
+    """Verifies the logout message in a field of a form (POST binding) and returns it. Raises Unacceptable,
+    SignatureWrong.
+    """
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.sigver import SignatureError
 
@@ -102,8 +104,9 @@ def from_form(
 
 
 def address_of_logout(settings: "SPConfig", provider: SamlProvider) -> tuple[str, str] | None:
-    """Returns the provider's two addresses for the redirect binding: one for logout requests, one for logout
-    responses. Returns None if the provider's metadata have none, or if Slipway has no key to sign with.
+    """Returns the provider's two URLs for the redirect binding: the URL for logout requests, and the URL for
+    logout responses. Returns None if the provider's metadata contain no such URLs, or if Slipway has no
+    signing key.
     """
     if provider.signing_key_file is None:
         return None
@@ -117,7 +120,7 @@ def address_of_logout(settings: "SPConfig", provider: SamlProvider) -> tuple[str
 
 
 def request_to(settings: "SPConfig", destination: str, subject: SubjectAtProvider) -> str:
-    """Returns the address with a signed request that asks the provider to end this person's session."""
+    """Returns the URL with a signed request that asks the provider to end this person's session."""
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.saml import NameID
 
@@ -136,7 +139,7 @@ def request_to(settings: "SPConfig", destination: str, subject: SubjectAtProvide
 
 
 def response_to(settings: "SPConfig", destination: str, request_id: str, relay_state: str) -> str:
-    """Returns the address with a signed response which says that the person is signed out."""
+    """Returns the URL with a signed response that tells the provider that the person is signed out."""
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.s_utils import sid, success_status_factory
     from saml2.saml import Issuer

@@ -37,12 +37,11 @@ async def receive_saml_logout(
     saml_response: Annotated[str | None, Query(alias="SAMLResponse", max_length=32_768)] = None,
     relay_state: Annotated[str, Query(alias="RelayState", max_length=_MAX_RELAY_STATE)] = "",
 ) -> Response:
-    """Receives a message of single logout from the browser (HTTP-Redirect binding). A request of the provider
-    ends the browser sessions that it names, and the browser goes back to the provider with our signed answer.
-    After an answer of the provider the browser goes to our sign-in page.
-
-    400 `saml_logout_invalid`, 403 `saml_response_used`, 404 `saml_provider_not_found`,
-    `saml_logout_not_configured`.
+    """Receives a single logout message in the URL that the browser opens (HTTP-Redirect binding). If the
+    message is a request of the provider, ends the browser sessions that the request names, and redirects the
+    browser to the provider with our signed response. If the message is a response of the provider, redirects
+    the browser to our sign-in page. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
+    `saml_provider_not_found`, `saml_logout_not_configured`.
     """
     kind = _kind(saml_request, saml_response)
     text, read = request.url.query, logout_messages.from_address
@@ -60,10 +59,9 @@ async def receive_saml_logout_form(
     saml_response: Annotated[str | None, Form(alias="SAMLResponse", max_length=_MAX_FIELD)] = None,
     relay_state: Annotated[str, Form(alias="RelayState", max_length=_MAX_RELAY_STATE)] = "",
 ) -> Response:
-    """Receives a message of single logout from a form (HTTP-POST binding). See the route for addresses.
-
-    400 `saml_logout_invalid`, 403 `saml_response_used`, 404 `saml_provider_not_found`,
-    `saml_logout_not_configured`.
+    """Receives a single logout message in a form (HTTP-POST binding). Does the same as the route that
+    receives such a message in the URL. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
+    `saml_provider_not_found`, `saml_logout_not_configured`.
     """
     kind = _kind(saml_request, saml_response)
     text, read = saml_request or saml_response or "", logout_messages.from_form

@@ -1,7 +1,7 @@
-"""Remembers in a cookie which session at a SAML provider a browser has signed in by.
+"""Stores in a cookie the session at a SAML provider by which a browser has signed in.
 
-So a sign-out at Slipway can also end the session at the provider. When the provider ends the session, it
-names the same session in its request.
+A sign-out at Slipway reads this cookie, so that it can also end the session at the provider. When the
+provider ends the session, its logout request names the same session.
 """
 
 import hashlib
@@ -26,21 +26,24 @@ COOKIE: Final = SealedCookie("slipway_saml_session", timedelta(days=400))
 
 
 class SessionAtProvider(BaseModel):
-    """A session at a SAML provider by which a browser has signed in. `provider`: the provider's name."""
+    """A person's session at a SAML provider, by which a browser has signed in. `provider`: the provider's
+    name.
+    """
 
     provider: str
     subject: SubjectAtProvider
 
 
 def key_of(subject: SubjectAtProvider) -> str:
-    """Returns the session's key, in the form of `WebSession.provider_session`: a hash of the NameID and a
-    hash of the SessionIndex. Both are needed, because different people may have the same SessionIndex.
+    """Returns the text that identifies the person's session at the provider, as `WebSession.provider_session`
+    stores it: a hash of the NameID and a hash of the SessionIndex. Both hashes are needed, because different
+    people may have the same SessionIndex.
     """
     return f"{_prefix(subject.name_id)}{_hash(subject.session_index or '')}"
 
 
 def seal(provider: SamlProvider, subject: SubjectAtProvider, cipher: Cipher) -> str:
-    """Returns the encrypted value of the cookie."""
+    """Encrypts the session at the provider and returns the value of its cookie."""
     return cipher.encrypt(SessionAtProvider(provider=provider.name, subject=subject).model_dump_json())
 
 

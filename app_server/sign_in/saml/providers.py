@@ -80,7 +80,7 @@ class SamlProviders:
         raise provider_not_found("saml")
 
     def addresses(self, provider: SamlProvider) -> Addresses:
-        """Returns the addresses of this server that are registered at the provider."""
+        """Returns the URLs of this server that are registered at the provider."""
         return Addresses.of(self._config, provider)
 
     async def own_metadata(self, provider: SamlProvider) -> str:
@@ -94,7 +94,7 @@ class SamlProviders:
         await self._look_up(provider)
 
     async def request(self, provider: SamlProvider) -> tuple[str, str]:
-        """Creates a request to sign a person in. Returns the request's id, and the address at the provider
+        """Creates a request to sign a person in. Returns the id of the request, and the URL at the provider
         that the browser opens.
 
         Raises BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`.
@@ -133,10 +133,10 @@ class SamlProviders:
     async def verified_logout(
         self, provider: SamlProvider, read: Callable[..., LogoutMessage], kind: Kind, text: str
     ) -> LogoutMessage:
-        """Verifies a message of single logout and returns it. `read`: the function of logout_messages.py that
-        reads `text`.
+        """Verifies a single logout message and returns it.
 
-        Raises Unacceptable, BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`.
+        `read`: the function of logout_messages.py that reads `text`. Raises Unacceptable, BadGateway
+        `saml_provider_unreachable`, `saml_xmlsec1_missing`.
         """
         known = await self._look_up(provider)
         addresses = self.addresses(provider)

@@ -1,5 +1,5 @@
-"""HTTP routes of the sign-in by a SAML provider: the browser goes to the provider, comes back with its signed
-answer, and gets a one-time link.
+"""HTTP routes of the sign-in by a SAML provider: the browser goes to the provider, comes back with the
+provider's signed response, and gets a one-time link.
 """
 
 import logging
@@ -59,9 +59,8 @@ async def begin_saml_sign_in(
     responses={200: {"content": {_METADATA: {"schema": {"type": "string"}}}}},
 )
 async def read_saml_metadata(name: str, saml_providers: ServerSamlProviders) -> Response:
-    """Returns our metadata, which a provider reads to know this server (SAML 2.0 Metadata).
-
-    404 `saml_provider_not_found`.
+    """Returns the SAML metadata of this server, which the provider reads (SAML 2.0 Metadata). 404
+    `saml_provider_not_found`.
     """
     providers: SamlProviders = saml_providers
     return Response(await providers.own_metadata(providers.find(name)), media_type=_METADATA)
@@ -77,11 +76,10 @@ async def receive_saml_response(
     session: ReadSession,
     saml_response: Annotated[str, Form(alias="SAMLResponse", max_length=_MAX_FIELD)],
 ) -> Response:
-    """Receives the provider's answer from the browser (HTTP-POST binding), and checks it. The browser sends
-    no cookie with a form of another site, so it is redirected to a second route with the result. A
-    `RelayState` is not read: the page itself knows where the person wanted to go.
-
-    404 `saml_provider_not_found`.
+    """Receives the provider's signed response from the browser (HTTP-POST binding), and verifies it. The
+    browser sends no cookie with a form of another site. So the browser is redirected, with the encrypted
+    result, to a second route to which it does send the cookie. `RelayState` is not read: the page itself
+    knows where the person wanted to go. 404 `saml_provider_not_found`.
     """
     providers: SamlProviders = saml_providers
     provider = providers.find(name)
@@ -115,11 +113,10 @@ async def complete_saml_sign_in(
     answer: Annotated[str, Query(max_length=32_768)] = "",
     refused: Annotated[str, Query(pattern="^saml_[a-z_]{1,40}$")] | None = None,
 ) -> Response:
-    """Completes the sign-in in the browser that began it, and redirects it to our sign-in page. The fragment
-    of that address contains a one-time token (`#token=…`), or says why the sign-in is refused
-    (`#refused=CODE`). After connecting an account the browser goes to the settings, with `#connected=NAME`.
-
-    404 `saml_provider_not_found`.
+    """Completes the sign-in in the browser that began it, and redirects the browser to our sign-in page. The
+    fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
+    (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
+    settings page instead, with `#connected=NAME`. 404 `saml_provider_not_found`.
     """
     providers: SamlProviders = saml_providers
     provider = providers.find(name)

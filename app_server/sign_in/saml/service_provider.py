@@ -40,8 +40,8 @@ class MetadataUnusable(Exception):
 
 @dataclass(frozen=True)
 class Addresses:
-    """The names and addresses of Slipway as a service provider, as they are registered at the identity
-    provider.
+    """The entity ID and the URLs of Slipway as a SAML service provider, as they are registered at the
+    identity provider.
     """
 
     entity_id: str
@@ -105,9 +105,9 @@ def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, pr
 
 
 def request(settings: "SPConfig", provider: SamlProvider) -> tuple[str, str]:
-    """Creates a request to sign a person in. Returns the request's id, and the address with the request that
-    the browser opens (SAML 2.0 Bindings, section 3.4). The request is signed if a signing key is configured
-    (section 3.4.4.1).
+    """Creates a request to sign a person in. Returns the id of the request, and the URL that contains the
+    request and that the browser opens (SAML 2.0 Bindings, section 3.4). The request is signed if a signing
+    key is configured (section 3.4.4.1).
     """
     from saml2.client import Saml2Client  # see settings_for
 
@@ -127,7 +127,9 @@ def redirect_address(
     is_response: bool = False,
     relay_state: str = "",
 ) -> str:
-    """Returns the address that carries the message by the redirect binding."""
+    """Returns the URL that carries the SAML message by the redirect binding. `signs`: whether the message is
+    signed.
+    """
     with _signing:
         made = client.apply_binding(
             REDIRECT,
@@ -142,8 +144,8 @@ def redirect_address(
 
 
 def told(error: Exception) -> str:
-    """Returns the text of an error of pysaml2 for the log, without any SAML document that the error may
-    quote.
+    """Returns the type and text of an error of pysaml2 for the server's log. Returns only the type if the
+    text is long or may quote a SAML document.
     """
     text = str(error)
     return type(error).__name__ if len(text) > 200 or "<" in text else f"{type(error).__name__}: {text}"

@@ -1,4 +1,6 @@
-"""The assertions and logout requests that were already used. Each one is accepted only once."""
+"""Records which assertions and logout requests of SAML providers were already used, so that each is accepted
+only once.
+"""
 
 import hashlib
 from datetime import datetime
@@ -14,7 +16,9 @@ from app_server.sign_in.saml.refusals import response_used
 
 
 class UsedAssertion(Base):
-    """An assertion that a person has signed in with, or a request that has signed a person out."""
+    """One row of the table of used messages: an assertion with which a person has signed in, or a logout
+    request that has signed a person out.
+    """
 
     __tablename__ = "used_assertions"
 
