@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Get Alive
-         * @description Answers as long as the process runs. Does not check the database.
+         * @description Replies with status 200 as long as the server process runs. Does not check the database.
          */
         get: operations["get_alive_alive_get"];
         put?: never;
@@ -75,16 +75,17 @@ export interface paths {
         };
         /**
          * List Git Apps
-         * @description Returns the registered applications without their secrets, sorted by host, and the callback address
-         *     that is to be stated at the hosts.
+         * @description Returns the registered OAuth applications and GitHub Apps without their secrets, sorted by host. Also
+         *     returns the callback address that an administrator must enter at the git hosts.
          */
         get: operations["list_git_apps_api_v1_administration_git_apps_get"];
         put?: never;
         /**
          * Save Git App
-         * @description Registers an application, or replaces the one of the same host. Stored secrets that the request does
-         *     not contain are removed. If the client_id changes, users who have signed in with the application must
-         *     connect again. If the certificate authorities change, the connections of these users get the new ones.
+         * @description Registers an OAuth application or GitHub App. If one is registered for the same host, replaces it.
+         *     Stored secrets that the request does not contain are removed. If the client_id changes, users who have
+         *     signed in with the application must connect again. If the certificate authorities change, the stored
+         *     tokens of these users get the new certificate authorities.
          *
          *     409 `git_app_exists`.
          */
@@ -107,8 +108,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Git App
-         * @description Deletes an application. Tokens from earlier sign-ins stay valid until they expire. Then their users
-         *     must connect again or paste a token.
+         * @description Deletes a registered OAuth application or GitHub App. Tokens from earlier sign-ins remain valid until
+         *     they expire. Then their users must sign in with another application or paste a token.
          *
          *     404 `git_app_not_found`.
          */
@@ -127,7 +128,7 @@ export interface paths {
         };
         /**
          * List Installations
-         * @description Asks GitHub for the installations of a GitHub App, at most 100.
+         * @description Returns at most 100 installations of a GitHub App, as GitHub lists them.
          *
          *     404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
          */
@@ -151,11 +152,11 @@ export interface paths {
         put?: never;
         /**
          * Use Installation
-         * @description Stores an installation of a GitHub App as the current administrator's credential for the host. It
-         *     replaces an earlier credential.
+         * @description Stores an installation of a GitHub App as the current administrator's credential for the git host, in
+         *     place of an earlier credential.
          *
-         *     Agents of this administrator then act as the GitHub App. Their tokens are valid for an hour and for one
-         *     repository each.
+         *     Agents of this administrator then act as the GitHub App. Each token that they use is valid for one hour
+         *     and one repository.
          *
          *     404 `git_app_not_found`; 409 `git_app_has_no_key`; 502 `git_app_refused`, `git_host_failed`.
          */
@@ -310,7 +311,7 @@ export interface paths {
         };
         /**
          * Search Jobs
-         * @description Returns jobs, newest first. 400 `bad_page_id`.
+         * @description Returns a page of background jobs, newest first. 400 `bad_page_id`.
          */
         get: operations["search_jobs_api_v1_administration_jobs_get"];
         put?: never;
@@ -332,7 +333,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Job
-         * @description Cancels a job that waits, runs or is dead. A running one is ended within seconds. 409
+         * @description Cancels a job that waits, runs or is dead. A running job ends within seconds. 409
          *     `job_not_cancellable`.
          */
         post: operations["cancel_job_api_v1_administration_jobs__job_id__cancel_post"];
@@ -353,8 +354,8 @@ export interface paths {
         put?: never;
         /**
          * Retry Job
-         * @description Lets a dead or cancelled job run again, with all its attempts; one that waits runs at once. 409
-         *     `job_not_retryable`.
+         * @description Lets a dead or cancelled job run again, with the full number of attempts. A job that waits already runs
+         *     at once. 409 `job_not_retryable`.
          */
         post: operations["retry_job_api_v1_administration_jobs__job_id__retry_post"];
         delete?: never;
@@ -372,7 +373,8 @@ export interface paths {
         };
         /**
          * List Administered Settings
-         * @description Returns all values of the organisation and of teams, the quotas of people, and who overrides them.
+         * @description Returns all setting values of the organisation and of teams, and the quotas of people. Each value says
+         *     which teams and how many people have a value that applies instead.
          */
         get: operations["list_administered_settings_api_v1_administration_settings_get"];
         put?: never;
@@ -393,16 +395,15 @@ export interface paths {
         get?: never;
         /**
          * Set Setting Of Organisation
-         * @description Sets a value for everyone here. It applies to conversations that start from now on; an enforced model
-         *     applies to the next call of every conversation.
-         *
-         *     400 `setting_must_be_enforced`, 404 `llm_profile_not_found`, 422 `invalid_request`.
+         * @description Sets a setting for all users of the organisation. The value applies to conversations that are started
+         *     from now on. An enforced model applies to the next model call of every conversation. 400
+         *     `setting_must_be_enforced`, 404 `llm_profile_not_found`, 422 `invalid_request`.
          */
         put: operations["set_setting_of_organisation_api_v1_administration_settings_organisation__name__put"];
         post?: never;
         /**
          * Delete Setting Of Organisation
-         * @description Deletes the organisation's value. 404 `setting_not_set`.
+         * @description Deletes the organisation's value of a setting. 404 `setting_not_set`.
          */
         delete: operations["delete_setting_of_organisation_api_v1_administration_settings_organisation__name__delete"];
         options?: never;
@@ -420,15 +421,14 @@ export interface paths {
         get?: never;
         /**
          * Set Quota Of Person
-         * @description Sets a quota for one person. Other settings of a person can only be set by that person.
-         *
-         *     400 `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
+         * @description Sets a quota for one person. Settings that are not quotas can be set only by the person. 400
+         *     `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
          */
         put: operations["set_quota_of_person_api_v1_administration_settings_people__user_id___name__put"];
         post?: never;
         /**
          * Delete Quota Of Person
-         * @description Deletes a person's quota. 404 `person_not_found`, `setting_not_set`.
+         * @description Deletes the quota that was set for one person. 404 `person_not_found`, `setting_not_set`.
          */
         delete: operations["delete_quota_of_person_api_v1_administration_settings_people__user_id___name__delete"];
         options?: never;
@@ -446,15 +446,14 @@ export interface paths {
         get?: never;
         /**
          * Set Setting Of Team
-         * @description Sets a value for the members of a team.
-         *
-         *     400 `setting_must_be_enforced`, 404 `team_not_found`, `llm_profile_not_found`, 422 `invalid_request`.
+         * @description Sets a setting for the members of a team. 400 `setting_must_be_enforced`, 404 `team_not_found`,
+         *     `llm_profile_not_found`, 422 `invalid_request`.
          */
         put: operations["set_setting_of_team_api_v1_administration_settings_teams__team_id___name__put"];
         post?: never;
         /**
          * Delete Setting Of Team
-         * @description Deletes a team's value. 404 `team_not_found`, `setting_not_set`.
+         * @description Deletes a team's value of a setting. 404 `team_not_found`, `setting_not_set`.
          */
         delete: operations["delete_setting_of_team_api_v1_administration_settings_teams__team_id___name__delete"];
         options?: never;
@@ -471,8 +470,8 @@ export interface paths {
         };
         /**
          * List Sign In Providers
-         * @description Lists the identity providers, with the addresses to register there. Their metadata are read if none are
-         *     known, so the answer can take ten seconds for each provider that does not answer.
+         * @description Lists the identity providers, with the URLs to register at each provider. Metadata that are not cached
+         *     are fetched from the provider. So the reply can take ten seconds for each provider that cannot be reached.
          */
         get: operations["list_sign_in_providers_api_v1_administration_sign_in_providers_get"];
         put?: never;
@@ -560,9 +559,8 @@ export interface paths {
         put?: never;
         /**
          * Create Api Key
-         * @description Creates an API key. It can have no more rights than the credential that creates it.
-         *
-         *     403 `stronger_key`, 409 `too_many_api_keys`.
+         * @description Creates an API key for the current user. The key has no more rights than the credential that sends this
+         *     request. 403 `stronger_key`, 409 `too_many_api_keys`.
          */
         post: operations["create_api_key_api_v1_api_keys_post"];
         delete?: never;
@@ -1529,17 +1527,18 @@ export interface paths {
         };
         /**
          * List Pull Requests
-         * @description Returns the pull requests of the conversation, the newest first. For the owner, the hosts of open ones
-         *     are asked first if the stored answer is older than 20 s.
+         * @description Returns the pull requests of the conversation, the newest first. If the owner asks and the stored state
+         *     of an open pull request is older than 20 s, the git host is asked for the current state first.
          */
         get: operations["list_pull_requests_api_v1_app_conversations__conversation_id__pull_requests_get"];
         put?: never;
         /**
          * Create Pull Request
-         * @description Commits and pushes the work if needed, and opens a pull request with the user's token. The sandbox must
-         *     run. A repeated call returns the open pull request of the branch, and does not change its text.
+         * @description Opens a pull request with the user's token. Before that, commits and pushes the changes in the sandbox
+         *     if needed. The sandbox must run. If the branch already has an open pull request, returns this pull request
+         *     and does not change its text.
          *
-         *     409 `git_failed` with git's words if the push is refused; 409 `too_many_pull_requests`; 400
+         *     409 `git_failed` with git's message if the push is refused; 409 `too_many_pull_requests`; 400
          *     `repository_not_in_conversation`, `screenshot_not_found`.
          */
         post: operations["create_pull_request_api_v1_app_conversations__conversation_id__pull_requests_post"];
@@ -1558,8 +1557,8 @@ export interface paths {
         };
         /**
          * Propose Pull Request
-         * @description Returns a draft of a pull request: title, text and branches, made from the work in the conversation.
-         *     Nothing is created. repository: as in CreatePullRequest.
+         * @description Returns a draft of a pull request: title, text and branches, made from the commits and events of the
+         *     conversation. Creates nothing at the git host. repository: as in CreatePullRequest.
          *
          *     400 `repository_not_in_conversation`.
          */
@@ -1587,7 +1586,7 @@ export interface paths {
         head?: never;
         /**
          * Change Pull Request
-         * @description Changes title, text or draft state at the host.
+         * @description Changes the title, the text or the draft state of the pull request at the git host.
          */
         patch: operations["change_pull_request_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__patch"];
         trace?: never;
@@ -1603,8 +1602,8 @@ export interface paths {
         put?: never;
         /**
          * Address Review
-         * @description Sends the unresolved review comments to the agent as one message. Each thread is answered after the
-         *     branch has a new commit.
+         * @description Sends the unresolved review comments to the agent as one message. Slipway replies to each review thread
+         *     after the branch has a new commit.
          *
          *     409 `nothing_to_address`.
          */
@@ -1626,7 +1625,8 @@ export interface paths {
         put?: never;
         /**
          * Fix Checks
-         * @description Sends the failing checks with the ends of their logs to the agent. 409 `nothing_to_address`.
+         * @description Sends the failing checks to the agent as one message, with the end of each check's log. 409
+         *     `nothing_to_address`.
          */
         post: operations["fix_checks_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__fix_checks_post"];
         delete?: never;
@@ -1646,7 +1646,8 @@ export interface paths {
         put?: never;
         /**
          * Refresh Pull Request
-         * @description Asks the host now, and returns the pull request.
+         * @description Requests the current state of the pull request from the git host, stores it, and returns the pull
+         *     request.
          */
         post: operations["refresh_pull_request_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__refresh_post"];
         delete?: never;
@@ -1965,11 +1966,10 @@ export interface paths {
         };
         /**
          * Search Audit Log
-         * @description Returns a page of audit log entries, newest first.
-         *
-         *     `since` is inclusive, `until` is exclusive; a time without a zone is UTC. Administrators of the default
-         *     organisation get the entries of all organisations, others those of their own. 400 `bad_page_id`, 404
-         *     `organisation_not_found`.
+         * @description Returns a page of audit log entries, newest first. An entry at the time `since` is included, an entry
+         *     at the time `until` is not. A time without a zone is in UTC. Administrators of the default organisation
+         *     get the entries of all organisations. Other administrators get the entries of their own organisation. 400
+         *     `bad_page_id`, 404 `organisation_not_found`.
          */
         get: operations["search_audit_log_api_v1_audit_log_get"];
         put?: never;
@@ -2189,7 +2189,7 @@ export interface paths {
         };
         /**
          * Search Providers
-         * @description Lists the vendors that Slipway can speak to, sorted by name. `query`: a part of the name.
+         * @description Lists the vendors whose models Slipway can call, sorted by name. `query`: a part of the name.
          */
         get: operations["search_providers_api_v1_config_providers_search_get"];
         put?: never;
@@ -2400,10 +2400,9 @@ export interface paths {
         put?: never;
         /**
          * Answer Device
-         * @description Allows or refuses the sign-in of the device that shows this code. After that the code is used up.
-         *
-         *     403 `browser_session_needed`, `stronger_key`, 404 `device_code_not_found`, 409 `too_many_api_keys`, 429
-         *     `sign_in_throttled`.
+         * @description Allows or refuses the sign-in of the device that shows this code. The code cannot be used a second
+         *     time. 403 `browser_session_needed`, `stronger_key`, 404 `device_code_not_found`, 409 `too_many_api_keys`,
+         *     429 `sign_in_throttled`.
          */
         post: operations["answer_device_api_v1_device_sign_ins_answer_post"];
         delete?: never;
@@ -2423,9 +2422,8 @@ export interface paths {
         put?: never;
         /**
          * Find Device
-         * @description Returns the device that shows this code. Nothing is allowed by this.
-         *
-         *     403 `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
+         * @description Returns the device that shows this code. The device's sign-in is not allowed by this request. 403
+         *     `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
          */
         post: operations["find_device_api_v1_device_sign_ins_find_post"];
         delete?: never;
@@ -2508,7 +2506,7 @@ export interface paths {
         /**
          * Search Repositories
          * @description Returns repositories of the user at one host. `query`: a part of the name, or the URL of a repository
-         *     at this host. `sort_order`: sorts each page; by forks is not possible.
+         *     at this host. `sort_order`: the order within each page; the orders by number of forks are not possible.
          */
         get: operations["search_repositories_api_v1_git_repositories_search_get"];
         put?: never;
@@ -2528,9 +2526,9 @@ export interface paths {
         };
         /**
          * Search Suggested Tasks
-         * @description Returns tasks that wait for the user at all git hosts: the user's open pull requests with conflicts,
-         *     failing checks or unresolved comments, and issues that are assigned to the user. A host that fails is
-         *     named in `failed_hosts`; the tasks of the others are still returned.
+         * @description Returns tasks for the user from all of the user's git hosts. These tasks are the user's open pull
+         *     requests with conflicts, failing checks or unresolved comments, and issues that are assigned to the user.
+         *     If a host fails, its name is in `failed_hosts`, and the tasks of the other hosts are still returned.
          */
         get: operations["search_suggested_tasks_api_v1_git_suggested_tasks_search_get"];
         put?: never;
@@ -2550,7 +2548,8 @@ export interface paths {
         };
         /**
          * List Connections
-         * @description Lists all providers of this installation, connected or not.
+         * @description Lists all identity providers of this installation, and for each whether the user's account is
+         *     connected.
          */
         get: operations["list_connections_api_v1_identities_get"];
         put?: never;
@@ -2572,10 +2571,9 @@ export interface paths {
         put?: never;
         /**
          * Begin Connection
-         * @description Begins to connect the account with this provider. Sets a cookie with the attempt and returns the
-         *     provider's page; the provider later sends the browser back to the callback.
-         *
-         *     404 `oidc_provider_not_found`, 502 `oidc_provider_unreachable`, `saml_provider_unreachable`,
+         * @description Begins to connect the user's account with this provider. Sets a cookie with the state of this sign-in,
+         *     and returns the URL of the provider's page. The provider later sends the browser back to this server. 404
+         *     `oidc_provider_not_found`, 502 `oidc_provider_unreachable`, `saml_provider_unreachable`,
          *     `saml_xmlsec1_missing`.
          */
         post: operations["begin_connection_api_v1_identities__provider__post"];
@@ -2943,8 +2941,8 @@ export interface paths {
         put?: never;
         /**
          * Create Service Account
-         * @description Makes a user for programs, without a way to sign in. It is listed with the people, and changed,
-         *     disabled, exported and deleted like them. 403 `role_not_manageable`.
+         * @description Creates a service account: a user for programs that cannot sign in. It is listed with the people, and
+         *     changed, disabled, exported and deleted like them. 403 `role_not_manageable`.
          */
         post: operations["create_service_account_api_v1_people_service_accounts_post"];
         delete?: never;
@@ -2968,10 +2966,9 @@ export interface paths {
         put?: never;
         /**
          * Create Key Of Service Account
-         * @description Makes a key that acts for a service account, within its role and the rights of the credential that
-         *     makes it.
-         *
-         *     403 `role_not_manageable`, `stronger_key`, 404 `service_account_not_found`, 409 `too_many_api_keys`.
+         * @description Creates an API key that acts for a service account. The key has no more rights than the account's role
+         *     and the credential that sends this request. 403 `role_not_manageable`, `stronger_key`, 404
+         *     `service_account_not_found`, 409 `too_many_api_keys`.
          */
         post: operations["create_key_of_service_account_api_v1_people_service_accounts__account_id__keys_post"];
         delete?: never;
@@ -2992,8 +2989,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Key Of Service Account
-         * @description Deletes a key of a service account. Its open streams end within two seconds.
-         *
+         * @description Deletes an API key of a service account. Open streams that use the key are closed within two seconds.
          *     403 `role_not_manageable`, 404 `service_account_not_found`, `api_key_not_found`.
          */
         delete: operations["delete_key_of_service_account_api_v1_people_service_accounts__account_id__keys__api_key_id__delete"];
@@ -3017,10 +3013,9 @@ export interface paths {
         head?: never;
         /**
          * Change Person
-         * @description Changes a person's account. It takes effect at once: if the person is disabled, their open connections
-         *     end within two seconds. Their conversations stay.
-         *
-         *     403 `role_not_manageable`, 404 `person_not_found`, 409 `person_being_deleted`.
+         * @description Changes a person's account. The change takes effect at once: if the person is disabled, their open
+         *     connections are closed within two seconds. Their conversations stay. 403 `role_not_manageable`, 404
+         *     `person_not_found`, 409 `person_being_deleted`.
          */
         patch: operations["change_person_api_v1_people__person_id__patch"];
         trace?: never;
@@ -3104,9 +3099,8 @@ export interface paths {
         /**
          * Send Invitation Again
          * @description Sends the invitation of a person by e-mail once more, to the same address, with a new link. The earlier
-         *     links of the person end at once. The list of people shows whether the message is sent.
-         *
-         *     403 `role_not_manageable`, 404 `person_not_found`, 409 `no_mail_server`, `already_signed_in`,
+         *     links of the person become invalid at once. The list of people shows whether the e-mail is sent. 403
+         *     `role_not_manageable`, 404 `person_not_found`, 409 `no_mail_server`, `already_signed_in`,
          *     `not_invited_by_mail`.
          */
         post: operations["send_invitation_again_api_v1_people__person_id__invitation_mail_post"];
@@ -3169,11 +3163,11 @@ export interface paths {
         };
         /**
          * Get Repository Owner
-         * @description Returns the team that a repository belongs to. Returns null if it belongs to no team, or if it makes no
-         *     difference to the user, who is not in the team.
+         * @description Returns the team that owns a repository. Returns null if no team owns the repository, or if the user is
+         *     not in the team and may use the repository anyway.
          *
-         *     `repository`, `git_provider`: as `selected_repository` and `git_provider` of a start. 422
-         *     `repository_not_found` for a text that names no repository.
+         *     `repository`, `git_provider`: as `selected_repository` and `git_provider` in the request that creates a
+         *     conversation. 422 `repository_not_found` if the text names no repository.
          */
         get: operations["get_repository_owner_api_v1_repository_owner_get"];
         put?: never;
@@ -3803,7 +3797,8 @@ export interface paths {
         get: operations["get_confirmation_api_v1_settings_confirmation_get"];
         /**
          * Set Confirmation
-         * @description Sets the mode. It applies to tasks that start from now on. 403 `setting_enforced`.
+         * @description Sets the user's confirmation mode. The mode applies to tasks that are started from now on. 403
+         *     `setting_enforced`.
          */
         put: operations["set_confirmation_api_v1_settings_confirmation_put"];
         post?: never;
@@ -3848,8 +3843,8 @@ export interface paths {
         put?: never;
         /**
          * Save Git Credential
-         * @description Adds a token, or replaces the token for the same host. The new token is used from the next clone, fetch
-         *     or push on.
+         * @description Stores a token for a git host. If the user already has a token for this host, replaces it. Agents use
+         *     the new token from the next clone, fetch or push on.
          */
         post: operations["save_git_credential_api_v1_settings_git_credentials_post"];
         delete?: never;
@@ -3870,8 +3865,9 @@ export interface paths {
         post?: never;
         /**
          * Delete Git Credential
-         * @description Deletes a token. From then on, agents can reach only public repositories at this host. A token from a
-         *     sign-in is revoked at the host, if the host can do that.
+         * @description Deletes the user's token for a git host. From then on, the user's agents can reach only public
+         *     repositories at this host. If the token comes from a sign-in and the host can revoke tokens, the token is
+         *     also revoked at the host.
          */
         delete: operations["delete_git_credential_api_v1_settings_git_credentials__credential_id__delete"];
         options?: never;
@@ -3895,8 +3891,8 @@ export interface paths {
         put?: never;
         /**
          * Start Git Sign In
-         * @description Starts a sign-in by a redirect. Returns the address for the user's browser, and sets a cookie without
-         *     which the sign-in cannot be finished. It lasts ten minutes.
+         * @description Starts a sign-in to a git host by a redirect. Returns the address that the user's browser must open.
+         *     Sets a cookie that is needed to finish the sign-in. The sign-in must be finished within ten minutes.
          *
          *     404 `git_app_not_found`.
          */
@@ -3918,7 +3914,8 @@ export interface paths {
         put?: never;
         /**
          * Start Device Sign In
-         * @description Starts a sign-in by a code that the user types at the host. Then ask `/device/poll`.
+         * @description Starts a sign-in by a code that the user types at the git host, and returns the code. The client then
+         *     polls `/device/poll` until the sign-in is complete.
          *
          *     400 `git_host_cannot`; 404 `git_app_not_found`; 502 `git_sign_in_refused`, `git_host_failed`.
          */
@@ -3940,8 +3937,9 @@ export interface paths {
         put?: never;
         /**
          * Ask About Device Sign In
-         * @description Asks the host whether the user has typed the code, and stores the token if so. Before `interval` has
-         *     passed, the host is not asked. `interval` grows if the host wants that.
+         * @description Asks the git host whether the user has typed the code, and stores the granted token if so. A request
+         *     before `interval` seconds have passed is not sent to the host. If the host wants fewer requests,
+         *     `interval` becomes longer.
          *
          *     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
          */
@@ -3963,8 +3961,8 @@ export interface paths {
         put?: never;
         /**
          * Finish Git Sign In
-         * @description Finishes a sign-in with the data that the browser brings back, and stores the token in place of an
-         *     earlier one for the host. Works in the session that started it.
+         * @description Finishes a sign-in with the data that the browser brings back from the git host. Stores the granted
+         *     token in place of an earlier token for the host. Only the session that started the sign-in can finish it.
          *
          *     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
          */
@@ -3984,8 +3982,8 @@ export interface paths {
         };
         /**
          * List Effective Settings
-         * @description Returns the settings that can be set at several levels, with the value that applies to the user and its
-         *     level.
+         * @description Returns the settings that the organisation, teams and users can set. Each setting has the value that
+         *     applies to the user, and the level that the value comes from.
          */
         get: operations["list_effective_settings_api_v1_settings_levels_get"];
         put?: never;
@@ -4121,7 +4119,7 @@ export interface paths {
         };
         /**
          * Get Model Facts
-         * @description Returns what is known about a model. The model does not need to be in a profile.
+         * @description Returns what the model catalogue says about a model. The model does not need to be in a profile.
          */
         get: operations["get_model_facts_api_v1_settings_model_facts_get"];
         put?: never;
@@ -4340,7 +4338,7 @@ export interface paths {
         put?: never;
         /**
          * Activate Profile
-         * @description Makes the user's own or a shared profile the active one.
+         * @description Makes a profile the user's active profile. The profile is the user's own or a shared one.
          */
         post: operations["activate_profile_api_v1_settings_profiles__name__activate_post"];
         delete?: never;
@@ -4405,8 +4403,8 @@ export interface paths {
         get: operations["get_sandbox_grouping_api_v1_settings_sandbox_grouping_get"];
         /**
          * Set Sandbox Grouping
-         * @description Sets the strategy. It applies to conversations that start from now on; existing conversations stay
-         *     where they are. 403 `setting_enforced`.
+         * @description Sets the user's strategy for choosing a sandbox. It applies to conversations that are started from now
+         *     on; existing conversations stay in their sandboxes. 403 `setting_enforced`.
          */
         put: operations["set_sandbox_grouping_api_v1_settings_sandbox_grouping_put"];
         post?: never;
@@ -4447,17 +4445,16 @@ export interface paths {
         get?: never;
         /**
          * Share Profile
-         * @description Lets all users of the organisation use one of the administrator's own profiles. Its key stays on the
-         *     server; each user's calls count for that user.
-         *
-         *     Status 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
+         * @description Lets all users of the organisation use one of the administrator's own profiles. The profile's API key
+         *     stays on the server; each user's calls count for that user. Status 404 `llm_profile_not_found`, 409
+         *     `shared_profile_exists`.
          */
         put: operations["share_profile_api_v1_settings_shared_profiles__name__put"];
         post?: never;
         /**
          * Stop Sharing Profile
-         * @description Stops sharing a profile. Other users' conversations that use it stop at their next call. Status 404
-         *     `llm_profile_not_found`.
+         * @description Stops sharing a profile. Conversations of other users that use the profile stop at their next model
+         *     call. Status 404 `llm_profile_not_found`.
          */
         delete: operations["stop_sharing_profile_api_v1_settings_shared_profiles__name__delete"];
         options?: never;
@@ -4476,8 +4473,9 @@ export interface paths {
         get: operations["get_spending_limit_api_v1_settings_spending_limit_get"];
         /**
          * Set Spending Limit
-         * @description Sets the user's limit. It applies at once and ends a raise. The amount spent in the current period
-         *     still counts. A change to daily periods can begin a new period; then spending starts at 0.
+         * @description Sets the user's spending limit. The limit applies at once, and a temporary raise ends. The amount spent
+         *     in the current period still counts. A change to daily periods can begin a new period; then the spent
+         *     amount is 0 again.
          */
         put: operations["set_spending_limit_api_v1_settings_spending_limit_put"];
         post?: never;
@@ -4498,8 +4496,8 @@ export interface paths {
         put?: never;
         /**
          * Raise Spending Limit
-         * @description Raises the limit for the current period, so that agents that have reached it can go on. If more than
-         *     the limit is spent, the raise is added to the amount spent.
+         * @description Raises the user's limit for the current period, so that agents that have reached the limit can
+         *     continue. If more than the limit is already spent, the raise is added to the spent amount.
          *
          *     The administrator's limit does not change.
          */
@@ -4536,8 +4534,7 @@ export interface paths {
         };
         /**
          * Begin Sign In
-         * @description Redirects the browser to the provider, or to our sign-in page if the provider does not answer.
-         *
+         * @description Redirects the browser to the provider's page, or to our sign-in page if the provider cannot be reached.
          *     404 `oidc_provider_not_found`.
          */
         get: operations["begin_sign_in_api_v1_sign_in_oidc__name__get"];
@@ -4559,10 +4556,9 @@ export interface paths {
         /**
          * Complete Sign In
          * @description Receives the browser when the provider sends it back, and redirects it to our sign-in page. The
-         *     fragment of that address contains a one-time token (`#token=…`), or says why the sign-in is refused
-         *     (`#refused=CODE`). After connecting an account the browser goes to the settings, with `#connected=NAME`.
-         *
-         *     404 `oidc_provider_not_found`.
+         *     fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
+         *     (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
+         *     settings page instead, with `#connected=NAME`. 404 `oidc_provider_not_found`.
          */
         get: operations["complete_sign_in_api_v1_sign_in_oidc__name__callback_get"];
         put?: never;
@@ -4607,8 +4603,7 @@ export interface paths {
         put?: never;
         /**
          * Sign In With Password
-         * @description Signs in with a login name and a password, and with a code if the user has an authenticator app.
-         *
+         * @description Signs a user in with a login name and a password, and with a code if the user has an authenticator app.
          *     401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
          *     `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with `Retry-After`.
          */
@@ -4673,11 +4668,10 @@ export interface paths {
         put?: never;
         /**
          * Receive Saml Response
-         * @description Receives the provider's answer from the browser (HTTP-POST binding), and checks it. The browser sends
-         *     no cookie with a form of another site, so it is redirected to a second route with the result. A
-         *     `RelayState` is not read: the page itself knows where the person wanted to go.
-         *
-         *     404 `saml_provider_not_found`.
+         * @description Receives the provider's signed response from the browser (HTTP-POST binding), and verifies it. The
+         *     browser sends no cookie with a form of another site. So the browser is redirected, with the encrypted
+         *     result, to a second route to which it does send the cookie. `RelayState` is not read: the page itself
+         *     knows where the person wanted to go. 404 `saml_provider_not_found`.
          */
         post: operations["receive_saml_response_api_v1_sign_in_saml__name__acs_post"];
         delete?: never;
@@ -4695,11 +4689,10 @@ export interface paths {
         };
         /**
          * Complete Saml Sign In
-         * @description Completes the sign-in in the browser that began it, and redirects it to our sign-in page. The fragment
-         *     of that address contains a one-time token (`#token=…`), or says why the sign-in is refused
-         *     (`#refused=CODE`). After connecting an account the browser goes to the settings, with `#connected=NAME`.
-         *
-         *     404 `saml_provider_not_found`.
+         * @description Completes the sign-in in the browser that began it, and redirects the browser to our sign-in page. The
+         *     fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
+         *     (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
+         *     settings page instead, with `#connected=NAME`. 404 `saml_provider_not_found`.
          */
         get: operations["complete_saml_sign_in_api_v1_sign_in_saml__name__complete_get"];
         put?: never;
@@ -4719,9 +4712,8 @@ export interface paths {
         };
         /**
          * Read Saml Metadata
-         * @description Returns our metadata, which a provider reads to know this server (SAML 2.0 Metadata).
-         *
-         *     404 `saml_provider_not_found`.
+         * @description Returns the SAML metadata of this server, which the provider reads (SAML 2.0 Metadata). 404
+         *     `saml_provider_not_found`.
          */
         get: operations["read_saml_metadata_api_v1_sign_in_saml__name__metadata_get"];
         put?: never;
@@ -4741,21 +4733,19 @@ export interface paths {
         };
         /**
          * Receive Saml Logout
-         * @description Receives a message of single logout from the browser (HTTP-Redirect binding). A request of the provider
-         *     ends the browser sessions that it names, and the browser goes back to the provider with our signed answer.
-         *     After an answer of the provider the browser goes to our sign-in page.
-         *
-         *     400 `saml_logout_invalid`, 403 `saml_response_used`, 404 `saml_provider_not_found`,
-         *     `saml_logout_not_configured`.
+         * @description Receives a single logout message in the URL that the browser opens (HTTP-Redirect binding). If the
+         *     message is a request of the provider, ends the browser sessions that the request names, and redirects the
+         *     browser to the provider with our signed response. If the message is a response of the provider, redirects
+         *     the browser to our sign-in page. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
+         *     `saml_provider_not_found`, `saml_logout_not_configured`.
          */
         get: operations["receive_saml_logout_api_v1_sign_in_saml__name__slo_get"];
         put?: never;
         /**
          * Receive Saml Logout Form
-         * @description Receives a message of single logout from a form (HTTP-POST binding). See the route for addresses.
-         *
-         *     400 `saml_logout_invalid`, 403 `saml_response_used`, 404 `saml_provider_not_found`,
-         *     `saml_logout_not_configured`.
+         * @description Receives a single logout message in a form (HTTP-POST binding). Does the same as the route that
+         *     receives such a message in the URL. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
+         *     `saml_provider_not_found`, `saml_logout_not_configured`.
          */
         post: operations["receive_saml_logout_form_api_v1_sign_in_saml__name__slo_post"];
         delete?: never;
@@ -4776,8 +4766,8 @@ export interface paths {
         post?: never;
         /**
          * Sign Out
-         * @description Ends the browser session. If the browser has signed in by a SAML provider with single logout, the
-         *     reply is 200 with the address to which the browser goes next.
+         * @description Ends the browser session. If the browser has signed in by a SAML provider with single logout, replies
+         *     with 200 and the URL at the provider that the browser opens next.
          */
         delete: operations["sign_out_api_v1_sign_in_session_delete"];
         options?: never;
@@ -5166,10 +5156,9 @@ export interface paths {
         put?: never;
         /**
          * Begin Totp
-         * @description Creates a secret for an authenticator app. Codes are required only after a code of the app has
-         *     confirmed the secret.
-         *
-         *     403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`, `totp_is_on`, 429.
+         * @description Creates a secret for an authenticator app. Sign-ins need codes of the app only after one code has
+         *     confirmed the secret. 403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`,
+         *     `totp_is_on`, 429.
          */
         post: operations["begin_totp_api_v1_totp_post"];
         delete?: never;
@@ -5189,10 +5178,9 @@ export interface paths {
         put?: never;
         /**
          * Confirm Totp
-         * @description Confirms the authenticator app by one of its codes. From now on a sign-in with the password needs a
-         *     code. Returns the recovery codes.
-         *
-         *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
+         * @description Confirms the authenticator app by one of its codes. From now on, a sign-in with the password needs a
+         *     code of the app. Returns the recovery codes, each of which replaces one code. 403 `totp_code_wrong`,
+         *     `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
          */
         post: operations["confirm_totp_api_v1_totp_confirmation_post"];
         delete?: never;
@@ -5234,9 +5222,8 @@ export interface paths {
         put?: never;
         /**
          * Remove Totp
-         * @description Removes the authenticator app. From now on a sign-in needs no code.
-         *
-         *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
+         * @description Removes the authenticator app of the user. From now on, a sign-in needs only the password. 403
+         *     `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
          */
         post: operations["remove_totp_api_v1_totp_removal_post"];
         delete?: never;
@@ -5348,8 +5335,8 @@ export interface paths {
         };
         /**
          * Get Git Info
-         * @description Returns the user at a git host that the stored token belongs to. `host`: which git host; if missing,
-         *     GitHub, else GitLab, else the user's first host.
+         * @description Returns the account at a git host that the user's stored token belongs to. `host`: the name of the git
+         *     host; if missing, GitHub, or else GitLab, or else the user's first host.
          */
         get: operations["get_git_info_api_v1_users_git_info_get"];
         put?: never;
@@ -5457,14 +5444,15 @@ export interface paths {
         post?: never;
         /**
          * End Web Session
-         * @description Signs out this browser. Its open streams end within two seconds. 404 `web_session_not_found`.
+         * @description Signs this browser out. Its open streams are closed within two seconds. 404 `web_session_not_found`.
          */
         delete: operations["end_web_session_api_v1_web_sessions__session_id__delete"];
         options?: never;
         head?: never;
         /**
          * Name Web Session
-         * @description Names this browser, so that its user recognises it in the list. 404 `web_session_not_found`.
+         * @description Gives this signed-in browser a name, by which its user recognises it in the list. 404
+         *     `web_session_not_found`.
          */
         patch: operations["name_web_session_api_v1_web_sessions__session_id__patch"];
         trace?: never;
@@ -5478,7 +5466,7 @@ export interface paths {
         };
         /**
          * Get Health
-         * @description Answers as long as the process runs. Does not check the database.
+         * @description Replies `OK` as long as the server process runs. Does not check the database.
          */
         get: operations["get_health_health_get"];
         put?: never;
@@ -5500,11 +5488,11 @@ export interface paths {
         put?: never;
         /**
          * Begin Device Sign In
-         * @description Begins the sign-in of a device. A signed-in user then allows it on our page `/device`.
+         * @description Begins the sign-in of a device. A signed-in user then allows the sign-in on the page `/device`.
          *
-         *     `scope`: permissions, separated by spaces; `read work` if left out. `device_name`: the name of the key.
-         *     `expires_in_days`: 1 to 365; 90 if left out. 400 `invalid_request`, `invalid_scope`, 429
-         *     `sign_in_throttled`.
+         *     `scope`: permissions of the API key, separated by spaces; `read work` if left out. `device_name`: the name
+         *     of the key. `expires_in_days`: the lifetime of the key, 1 to 365 days; 90 if left out. 400
+         *     `invalid_request`, `invalid_scope`, 429 `sign_in_throttled`.
          */
         post: operations["begin_device_sign_in_oauth_device_authorize_post"];
         delete?: never;
@@ -5524,11 +5512,10 @@ export interface paths {
         put?: never;
         /**
          * Get Device Token
-         * @description Returns the API key once, after the user has allowed the sign-in. Until then it returns 400
-         *     `authorization_pending`, or `slow_down` if the device asks too often: then it waits five seconds longer.
-         *
-         *     400 `invalid_request`, `unsupported_grant_type`, `invalid_grant`, `expired_token`, `access_denied`, 409
-         *     `too_many_api_keys`.
+         * @description Returns the API key of the device once, after the user has allowed the sign-in. Before that, replies
+         *     with 400 `authorization_pending`. If the device asks too often, replies with `slow_down`; from then on the
+         *     device must wait five seconds longer. 400 `invalid_request`, `unsupported_grant_type`, `invalid_grant`,
+         *     `expired_token`, `access_denied`, 409 `too_many_api_keys`.
          */
         post: operations["get_device_token_oauth_device_token_post"];
         delete?: never;
@@ -5548,9 +5535,8 @@ export interface paths {
         put?: never;
         /**
          * Revoke Token
-         * @description Deletes an API key by its text. The answer for a key that does not exist is the same.
-         *
-         *     400 `invalid_request`.
+         * @description Deletes the API key whose text is `token`. The reply is the same if there is no such key. 400
+         *     `invalid_request`.
          */
         post: operations["revoke_token_oauth_revoke_post"];
         delete?: never;
@@ -5568,7 +5554,7 @@ export interface paths {
         };
         /**
          * Get Ready
-         * @description Answers if both the process and its database work.
+         * @description Replies `OK` if the server process runs and its database answers a query.
          */
         get: operations["get_ready_ready_get"];
         put?: never;
@@ -5609,7 +5595,7 @@ export interface components {
         };
         /**
          * ACPProvider
-         * @description A provider of ACP agents, in the protocol's shape.
+         * @description A provider of agents that speak the Agent Client Protocol (ACP), in the form of the OpenHands API.
          */
         ACPProvider: {
             /** Api Key Env Var */
@@ -5805,8 +5791,8 @@ export interface components {
         };
         /**
          * AdministeredLimit
-         * @description The limit that an administrator sets. `spent`: dollars spent in the current period, which began at
-         *     `began_at`.
+         * @description The spending limit that an administrator has set for a user, in a reply. `spent`: dollars spent in the
+         *     current period, which began at `began_at`.
          */
         AdministeredLimit: {
             /**
@@ -5827,11 +5813,11 @@ export interface components {
         };
         /**
          * AdministeredValue
-         * @description A value of the organisation or a team, or a person's quota, as administrators see it.
+         * @description A setting value of the organisation or a team, or a person's quota, as administrators see it.
          *
-         *     `user_id`, `user_name`: the person who has the quota; null for the other levels. `set_by`: the name of the
-         *     administrator; null if the account is deleted. `overriding_teams`: the teams whose value applies instead.
-         *     `overriding_people`: how many people have a value that applies instead.
+         *     `user_id`, `user_name`: the person who has the quota; null for the organisation and teams. `set_by`: the
+         *     name of the administrator who set the value; null if the account is deleted. `overriding_teams`: the teams
+         *     whose value applies instead. `overriding_people`: how many people have a value that applies instead.
          */
         AdministeredValue: {
             /** Enforced */
@@ -5859,7 +5845,8 @@ export interface components {
         };
         /**
          * AgentAsked
-         * @description The message that was sent to the agent. `count`: the number of review threads or checks in it.
+         * @description The reply after Slipway has sent a message to the agent. `count`: the number of review threads or
+         *     checks in the message.
          */
         AgentAsked: {
             /** Count */
@@ -5948,10 +5935,11 @@ export interface components {
         };
         /**
          * ApiKeyInfo
-         * @description An API key without its secret part. `prefix` identifies the key; of the rest only a hash is stored.
+         * @description An API key without its secret part.
          *
-         *     `scopes`: null if the key may do all that its user may do. `addresses`: null if the key is accepted from
-         *     everywhere.
+         *     `prefix`: the first characters of the key, by which its user recognises it; the key itself is stored only
+         *     as a hash. `scopes`: null if the key may do all that its user may do. `addresses`: null if the key is
+         *     accepted from everywhere.
          */
         ApiKeyInfo: {
             /** Addresses */
@@ -6083,14 +6071,13 @@ export interface components {
         AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "invitation.sent_again" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "member.moved" | "organisation.created" | "organisation.renamed" | "organisation.deleted" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "team_maintainer.added" | "team_maintainer.removed" | "team.repositories_changed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "sandbox_spec.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "commit.signed" | "commit_signing.changed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
         /**
          * AuditEntryInfo
-         * @description One action that was done or refused. `id`: 1, 2, 3 … without gaps.
+         * @description One entry of the audit log: an action that was done or refused.
          *
-         *     `actor_id`, `actor_name`: the user, with the name the user had at that moment; null if the actor is
-         *     unknown or is the server. `organisation_id`: the organisation whose administrators may read the entry;
-         *     null for entries of the server and for old ones.
-         *     `credential_id`: the id of the API key, the browser session or the sandbox.
-         *     `details`: names and numbers, never a secret. `hash`: SHA-256 over the entry and the hash of the previous
-         *     entry, 64 hex digits.
+         *     `id`: 1, 2, 3 … without gaps. `actor_id`, `actor_name`: the user who acted, with the user's name at that
+         *     moment; null if the actor is unknown or is the server. `organisation_id`: the organisation whose
+         *     administrators may read the entry; null for entries of the server and for old entries. `credential_id`:
+         *     the id of the API key, the browser session or the sandbox that was used. `details`: names and numbers,
+         *     never a secret. `hash`: SHA-256 over the entry and the hash of the previous entry, 64 hex digits.
          */
         AuditEntryInfo: {
             action: components["schemas"]["AuditAction"];
@@ -6548,10 +6535,10 @@ export interface components {
         };
         /**
          * ChangeGitCredential
-         * @description Changes to a stored token. Fields that are left out stay as they are. `provider`, `api_url`: allowed
-         *     only together with a new token, because the stored token must not be sent to another address. A new
-         *     provider without an `api_url` removes the stored address. `certificate_authorities`: an empty text removes
-         *     the stored ones.
+         * @description The request body that changes a stored token for a git host. Fields that are left out do not change.
+         *     `provider`, `api_url`: allowed only together with a new token, because the stored token must not be sent
+         *     to another address. A new provider without an `api_url` removes the stored API address.
+         *     `certificate_authorities`: an empty text removes the stored certificate authorities.
          */
         ChangeGitCredential: {
             /** Api Url */
@@ -6575,7 +6562,7 @@ export interface components {
         };
         /**
          * ChangePerson
-         * @description Changes to a person's account. A field that is left out stays as it is.
+         * @description The request body that changes a person's account. A field that is left out stays as it is.
          */
         ChangePerson: {
             /** Is Disabled */
@@ -6587,7 +6574,7 @@ export interface components {
         };
         /**
          * ChangePullRequest
-         * @description Changes of a pull request. Fields that are left out stay as they are.
+         * @description The request body that changes a pull request. Fields that are left out do not change.
          */
         ChangePullRequest: {
             /** Body */
@@ -6664,7 +6651,8 @@ export interface components {
         };
         /**
          * ChangedProfile
-         * @description A profile after a change. `message` says what was done.
+         * @description The reply to a change of a model profile: the profile after the change. `message`: a sentence that says
+         *     what was changed.
          */
         ChangedProfile: {
             /** Api Key Set */
@@ -6731,7 +6719,8 @@ export interface components {
         };
         /**
          * Check
-         * @description A check of a commit. `id`: for `check_log`; None if the host keeps no log of it.
+         * @description A check of a commit, such as a CI job. `id`: the argument for `check_log`; None if the host stores no
+         *     log of the check.
          */
         Check: {
             /** Id */
@@ -6861,10 +6850,10 @@ export interface components {
         };
         /**
          * CloneMode
-         * @description How much of a repository's history a start fetches.
+         * @description How much of a repository's history is fetched when a conversation is started.
          *
-         *     `full`: everything. `shallow`: the newest commit of each branch; git fetches older ones on demand.
-         *     `blobless`: all commits, but the contents of files only where they are needed.
+         *     `full`: everything. `shallow`: the newest commit of each branch; git fetches older commits on demand.
+         *     `blobless`: all commits, but the contents of files only when git needs them.
          * @enum {string}
          */
         CloneMode: "full" | "shallow" | "blobless";
@@ -6898,20 +6887,22 @@ export interface components {
         };
         /**
          * CommitTrailer
-         * @description The last line of an agent's commit. NONE: the commit says nothing about the agent.
+         * @description The kind of last line in an agent's commit message. NONE: no such line, so the commit does not name the
+         *     agent.
          * @enum {string}
          */
         CommitTrailer: "none" | "co_authored_by" | "assisted_by";
         /**
          * ConfirmationMode
-         * @description The steps before which the agent asks: every step, risky steps, or none.
+         * @description The tool calls before which the agent asks its user: all calls, risky calls, or none.
          * @enum {string}
          */
         ConfirmationMode: "always" | "risky" | "never";
         /**
          * ConfirmationSettings
-         * @description The mode that applies to the user: the user's, a team's or the organisation's. `default_mode`: the mode
-         *     that null means here. The default is `never` if the sandbox is isolated.
+         * @description The confirmation mode that applies to the user: the user's own mode, a team's or the organisation's.
+         *     `default_mode`: the mode that applies if no mode is set. The default is `never` if the sandbox is
+         *     isolated.
          */
         ConfirmationSettings: {
             default_mode: components["schemas"]["ConfirmationMode"];
@@ -7086,12 +7077,12 @@ export interface components {
         };
         /**
          * CreateApiKey
-         * @description The properties of a new API key.
+         * @description The request body that creates an API key.
          *
          *     `scopes`: the permissions that the key is limited to; `read` is always among them. If left out, the key
          *     may do all that its creator may do, now and later. `expires_in_days`: if left out, the key never expires.
          *     `addresses`: the IP addresses and networks, such as `192.0.2.0/24`, from which the key is accepted; if
-         *     left out, it is accepted from everywhere.
+         *     left out, the key is accepted from everywhere.
          */
         CreateApiKey: {
             /** Addresses */
@@ -7166,10 +7157,11 @@ export interface components {
         };
         /**
          * CreatePullRequest
-         * @description A pull request to open. repository: the directory, name or URL of one of the conversation's
-         *     repositories; null for the first one. head: the branch to push to; it is created if it does not exist.
-         *     Uncommitted changes are committed with the title as the message. screenshots: ids of screenshots of the
-         *     draft; they are uploaded to the host and shown in the text, or linked where the host takes no images.
+         * @description The request body that opens a pull request. repository: the directory, name or URL of one of the
+         *     conversation's repositories; null for the first one. head: the branch to push to; it is created if it does
+         *     not exist. Uncommitted changes are committed with the title as the message. screenshots: ids of
+         *     screenshots of the draft; they are uploaded to the host and shown in the description, or linked if the
+         *     host accepts no images.
          */
         CreatePullRequest: {
             /** Base */
@@ -7228,7 +7220,7 @@ export interface components {
         };
         /**
          * CreatedApiKey
-         * @description A new API key. `key` is the whole key; it is shown only in this reply.
+         * @description The reply with a new API key. `key` is the whole key; it is shown only in this reply.
          */
         CreatedApiKey: {
             /** Addresses */
@@ -7272,8 +7264,8 @@ export interface components {
         };
         /**
          * CreatedPullRequest
-         * @description The opened pull request. `is_new`: false if the branch already had an open pull request. `left_out`:
-         *     sentences about what the host did not accept.
+         * @description The reply about the opened pull request. `is_new`: false if the branch already had an open pull
+         *     request. `left_out`: sentences about fields and images that the host did not accept.
          */
         CreatedPullRequest: {
             /** Is New */
@@ -7498,8 +7490,9 @@ export interface components {
         };
         /**
          * DeviceAuthorization
-         * @description The codes of a device's sign-in. `verification_uri`: the page where the user enters `user_code`;
-         *     `verification_uri_complete` has the code in it. `interval`: seconds between two questions for the key.
+         * @description The reply to a device that begins its sign-in: the codes. `verification_uri`: the page where the user
+         *     enters `user_code`. `verification_uri_complete`: the same page with the code in its URL. `interval`: how
+         *     many seconds the device must wait between two requests for its key.
          */
         DeviceAuthorization: {
             /** Device Code */
@@ -7517,9 +7510,10 @@ export interface components {
         };
         /**
          * DeviceInfo
-         * @description A device that waits for an answer. `name`: how it names itself. `address`: where it asked from; null
-         *     if that is unknown. `scopes` and `expires_in_days`: the limits of the API key that it gets.
-         *     `missing_scopes`: those that the user cannot give.
+         * @description A device, such as a terminal, that waits until the user allows or refuses its sign-in. `name`: the name
+         *     that the device gives itself. `address`: the IP address of the device's request; null if that is unknown.
+         *     `scopes` and `expires_in_days`: the limits of the API key that the device asks for. `missing_scopes`: the
+         *     scopes that the user does not have and so cannot give to the device.
          */
         DeviceInfo: {
             /** Address */
@@ -7544,7 +7538,8 @@ export interface components {
         DeviceStatus: "pending" | "connected";
         /**
          * DeviceToken
-         * @description The API key of a device, as an access token. `expires_in`: in seconds. `scope`: separated by spaces.
+         * @description The reply with the API key of a device, in the form of an OAuth access token. `expires_in`: the
+         *     lifetime of the key in seconds. `scope`: the permissions of the key, separated by spaces.
          */
         DeviceToken: {
             /** Access Token */
@@ -7561,7 +7556,7 @@ export interface components {
         };
         /**
          * Disk
-         * @description The file system of the home directory, in bytes.
+         * @description The size and the use, in bytes, of the file system that contains the home directory.
          */
         Disk: {
             /** Free */
@@ -7580,9 +7575,9 @@ export interface components {
         };
         /**
          * EffectiveSetting
-         * @description A setting of the current user. `value`: the value that applies; null if no level sets one, so that the
-         *     server's default applies. `level`, `team_name`: where the value comes from. `enforced`: the user cannot
-         *     change it. `overridden`: the values that do not apply, the strongest first.
+         * @description A setting of the current user. `value`: the value that applies; null if no value is set, so that the
+         *     server's default applies. `level`, `team_name`: where the value comes from. `enforced`: whether the user
+         *     is not allowed to change the value. `overridden`: the values that do not apply, the strongest first.
          */
         EffectiveSetting: {
             /** Enforced */
@@ -7677,7 +7672,7 @@ export interface components {
         };
         /**
          * FailedHost
-         * @description A host that could not be asked, and the reason.
+         * @description A git host that could not be searched, with the reason.
          */
         FailedHost: {
             /** Detail */
@@ -7702,7 +7697,7 @@ export interface components {
         Fate: "hand_over" | "delete";
         /**
          * FeatureFlags
-         * @description The protocol's feature flags: which of its pages and services this server offers.
+         * @description The feature flags of the OpenHands API: which pages and services of OpenHands this server offers.
          */
         FeatureFlags: {
             /**
@@ -7792,7 +7787,8 @@ export interface components {
         };
         /**
          * FindDevice
-         * @description `user_code`: as the device shows it, with or without its dash, in upper or lower case.
+         * @description The request body with the code that a device shows to its user. `user_code`: the code, with or without
+         *     its dash, in upper or lower case.
          */
         FindDevice: {
             /** User Code */
@@ -7800,7 +7796,8 @@ export interface components {
         };
         /**
          * FinishGitSignIn
-         * @description The parameters with which the browser was sent back.
+         * @description The request body that finishes a sign-in: the query parameters with which the git host sent the browser
+         *     back to Slipway.
          */
         FinishGitSignIn: {
             /** Code */
@@ -7883,8 +7880,9 @@ export interface components {
         };
         /**
          * GitAppInfo
-         * @description A registered application without its secrets. callback_url: the address to state at the host.
-         *     certificate_authorities: PEM; null if there are none.
+         * @description The reply about a registered OAuth application or GitHub App, without its secrets. callback_url: the
+         *     callback address that an administrator must enter at the git host. certificate_authorities: PEM; null if
+         *     there are none.
          */
         GitAppInfo: {
             /** Api Url */
@@ -7913,7 +7911,8 @@ export interface components {
         };
         /**
          * GitApps
-         * @description All registered applications, and the address that is to be stated at hosts as callback.
+         * @description The reply of list_git_apps: all registered applications, and the callback address that an administrator
+         *     must enter at the git hosts.
          */
         GitApps: {
             /** Apps */
@@ -7936,13 +7935,15 @@ export interface components {
         };
         /**
          * GitCredentialInfo
-         * @description A stored token without its value. host: a host name, or a URL if the host is not reached over https.
+         * @description The reply about one stored token for a git host, without the token's value. host: a host name, or a URL
+         *     if the host is not reached over https.
          *
-         *     provider: as stated, else as the host's name says. has_stated_provider: whether it was stated.
-         *     is_signed_in: the token was granted by a sign-in at the host; else it was pasted. installation_id: the
-         *     installation of a GitHub App whose tokens are used. scopes, expires_at: what the host stated at the
-         *     sign-in; null if it stated nothing, or if the token does not expire. needs_reconnect: the host no longer
-         *     renews the token, so the user must connect again. certificate_authorities: PEM; null if there are none.
+         *     provider: the kind of the host, as the user has stated it, or else as guessed from the host's name.
+         *     has_stated_provider: whether the user has stated the provider. is_signed_in: true if a sign-in at the host
+         *     granted the token; false if the user pasted it. installation_id: the installation of a GitHub App whose
+         *     tokens are used. scopes, expires_at: what the host stated at the sign-in; null if the host stated nothing,
+         *     or if the token does not expire. needs_reconnect: the host no longer renews the token, so the user must
+         *     connect again. certificate_authorities: PEM; null if there are none.
          */
         GitCredentialInfo: {
             /** Api Url */
@@ -7980,8 +7981,10 @@ export interface components {
         };
         /**
          * GitDeviceCode
-         * @description The user must type `user_code` at `verification_uri`. `attempt`: must be sent with the next question;
-         *     only this session can use it. `interval`: seconds until the next question.
+         * @description The reply that starts a sign-in by a code: the user must type `user_code` at the address
+         *     `verification_uri`. `attempt`: the encrypted sign-in, which the client sends with its next request to
+         *     `/device/poll`; only the session that started the sign-in can use it. `interval`: seconds until this
+         *     request.
          */
         GitDeviceCode: {
             /** Attempt */
@@ -7997,7 +8000,8 @@ export interface components {
         };
         /**
          * GitDeviceState
-         * @description `pending`: ask again with the new `attempt` after `interval` seconds. `connected`: the sign-in is
+         * @description The reply of `/device/poll` about a sign-in by a code. `pending`: the user has not typed the code yet;
+         *     the client polls again with the new `attempt` after `interval` seconds. `connected`: the sign-in is
          *     complete; `credential` is set.
          */
         GitDeviceState: {
@@ -8020,7 +8024,7 @@ export interface components {
         };
         /**
          * GitProvider
-         * @description The protocol's names for the kinds of git hosts. Forgejo stands for Gitea, too.
+         * @description The kinds of git hosts, with the names that the API uses. `forgejo` is also used for Gitea.
          * @enum {string}
          */
         GitProvider: "github" | "gitlab" | "bitbucket" | "bitbucket_data_center" | "azure_devops" | "forgejo";
@@ -8048,7 +8052,8 @@ export interface components {
         };
         /**
          * GitSignInStarted
-         * @description `authorization_url`: the address that the user's browser must open.
+         * @description The reply that starts a sign-in to a git host. `authorization_url`: the address that the user's browser
+         *     must open.
          */
         GitSignInStarted: {
             /** Authorization Url */
@@ -8106,10 +8111,10 @@ export interface components {
         GroupingStrategy: "NO_GROUPING" | "GROUP_BY_NEWEST" | "LEAST_RECENTLY_USED" | "FEWEST_CONVERSATIONS" | "ADD_TO_ANY";
         /**
          * IdentityConnection
-         * @description A provider, and whether the account is connected with it.
+         * @description An identity provider, and whether the user's account is connected with it.
          *
-         *     `connected_at`: null if it is not connected. `email`: the address that the provider has verified; null if
-         *     there is none.
+         *     `connected_at`: the time when the account was connected; null if it is not connected. `email`: the user's
+         *     e-mail address that the provider has verified; null if there is none.
          */
         IdentityConnection: {
             /** Connected At */
@@ -8175,7 +8180,7 @@ export interface components {
         };
         /**
          * Installation
-         * @description An installation of a GitHub App: `account` is the user or organisation that has installed it.
+         * @description An installation of a GitHub App. `account`: the user or organisation that has installed the app.
          */
         Installation: {
             /** Account */
@@ -8266,7 +8271,8 @@ export interface components {
         };
         /**
          * Invitation
-         * @description An invited person. `sign_in_link`: null if the server sends the link by e-mail.
+         * @description The reply to an invitation: the invited person. `sign_in_link`: the link by which the person signs in;
+         *     null if the server sends the link by e-mail.
          */
         Invitation: {
             person: components["schemas"]["Person"];
@@ -8276,8 +8282,9 @@ export interface components {
          * InvitationMailInfo
          * @description An invitation that the server sends by e-mail.
          *
-         *     `state`: `waiting` until the mail server takes the message, `sent`, or `failed` after the last attempt.
-         *     `link_expires_at`: when the link in the sent message ends. `error`: why the last attempt failed.
+         *     `state`: `waiting` until the mail server accepts the e-mail, `sent` after that, or `failed` after the last
+         *     attempt. `link_expires_at`: when the link in the sent e-mail expires. `error`: why the last attempt
+         *     failed.
          */
         InvitationMailInfo: {
             /** Address */
@@ -8309,7 +8316,8 @@ export interface components {
         };
         /**
          * InvitePerson
-         * @description A person to invite. `email`: the address to which the server sends the link.
+         * @description The request body that invites a person. `email`: the address to which the server sends the sign-in
+         *     link; null if the link is returned in the reply.
          */
         InvitePerson: {
             /** Email */
@@ -8345,10 +8353,10 @@ export interface components {
         };
         /**
          * JobInfo
-         * @description One job. `attempts`: attempts that have begun. `error`: why the last attempt failed. `every_seconds`:
-         *     the pause between repetitions; null if it runs once. `has_handler`: this server can do jobs of this kind.
-         *     `trouble`: `silent` if its server does not report any more, `late` if it was due more than ten minutes
-         *     ago; else null.
+         * @description A background job of the server. `attempts`: the number of attempts that have begun. `error`: why the
+         *     last attempt failed. `every_seconds`: the pause between two runs of a repeated job; null if the job runs
+         *     once. `has_handler`: whether this server can run jobs of this kind. `trouble`: `silent` if the server that
+         *     runs the job no longer reports, `late` if the job has been due for more than ten minutes; otherwise null.
          */
         JobInfo: {
             /** Attempts */
@@ -8382,8 +8390,8 @@ export interface components {
         };
         /**
          * JobPage
-         * @description Jobs, and how many there are of each kind in each state, without the filter. `troubled`: how many are
-         *     silent or late.
+         * @description A page of jobs, with the number of jobs of each kind in each state. The filter of the request does not
+         *     change these numbers. `troubled`: how many jobs are silent or late; see JobInfo.
          */
         JobPage: {
             /** Counts */
@@ -8397,14 +8405,15 @@ export interface components {
         };
         /**
          * JobState
-         * @description `dead`: all attempts have failed. `cancelled`: an administrator has ended the job.
+         * @description The state of a job in the queue. `dead`: all attempts have failed. `cancelled`: an administrator has
+         *     cancelled the job.
          * @enum {string}
          */
         JobState: "waiting" | "running" | "done" | "dead" | "cancelled";
         /**
          * JobTrouble
-         * @description `silent`: it runs, but its server does not renew the lease. `late`: it waits for more than LATE_AFTER
-         *     since the time when it was due.
+         * @description The trouble of a job that has not ended. `silent`: the job runs, but the server that runs the job does
+         *     not renew the lease. `late`: the job has been due for more than LATE_AFTER and does not run yet.
          * @enum {string}
          */
         JobTrouble: "silent" | "late";
@@ -8446,8 +8455,8 @@ export interface components {
         };
         /**
          * LLMModel
-         * @description A model of the list. A profile names it as `PROVIDER/NAME`. `verified`: the list says that the model
-         *     calls tools, and has its price.
+         * @description A model of the model catalogue, in a reply. A profile names the model as `PROVIDER/NAME`. `verified`:
+         *     the catalogue says that the model supports tool calls, and contains its price.
          */
         LLMModel: {
             /** Canonical */
@@ -8469,8 +8478,8 @@ export interface components {
         };
         /**
          * LLMProfileDetails
-         * @description A profile with its settings. config: the model's settings in the form in which they can be saved again.
-         *     `api_key` is always null.
+         * @description The reply with one model profile and its settings. config: the model's settings in the form in which
+         *     they can be saved again. `api_key` is always null.
          */
         LLMProfileDetails: {
             /** Api Key Set */
@@ -8539,11 +8548,11 @@ export interface components {
         };
         /**
          * LLMProfileInfo
-         * @description A profile in replies.
+         * @description A model profile in a reply.
          *
-         *     `is_recording`: the model is a recorded reply, without key and cost. `extra_header_names`: the names; the
-         *     values are never shown. `is_shared`: an administrator lets all users use it. If `is_own` is false,
-         *     `base_url`, `extra_header_names` and `extra_body` are empty.
+         *     `is_recording`: the profile replays recorded replies, without key and cost. `extra_header_names`: the
+         *     names of the extra headers; their values are never shown. `is_shared`: an administrator lets all users use
+         *     the profile. If `is_own` is false, `base_url`, `extra_header_names` and `extra_body` are empty.
          */
         LLMProfileInfo: {
             /** Api Key Set */
@@ -8608,8 +8617,8 @@ export interface components {
         };
         /**
          * LLMProfiles
-         * @description `callable_profiles`: the names of the profiles that agents may call. These are all of them, unless the
-         *     organisation or a team enforces a model.
+         * @description The reply with the list of model profiles that the user may use. `callable_profiles`: the names of the
+         *     profiles that agents may call: all of them, unless the organisation or a team enforces a model.
          */
         LLMProfiles: {
             /** Active Profile */
@@ -8649,7 +8658,7 @@ export interface components {
         Level: "organisation" | "team" | "user";
         /**
          * LevelItemKind
-         * @description Named things that the organisation and teams give to their members. See items.py.
+         * @description The kinds of items that the organisation and teams give to their members. See items.py.
          * @enum {string}
          */
         LevelItemKind: "secret" | "mcp_server" | "egress_rule" | "sandbox_spec";
@@ -8698,10 +8707,10 @@ export interface components {
         };
         /**
          * ListModels
-         * @description The server whose models are listed.
+         * @description The request body that asks for the models of a model server.
          *
-         *     `profile`: if no `api_key` is given, the stored key of this profile is used, but only if `base_url` is
-         *     this profile's address and the profile belongs to the user.
+         *     `profile`: a model profile of the user. If no `api_key` is given, the stored key of this profile is used,
+         *     but only if `base_url` is also the profile's address.
          */
         ListModels: {
             /** Api Key */
@@ -8939,7 +8948,8 @@ export interface components {
         MembersSee: "none" | "view" | "steer";
         /**
          * Memory
-         * @description The memory of this process in bytes. `percent`: its share of the machine's memory.
+         * @description The memory that this server process uses, in bytes. `percent`: this memory as a share of the machine's
+         *     memory.
          */
         Memory: {
             /** Percent */
@@ -9015,7 +9025,7 @@ export interface components {
         };
         /**
          * Mergeability
-         * @description Whether the host could merge a pull request now. `checking`: the host is still finding out.
+         * @description Whether the git host could merge a pull request now. `checking`: the host does not know yet.
          * @enum {string}
          */
         Mergeability: "clean" | "conflicts" | "blocked" | "checking" | "unknown";
@@ -9123,7 +9133,7 @@ export interface components {
         };
         /**
          * NameWebSession
-         * @description `name`: null removes the name.
+         * @description The request body that gives a signed-in browser a name. `name`: null removes the name.
          */
         NameWebSession: {
             /** Name */
@@ -9511,8 +9521,9 @@ export interface components {
          * PasswordSettings
          * @description The user's settings for signing in by password.
          *
-         *     `is_offered`: whether people can sign in with passwords here. `login_name`, `changed_at`: null if the user
-         *     has no password. `totp_since`: null if the user has no authenticator app.
+         *     `is_offered`: whether this server allows passwords. `login_name`, `changed_at`: the login name, and the
+         *     time of the password's last change; null if the user has no password. `totp_since`: the time when the
+         *     authenticator app was confirmed; null if the user has none.
          */
         PasswordSettings: {
             /** Changed At */
@@ -9530,19 +9541,20 @@ export interface components {
         };
         /**
          * Permission
-         * @description A permission. Each route of the public API requires one of these, see access/route_access.py.
+         * @description A permission of a request. Each route of the public API requires one permission; see
+         *     access/route_access.py.
          * @enum {string}
          */
         Permission: "read" | "work" | "settings" | "keys" | "administer" | "installation" | "audit";
         /**
          * Person
-         * @description A person with an account.
+         * @description A person with an account, as administrators see it.
          *
-         *     `signed_in_at`: time of the last sign-in; null if there was none. `disabled_at`: null if the account is
-         *     enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
-         *     authenticator app. `invitation_mail`: the invitation by e-mail, until the person signs in; null
-         *     if there was none. Only the list of all people has these two fields set. `is_service`: whether it is a
-         *     service account, which programs use and which cannot sign in.
+         *     `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: null if the account
+         *     is enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
+         *     authenticator app. `invitation_mail`: the invitation by e-mail, until the person signs in; null if there
+         *     was none. Only the list of all people has `has_totp` and `invitation_mail` set. `is_service`: whether the
+         *     account is a service account, which programs use and which cannot sign in.
          */
         Person: {
             /** Created At */
@@ -9633,16 +9645,16 @@ export interface components {
         Processor: "webhook" | "log" | "chat" | "mail" | "comment" | "task";
         /**
          * ProfileTrial
-         * @description The result of a profile's test: which features work.
+         * @description The reply about the test of a model profile: which features of the model work.
          *
-         *     `answers`: a reply came. `tool_calls`: `native`, or `in_text` if the model writes calls into the text of
-         *     its reply, or `none`. `native_tool_calling`: what agents with this profile use; calls `in_text` are run
-         *     only if it is false. `images`: null if no image was sent because the model takes none. `caching`:
-         *     whether a repeated call read tokens from the vendor's prompt cache; null if this was not tested, for the
-         *     reason in `caching_skipped`: `no_answer` of the model, or `no_cache`: the catalogue lists no price for
-         *     cached input. `cached_tokens`: the number of those tokens. `prompt_tokens`, `completion_tokens`: of all
-         *     calls together. `cost`: dollars for all calls; null if the model's price is not known. `refusal`: the
-         *     vendor's error text if it refused a call or the image in it.
+         *     `answers`: whether the model replied. `tool_calls`: `native`, or `in_text` if the model writes calls into
+         *     the text of its reply, or `none`. `native_tool_calling`: what agents with this profile use; calls
+         *     `in_text` are run only if it is false. `images`: null if no image was sent because the model takes none.
+         *     `caching`: whether a repeated call read tokens from the vendor's prompt cache; null if this was not
+         *     tested, for the reason in `caching_skipped`: `no_answer` of the model, or `no_cache`: the catalogue lists
+         *     no price for cached input. `cached_tokens`: the number of those tokens. `prompt_tokens`,
+         *     `completion_tokens`: the tokens of all test calls together. `cost`: dollars for all calls; null if the
+         *     model's price is not known. `refusal`: the vendor's error text if it refused a call or the image in it.
          */
         ProfileTrial: {
             /** Answers */
@@ -9679,8 +9691,8 @@ export interface components {
         };
         /**
          * ProgramUsage
-         * @description The sum of all calls of programs. `cost`: in dollars. `prompt_tokens` includes the tokens that were
-         *     read from the vendor's cache or written to it.
+         * @description The token usage of all model calls of programs in a conversation, in total. `cost`: in dollars.
+         *     `prompt_tokens` includes the tokens that were read from the vendor's cache or written to it.
          */
         ProgramUsage: {
             /**
@@ -9758,8 +9770,9 @@ export interface components {
         };
         /**
          * ProposedScreenshot
-         * @description A screenshot that the agent took after its last edit. id: of its event. title: of the page. url: the
-         *     image: a `data:` URL, or the path of a route of this server.
+         * @description A screenshot that the agent took after its last edit of a file. id: the id of the event that contains
+         *     the screenshot. title: the title of the web page. url: the address of the image, which is a `data:` URL or
+         *     the path of a route of this server.
          */
         ProposedScreenshot: {
             /** Id */
@@ -9771,12 +9784,11 @@ export interface components {
         };
         /**
          * ProtocolLLM
-         * @description The settings of a profile, with the protocol's further fields.
-         *
-         *     `litellm_extra_body`, `seed` and `top_k` become entries of `extra_body`. `extended_thinking_budget` is
-         *     `thinking_budget`; the protocol's default (200,000) requests nothing. `disable_vision` true means
-         *     `supports_images` false. Replies are always streamed, and `stream` may say either. Each other field has
-         *     one value, which is the protocol's default and requests nothing, so that clients can send all fields.
+         * @description The settings of a model profile, with the further fields of the OpenHands API. `litellm_extra_body`,
+         *     `seed` and `top_k` become entries of `extra_body`. `extended_thinking_budget` is `thinking_budget`; its
+         *     default in the API (200,000) requests nothing. `disable_vision` true means `supports_images` false.
+         *     Replies are always streamed, so `stream` has no effect. Each other field accepts only the default of the
+         *     API, which requests nothing. So clients can send all fields.
          */
         ProtocolLLM: {
             /** Api Key */
@@ -9915,7 +9927,7 @@ export interface components {
         };
         /**
          * Provider
-         * @description A vendor of models. `verified`: at least one of its models is verified.
+         * @description A vendor of models, in a reply. `verified`: at least one of the vendor's models is verified.
          */
         Provider: {
             /** Name */
@@ -9928,7 +9940,8 @@ export interface components {
         };
         /**
          * ProviderInfo
-         * @description A provider. `url`: where the browser goes to sign in by this provider, relative to this server.
+         * @description An identity provider in the list for the sign-in page. `url`: where the browser goes to sign in by this
+         *     provider, relative to this server.
          */
         ProviderInfo: {
             /** Name */
@@ -9940,7 +9953,9 @@ export interface components {
         };
         /**
          * ProviderOverview
-         * @description A provider. `issuer`: the provider's name for itself. `problem`: null if its metadata can be read.
+         * @description An identity provider as administrators see it. `issuer`: the name or URL by which the provider
+         *     identifies itself. `problem`: why sign-ins by this provider fail; null if the provider's metadata can be
+         *     read.
          */
         ProviderOverview: {
             /** Addresses */
@@ -9960,7 +9975,8 @@ export interface components {
         };
         /**
          * ProviderPage
-         * @description The provider's page. `url`: where the browser goes to connect the account.
+         * @description The reply to a user who begins to connect the account with a provider. `url`: the page of the provider
+         *     that the browser opens next.
          */
         ProviderPage: {
             /** Url */
@@ -9968,7 +9984,7 @@ export interface components {
         };
         /**
          * ProviderProblem
-         * @description Why sign-ins by a provider fail at the moment.
+         * @description The problem because of which sign-ins by a provider fail at the moment.
          */
         ProviderProblem: {
             /** Code */
@@ -9980,8 +9996,9 @@ export interface components {
         };
         /**
          * ProviderToken
-         * @description A token for a provider. If `token` is missing or empty, the stored token stays. `host`: the host, if it
-         *     is not the provider's usual host.
+         * @description A token for one provider (kind of git host) in the request body of save_provider_tokens. If `token` is
+         *     missing or empty, the stored token is not changed. `host`: the name or URL of the git host, if it is not
+         *     the provider's usual host.
          */
         ProviderToken: {
             /** Host */
@@ -9993,8 +10010,8 @@ export interface components {
         };
         /**
          * PullRequestInfo
-         * @description A pull request of the conversation, as its host last described it. `problem`: why the host could not be
-         *     asked the last time; then the other fields are older.
+         * @description The reply about a pull request of the conversation, with the state that the git host reported last.
+         *     `problem`: why the last request to the host failed; then the other fields are older.
          */
         PullRequestInfo: {
             /** Base */
@@ -10035,13 +10052,13 @@ export interface components {
         };
         /**
          * PullRequestProposal
-         * @description A draft of a pull request, made from the work in the conversation, for the user to edit.
+         * @description The reply of propose_pull_request: a draft of a pull request, which the user can edit.
          *
-         *     uncommitted_files: how many files differ from the last commit; they are committed when the pull request is
-         *     created. is_pushed: whether the host has the branch at its current commit. commits: subjects of the
-         *     commits since the base, the newest first, at most 20. screenshots: at most 6, the oldest first.
-         *     takes_screenshots: whether the host takes images by its API; otherwise chosen screenshots become links to
-         *     the conversation.
+         *     uncommitted_files: the number of files that differ from the last commit; they are committed when the pull
+         *     request is created. is_pushed: whether the host has the current commit of the branch. commits: subjects of
+         *     the commits since the base commit, the newest first, at most 20. screenshots: at most 6, the oldest first.
+         *     takes_screenshots: whether the host's API accepts images; otherwise the description links to the chosen
+         *     screenshots in the conversation.
          */
         PullRequestProposal: {
             /** Base */
@@ -10080,8 +10097,8 @@ export interface components {
         PushOutcome: "refused" | "unknown" | "accepted" | "rejected";
         /**
          * PushScope
-         * @description The branches that agents may push to: only branches that their own conversation made (`own`), or any
-         *     branch (`any`).
+         * @description The setting which branches a user's agents may push to. `own`: only branches that the agent's
+         *     conversation has created. `any`: all branches.
          * @enum {string}
          */
         PushScope: "own" | "any";
@@ -10101,7 +10118,8 @@ export interface components {
         };
         /**
          * RaiseSpendingLimit
-         * @description A temporary raise. `by`: dollars that are added to the limit until the current period ends.
+         * @description The request body that raises a spending limit temporarily. `by`: dollars that are added to the limit
+         *     until the current period ends.
          */
         RaiseSpendingLimit: {
             /** By */
@@ -10128,7 +10146,8 @@ export interface components {
         Reason: "network_off" | "not_allowed" | "denied" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused" | "git_write" | "foreign_credential";
         /**
          * RecoveryCodes
-         * @description New recovery codes. Each replaces one code of the app. They are shown only this once.
+         * @description The reply with new recovery codes. Each code replaces one code of the authenticator app. The codes are
+         *     shown only in this reply.
          */
         RecoveryCodes: {
             /** Codes */
@@ -10157,10 +10176,11 @@ export interface components {
         };
         /**
          * RegisteredAddress
-         * @description An address of this server that is registered at the provider.
+         * @description One URL of this server that is registered at an identity provider, with its purpose.
          *
-         *     `redirect_uri`, `logout_uri`: of OpenID Connect. `metadata`: of SAML; it is also our entity ID. `acs`: the
-         *     assertion consumer service of SAML. `slo`: the single logout service of SAML, if we have a key to sign.
+         *     `redirect_uri`, `logout_uri`: for OpenID Connect. `metadata`: for SAML; this URL is also the entity ID of
+         *     this server. `acs`: the assertion consumer service of SAML. `slo`: the single logout service of SAML, if
+         *     this server has a key to sign messages.
          */
         RegisteredAddress: {
             /**
@@ -10192,7 +10212,8 @@ export interface components {
         };
         /**
          * Repository
-         * @description A repository at a git host. `clone_url`: the address with which a conversation can be started.
+         * @description A repository at a git host, in a reply of the search routes. `clone_url`: the address of the
+         *     repository, with which a client can start a conversation.
          */
         Repository: {
             /** Can Push */
@@ -10547,8 +10568,8 @@ export interface components {
         };
         /**
          * SandboxGrouping
-         * @description The strategy that applies to the user. `max_conversations_per_sandbox`: the most conversations that a
-         *     sandbox takes.
+         * @description The strategy that decides which sandbox the user's new conversations get.
+         *     `max_conversations_per_sandbox`: the largest number of conversations in one sandbox.
          */
         SandboxGrouping: {
             /** Max Conversations Per Sandbox */
@@ -10583,9 +10604,9 @@ export interface components {
          * SandboxIsolation
          * @description The isolation of sandboxes from the server's machine.
          *
-         *     `isolation`: what an agent cannot reach: everything on the machine (`full`), its files and network
-         *     (`files`), or nothing (`none`). `is_isolated`: true if it is `full`. `warning`: what an agent could reach;
-         *     null if there is nothing to warn of.
+         *     `isolation`: what an agent cannot reach: everything on the machine (`full`), the machine's files and
+         *     network (`files`), or nothing (`none`). `is_isolated`: true if `isolation` is `full`. `warning`: a text
+         *     that says what an agent could reach; null if no warning is needed.
          */
         SandboxIsolation: {
             /**
@@ -10729,14 +10750,14 @@ export interface components {
         };
         /**
          * SaveGitApp
-         * @description An OAuth application, or a GitHub App, as it was registered at the host.
+         * @description The request body that registers an OAuth application or a GitHub App of a git host.
          *
          *     client_secret: null for an application without a secret. private_key: PEM, only for GitHub Apps. api_url:
-         *     null for the usual address of the API. sign_in_url: the beginning of the addresses for the sign-in; null
-         *     for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes: separated by
-         *     spaces; null means the scopes that Slipway needs. certificate_authorities: certificates in PEM form, at
-         *     most 64 KiB, that vouch for the host, its API and its sign-in, beside the usual authorities; the users'
-         *     connections get them, too.
+         *     the address of the host's API; null for the usual address. sign_in_url: the base URL of the sign-in
+         *     endpoints; null for the usual one; for Azure DevOps `https://login.microsoftonline.com/TENANT`. scopes:
+         *     separated by spaces; null means the scopes that Slipway needs. certificate_authorities: additional
+         *     certificate authorities for the host, its API and its sign-in, in PEM form, at most 64 KiB; they also
+         *     apply to the tokens of users who sign in with the application.
          */
         SaveGitApp: {
             /** Api Url */
@@ -10759,11 +10780,12 @@ export interface components {
         };
         /**
          * SaveGitCredential
-         * @description A new token for a git host. `username`: only for hosts that require a certain user name.
+         * @description The request body that stores a new token for a git host. `username`: only for hosts that require a
+         *     certain user name.
          *
-         *     `provider`: the kind of the host; null means that the host's name decides. `api_url`: the address of the
-         *     host's API; null means the usual address for hosts of this kind. `certificate_authorities`: certificates
-         *     in PEM form, at most 64 KiB, that vouch for this host only, beside the usual authorities; null means none.
+         *     `provider`: the kind of the host; null means that the kind is guessed from the host's name. `api_url`: the
+         *     address of the host's API; null means the usual address for hosts of this kind. `certificate_authorities`:
+         *     additional certificate authorities for this host only, in PEM form, at most 64 KiB; null means none.
          */
         SaveGitCredential: {
             /** Api Url */
@@ -10785,7 +10807,8 @@ export interface components {
         };
         /**
          * SaveLevelValue
-         * @description A value for the organisation or a team. `enforced`: lower levels cannot override it.
+         * @description The request body that sets a value for the organisation or a team. `enforced`: whether teams and users
+         *     cannot override the value.
          */
         SaveLevelValue: {
             /**
@@ -10964,10 +10987,10 @@ export interface components {
         };
         /**
          * SaveProfile
-         * @description A request to save a profile. If `llm` is left out, the active profile is copied.
+         * @description The request body that saves a model profile. If `llm` is left out, the active profile is copied.
          *
-         *     `include_secrets`: if false, the given key and extra headers are not saved. The stored ones are cleared
-         *     then, unless `preserve_existing_api_key` is true.
+         *     `include_secrets`: if false, the given API key and extra headers are not saved. The stored key and headers
+         *     are then cleared, unless `preserve_existing_api_key` is true.
          */
         SaveProfile: {
             /**
@@ -11190,8 +11213,8 @@ export interface components {
         };
         /**
          * ServerModel
-         * @description A model of the server. `context_window`: the longest context in tokens; null if the server does not
-         *     say.
+         * @description A model in the list of a model server. `context_window`: the longest context in tokens; null if the
+         *     server does not state it.
          */
         ServerModel: {
             /** Context Window */
@@ -11246,7 +11269,8 @@ export interface components {
         };
         /**
          * SetConfirmation
-         * @description `mode`: null means the default for the sandbox.
+         * @description The request body that sets the user's confirmation mode. `mode`: null deletes the user's own mode, so
+         *     that the default applies.
          */
         SetConfirmation: {
             mode: components["schemas"]["ConfirmationMode"] | null;
@@ -11274,7 +11298,8 @@ export interface components {
         };
         /**
          * SetPassword
-         * @description A new password. `current_password`: needed if the user has a password already.
+         * @description The request body with a new password. `current_password`: the present password; needed if the user has
+         *     a password already.
          */
         SetPassword: {
             /** Current Password */
@@ -11307,7 +11332,8 @@ export interface components {
         };
         /**
          * SetSpendingLimit
-         * @description A limit. `limit`: dollars per period; null means any amount. Periods begin at midnight UTC.
+         * @description The request body that sets a spending limit. `limit`: dollars per period; null means no limit. Periods
+         *     begin at midnight UTC.
          */
         SetSpendingLimit: {
             /** Limit */
@@ -11519,7 +11545,8 @@ export interface components {
         ShareRole: "view" | "steer";
         /**
          * SharedBudgetInfo
-         * @description A monthly budget of a team, or of the organisation if `team_id` is null. limit, spent: dollars.
+         * @description A monthly budget of a team, or of the organisation if `team_id` is null. limit: the budget in dollars.
+         *     spent: the dollars that were spent in this month.
          */
         SharedBudgetInfo: {
             /** Limit */
@@ -11578,8 +11605,8 @@ export interface components {
         };
         /**
          * SignInHost
-         * @description A host that users can sign in to. `has_device_flow`: users can also sign in with a code, which needs no
-         *     callback address.
+         * @description A git host that users can sign in to. `has_device_flow`: users can also sign in with a code that they
+         *     type at the host; this needs no callback address.
          */
         SignInHost: {
             /** App Id */
@@ -11592,7 +11619,7 @@ export interface components {
         };
         /**
          * SignInLinkInfo
-         * @description A one-time link. `url` signs in the first browser that opens it.
+         * @description A one-time sign-in link. `url`: the link; the first browser that opens it is signed in.
          */
         SignInLinkInfo: {
             /** Expires At */
@@ -11615,8 +11642,8 @@ export interface components {
         };
         /**
          * SignInWithPassword
-         * @description A login name and a password. `code`: six digits of the authenticator app, or a recovery code; it is
-         *     needed if the first try answers `totp_code_needed`.
+         * @description The request body of a sign-in: a login name and a password. `code`: six digits of the authenticator
+         *     app, or a recovery code; needed if a request without `code` gets the error `totp_code_needed`.
          */
         SignInWithPassword: {
             /** Code */
@@ -11631,7 +11658,8 @@ export interface components {
         };
         /**
          * SignOutGoesOn
-         * @description `url`: the address to which the browser goes, so that the session at the provider ends, too.
+         * @description The reply of a sign-out that also ends the user's session at a SAML provider. `url`: the page at the
+         *     provider that the browser opens next, so that the provider ends that session.
          */
         SignOutGoesOn: {
             /** Url */
@@ -11647,8 +11675,8 @@ export interface components {
         };
         /**
          * SignedInByLink
-         * @description The signed-in user. `may_choose_password`: the user was invited and has no password yet, so the
-         *     page offers to set one.
+         * @description The reply of a sign-in by a one-time link: the signed-in user. `may_choose_password`: true if the user
+         *     was invited and has no password yet, so that the page suggests to set a password.
          */
         SignedInByLink: {
             /** Administers Installation */
@@ -11665,8 +11693,9 @@ export interface components {
         };
         /**
          * SignedInUser
-         * @description The signed-in user. A page sends `page_proof` in the header `X-Slipway-Proof` with every call that the
-         *     cookie authorises. Pages store it where only pages of the same origin can read it.
+         * @description The reply of a sign-in: the signed-in user. A page sends `page_proof` in the header `X-Slipway-Proof`
+         *     with every request that the cookie authorises. Pages store it where only pages of the same origin can read
+         *     it.
          */
         SignedInUser: {
             /** Administers Installation */
@@ -11884,8 +11913,8 @@ export interface components {
         };
         /**
          * SortOrder
-         * @description The order of repositories on a page. Without it, the order of the host is used: the latest change
-         *     first.
+         * @description The order of the repositories on a page. If a request contains no order, the order of the git host is
+         *     used: the latest change first.
          * @enum {string}
          */
         SortOrder: "stars-desc" | "stars-asc" | "forks-desc" | "forks-asc" | "updated-desc" | "updated-asc";
@@ -11904,10 +11933,11 @@ export interface components {
         };
         /**
          * SpendingLimit
-         * @description The limit that the user has set. `raised`: dollars added to the limit for the current period.
+         * @description The reply with the spending limit that the user has set. `raised`: dollars added to the limit for the
+         *     current period.
          *
-         *     `administered`: the administrator's limit, which applies in addition; null if no administrator has set
-         *     one.
+         *     `administered`: the administrator's limit, which applies in addition; null if no administrator has set a
+         *     limit.
          */
         SpendingLimit: {
             administered: components["schemas"]["AdministeredLimit"] | null;
@@ -11931,8 +11961,9 @@ export interface components {
         };
         /**
          * SpendingLimits
-         * @description The administrators' limits. `default`: the limit of users who have no individual limit in `users`.
-         *     `budgets`: what all members of a team, or everyone here, may spend together in a month.
+         * @description The reply with the administrators' limits. `default`: the limit of users who have no individual limit
+         *     in `users`. `budgets`: what all members of a team, or all users of the organisation, may spend together in
+         *     a month.
          */
         SpendingLimits: {
             /** Budgets */
@@ -12252,7 +12283,8 @@ export interface components {
         };
         /**
          * SuggestedTaskInfo
-         * @description A task that waits for the user at a git host. `host`: the host's name, such as `github.com`.
+         * @description A suggested task for the user at a git host, such as a pull request with failing checks. `host`: the
+         *     host's name, such as `github.com`.
          */
         SuggestedTaskInfo: {
             git_provider: components["schemas"]["GitProvider"];
@@ -12305,7 +12337,7 @@ export interface components {
         };
         /**
          * TaskKind
-         * @description Kinds of suggested tasks, by the protocol's names.
+         * @description The kinds of suggested tasks, with the names that the API uses.
          * @enum {string}
          */
         TaskKind: "MERGE_CONFLICTS" | "FAILING_CHECKS" | "UNRESOLVED_COMMENTS" | "OPEN_ISSUE" | "OPEN_PR";
@@ -12458,7 +12490,7 @@ export interface components {
         };
         /**
          * TotpCode
-         * @description A code: six digits of the authenticator app, or a recovery code.
+         * @description The request body with one code: six digits of the authenticator app, or a recovery code.
          */
         TotpCode: {
             /** Code */
@@ -12466,8 +12498,8 @@ export interface components {
         };
         /**
          * TotpEnrolment
-         * @description A new secret for an authenticator app. `secret`: base32, to be typed into the app. `uri`:
-         *     `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
+         * @description The reply with a new secret for an authenticator app. `secret`: base32, to be typed into the app.
+         *     `uri`: the secret as a URI `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
          */
         TotpEnrolment: {
             /** Qr Svg */
@@ -12721,9 +12753,9 @@ export interface components {
         };
         /**
          * UserGitInfo
-         * @description The user at the git host. `id` is a number at most hosts; it is sent as text. `scopes`: what the token
-         *     may do; null if the host does not say. `rate_limit`: how many calls the host still accepts; null if it
-         *     does not say.
+         * @description The reply of get_git_info: the account of the user at the git host. `id`: a number at most hosts, sent
+         *     as text. `scopes`: what the token may do; null if the host does not say. `rate_limit`: how many calls the
+         *     host still accepts; null if the host does not say.
          */
         UserGitInfo: {
             /** Avatar Url */
@@ -12744,7 +12776,8 @@ export interface components {
         };
         /**
          * UserLimit
-         * @description The administrators' limit for one user. `follows_default`: the default limit applies to this user.
+         * @description The limit that administrators have set for one user, in a reply. `follows_default`: the default limit
+         *     applies to this user.
          */
         UserLimit: {
             /**
@@ -12785,14 +12818,13 @@ export interface components {
         };
         /**
          * WebClientConfig
-         * @description The protocol's configuration, and what Slipway's own pages need.
+         * @description The reply of the configuration route: the configuration of the OpenHands API, and what Slipway's own
+         *     pages need.
          *
-         *     `ports_have_names`: a sandbox's ports are opened at separate host names. If false, they are opened below a
-         *     path of this server, where their pages have no storage. The value depends on the address that the browser
-         *     has used.
-         *
-         *     `password_sign_in`: passwords are allowed and at least one user has one. `sends_mail`: the server can send
-         *     e-mail.
+         *     `ports_have_names`: each port of a sandbox is opened at a separate host name. If false, a port is opened
+         *     below a path of this server, and pages there have no browser storage. The value depends on the host name
+         *     that the browser has used. `password_sign_in`: passwords are allowed and at least one user has a password.
+         *     `sends_mail`: the server can send e-mail.
          */
         WebClientConfig: {
             /**
@@ -12907,12 +12939,12 @@ export interface components {
         };
         /**
          * WebSessionInfo
-         * @description A signed-in browser.
+         * @description A browser in which the user is signed in.
          *
-         *     `name`: the name that the user has given to it; null if it has none.
-         *     `user_agent`, `address`: those the browser had when it signed in. `last_used_at`: accurate to one hour.
-         *     `expires_at`: when the session ends if it is not used before. `is_current`: whether this request came from
-         *     this browser.
+         *     `name`: the name that the user has given to the browser; null if it has none. `user_agent`, `address`: the
+         *     browser's User-Agent header and IP address at the sign-in. `last_used_at`: accurate to one hour.
+         *     `expires_at`: when the session expires if it is not used before. `is_current`: whether this browser has
+         *     sent the request.
          */
         WebSessionInfo: {
             /** Address */
@@ -12959,10 +12991,11 @@ export interface components {
         };
         /**
          * WorkspaceLimit
-         * @description The size limit of a new workspace. `bytes`: the limit; null means no limit.
+         * @description The size limit of a new sandbox's workspace.
          *
-         *     `kept_by`: what enforces the limit. `disk`: a disk of that size. `watch`: a monitor that stops a sandbox
-         *     whose workspace grows larger. `none`: nothing enforces it.
+         *     `bytes`: the limit; null means no limit. `kept_by`: what enforces the limit. `disk`: the workspace is a
+         *     disk of that size. `watch`: a monitor stops a sandbox whose workspace grows larger. `none`: nothing
+         *     enforces the limit.
          */
         WorkspaceLimit: {
             /** Bytes */

@@ -85,8 +85,10 @@ export interface components {
             patch: string;
         };
         /**
-         * @description fuzz: the number of context lines that match only if blanks at
-         *     their end and kinds of quotes are ignored.
+         * @description The result of a call of `apply_patch`.
+         *
+         *     fuzz: the number of context lines that match the file only if quote styles and blanks at the line end are
+         *     ignored.
          */
         ApplyPatchObservation: {
             /** @default null */
@@ -148,9 +150,10 @@ export interface components {
             url: string;
         };
         /**
-         * @description A screenshot is an image in `content`. screenshot_data: always left out.
+         * @description The result of a browser tool call. A screenshot is an image in `content`; `screenshot_data` is always
+         *     None.
          *
-         *     The first lines of the text are the page's address and title: `URL: …`, `Title: …`.
+         *     The text begins with the page's URL and title, as the lines `URL: …` and `Title: …`.
          */
         BrowserObservation: {
             /** @default [] */
@@ -660,7 +663,10 @@ export interface components {
             /** @default 0 */
             total_count?: number;
         };
-        /** @description data: the arguments for the server. The class has the name that the protocol uses. */
+        /**
+         * @description The action of an MCP tool call. data: the arguments for the MCP server. The class name is the name in
+         *     the OpenHands protocol.
+         */
         MCPToolAction: {
             /** @default {} */
             data?: {
@@ -755,7 +761,10 @@ export interface components {
             /** @constant */
             type: "output";
         };
-        /** @description The changes that were made, by path as written in the patch. */
+        /**
+         * @description The changes of files that a patch has made. The key of each change is the file's path as written in the
+         *     patch.
+         */
         PatchResult: {
             /** @default {} */
             changes?: {
@@ -835,7 +844,10 @@ export interface components {
             /** @default null */
             offset?: number | null;
         };
-        /** @description lines_shown: the numbers of the first and the last line, counted from 1. */
+        /**
+         * @description The result of a call of the tool that reads a file. lines_shown: the numbers of the first and the last
+         *     shown line, counted from 1.
+         */
         ReadFileObservation: {
             /** @default [] */
             content?: (components["schemas"]["TextContent"] | components["schemas"]["ImageContent"])[];
@@ -1073,9 +1085,10 @@ export interface components {
             timeout?: number | null;
         };
         /**
-         * @description The state of the shell after the command. `exit_code` -1: the command is still running.
+         * @description The state of the shell after a command. `exit_code`: -1 means that the command is still running.
          *
-         *     styles: the colours of the output, for user interfaces; None if it has none. Models do not see them.
+         *     styles: the colours of the output, for user interfaces; None if the output has no colours. Models do not
+         *     see the colours.
          */
         TerminalMetadata: {
             /** @default -1 */
