@@ -8,7 +8,7 @@ from agent_runtime.conversation.run.budget import budget_update
 from agent_runtime.conversation.spec import mask
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.llm.config import LLM
-from agent_runtime.llm.cost import budget_of
+from agent_runtime.llm.conversation_costs import budget_of
 
 
 def switch_llm(conversation: ConversationEngine, llm: LLM, condenser_llm: LLM | None = None) -> None:

@@ -13,7 +13,7 @@ from agent_runtime.events.message import MessageEvent
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
-from agent_runtime.llm.cost import add_usage
+from agent_runtime.llm.conversation_costs import add_usage
 from agent_runtime.llm.errors import LLMError
 from agent_runtime.llm.messages import Prompt, Reply
 

@@ -12,7 +12,7 @@ from agent_runtime.conversation.event_log.frames import EventFrame
 from agent_runtime.conversation.event_log.sub_agent_task import Task, TaskStatus
 from agent_runtime.events.base import Event, JsonObject
 from agent_runtime.events.state import ConversationStateUpdateEvent
-from agent_runtime.llm.cost import budget_of, total_cost, with_others
+from agent_runtime.llm.conversation_costs import budget_of, total_cost, with_others
 
 logger = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.events.message import Message
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.llm.config import LLM
-from agent_runtime.llm.cost import budget_of, total_cost
+from agent_runtime.llm.conversation_costs import budget_of, total_cost
 from agent_runtime.tools.delegation import Assignment, DelegationError, Isolation, Result
 from agent_runtime.tools.mcp.config import named_servers
 from agent_runtime.tools.registry import tool_names

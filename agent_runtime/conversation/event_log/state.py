@@ -29,7 +29,7 @@ from agent_runtime.events.state import (
     PauseEvent,
 )
 from agent_runtime.events.union import AnyEvent
-from agent_runtime.llm.cost import NO_STATS
+from agent_runtime.llm.conversation_costs import NO_STATS
 
 FINISH = "finish"
 INVOKE_SKILL = "invoke_skill"

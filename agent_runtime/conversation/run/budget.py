@@ -8,7 +8,7 @@ from agent_runtime.events.base import Event
 from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.llm.config import LLM
-from agent_runtime.llm.cost import add_usage, budget_of, total_cost, with_budget
+from agent_runtime.llm.conversation_costs import add_usage, budget_of, total_cost, with_budget
 from agent_runtime.llm.messages import Reply
 from agent_runtime.metering.limits import BUDGET_REACHED
 

@@ -33,7 +33,7 @@ from agent_runtime.events.base import Event, new_id
 from agent_runtime.events.condensation import CondensationRequest
 from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
 from agent_runtime.events.state import ConversationStateUpdateEvent, ExecutionStatus, status_update
-from agent_runtime.llm.cost import add_usage
+from agent_runtime.llm.conversation_costs import add_usage
 from agent_runtime.llm.errors import DOWN, LLMContextWindowError, LLMError, LLMSpendingLimitError
 from agent_runtime.metering.limits import ADMINISTRATOR_LIMIT_REACHED, BUDGET_REACHED
 from agent_runtime.tools.tool import CallSuspendedError

@@ -6,7 +6,7 @@ from agent_runtime.conversation.branches import go_back
 from agent_runtime.conversation.changes import set_budget
 from agent_runtime.conversation.model_switch import switch_llm
 from agent_runtime.llm.config import LLM
-from agent_runtime.llm.cost import budget_of
+from agent_runtime.llm.conversation_costs import budget_of
 from tests.agent_runtime.conversation.conftest import Conversations, agent_spec, events_of, user
 from tests.agent_runtime.conversation.labour import condenser, condensing
 from tests.support.scripted_llm import ScriptedLLM, call, hold, say
