@@ -1,3 +1,3 @@
-"""The single settings document of the OpenHands API. The document is a view of the settings that the features
-of Slipway store.
+"""The settings document of the OpenHands API: one document with all settings of a user. It is computed from
+the settings that other packages of Slipway store.
 """

@@ -18,10 +18,11 @@ router = APIRouter(prefix="/api/v1/settings/commit-signing", tags=["Settings"])
 
 
 class CommitSigning(BaseModel):
-    """Whether commits of agents are signed, and with which key.
+    """The reply that says whether commits of the user's agents are signed, and with which key.
 
-    public_key: the line to add to the account at the git host, as a signing key. Null before signing was
-    first turned on. fingerprint: of the key, `SHA256:…`. created_at: when the key was made.
+    public_key: the line to add to the user's account at the git host, as a signing key; null before signing
+    was first turned on. fingerprint: the fingerprint of the key, `SHA256:…`. created_at: when the key was
+    created.
     """
 
     is_on: bool
@@ -61,8 +62,8 @@ async def set_commit_signing(
     background: ServerBackground,
     request: Request,
 ) -> CommitSigning:
-    """Turns signing on or off, also in sandboxes that run. The first time, a key is made. 409
-    `commit_identity_missing` without an e-mail address for commits.
+    """Turns the signing of commits on or off, also in sandboxes that are running. The first time, a key is
+    created. 409 `commit_identity_missing` without an e-mail address for commits.
     """
     async with database.session() as session:
         key = await service.turn(session, cipher, user.id, is_on=body.is_on)
@@ -78,8 +79,8 @@ async def set_commit_signing(
 async def replace_signing_key(
     user: CurrentUser, trail: CurrentTrail, session: Session, cipher: ServerCipher
 ) -> CommitSigning:
-    """Replaces the key. Signatures of the old key stay valid at a host until the old key is deleted there.
-    409 `commit_signing_off` if there is no key.
+    """Replaces the user's signing key by a new key. Signatures of the old key stay valid at a git host until
+    the old key is deleted there. 409 `commit_signing_off` if there is no key.
     """
     shown = CommitSigning.of(await service.replace_key(session, cipher, user.id))
     target = (AuditTarget.SIGNING_KEY, shown.fingerprint or "")

@@ -1,5 +1,5 @@
-"""HTTP routes for secrets, MCP servers, rules of the network and sandbox specs that the organisation and
-teams give to their members. A user reads the items that apply to this user; administrators change the items.
+"""HTTP routes for items that the organisation and teams give to their members: secrets, MCP servers, network
+rules and sandbox specs. Users read the items that apply to them; administrators change the items.
 """
 
 from typing import Annotated, Any
@@ -53,8 +53,8 @@ _DELETED = {
 
 @router.get("")
 async def list_given_items(user: CurrentUser, session: ReadSession) -> list[GivenItem]:
-    """Returns what the organisation and the user's teams give to the user, sorted by kind and name. Values of
-    secrets and addresses of servers are left out.
+    """Returns the items that the organisation and the user's teams give to the user, sorted by kind and name.
+    Values of secrets and URLs of MCP servers are left out.
     """
     return await given_items(session, user.id)
 
@@ -63,7 +63,9 @@ async def list_given_items(user: CurrentUser, session: ReadSession) -> list[Give
 async def list_administered_items(
     user: CurrentUser, session: ReadSession, cipher: ServerCipher
 ) -> list[AdministeredItem]:
-    """Returns the items of the organisation and of all teams, and who overrides them."""
+    """Returns the items of the organisation and of all teams. Each item says which teams and how many people
+    have another item of this name that applies instead.
+    """
     return await administered_items(session, cipher, user.organisation_id)
 
 
@@ -107,11 +109,9 @@ async def save_mcp_server_of_level(
     team_id: UUID | None = None,
 ) -> AdministeredItem:
     """Adds or replaces an MCP server of a team, or of the organisation if `team_id` is left out.
-    Conversations that start from now on can use it; a changed address and changed headers are used from the
-    next call on.
-
-    400 `mcp_sign_in_is_personal`, 404 `team_not_found`, 409 `mcp_headers_needed`, `mcp_variables_needed`,
-    `too_many_items`.
+    Conversations that are started from now on can use the server. A changed URL and changed headers are used
+    from the next call on. 400 `mcp_sign_in_is_personal`, 404 `team_not_found`, 409 `mcp_headers_needed`,
+    `mcp_variables_needed`, `too_many_items`.
     """
     owner = await _owner(user, session, team_id)
     item, is_new = await mcp_servers.save_for_level(session, cipher, owner, name, body, user.id)
@@ -136,10 +136,10 @@ async def save_egress_rule_of_level(
     body: SaveEgressRule,
     team_id: UUID | None = None,
 ) -> AdministeredItem:
-    """Adds or changes a rule for the hosts that sandboxes may call, of a team, or of the organisation if
-    `team_id` is left out. It applies at once, to new requests. `name`: a host as in the network settings.
+    """Adds or changes a rule that says whether sandboxes may call a host. The rule belongs to a team, or to
+    the organisation if `team_id` is left out. It applies to new requests at once.
 
-    404 `team_not_found`, 409 `too_many_items`.
+    `name`: a host as in the network settings. 404 `team_not_found`, 409 `too_many_items`.
     """
     owner = await _owner(user, session, team_id)
     item = await rules_of_levels.save_for_level(session, owner, name, body, user.id)
@@ -168,9 +168,8 @@ async def save_sandbox_spec_of_level(
     team_id: UUID | None = None,
 ) -> AdministeredItem:
     """Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. Sandboxes
-    that start from now on can use it. The first one builds the image.
-
-    400 `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
+    that are started from now on can use the spec. The first of these sandboxes builds the image. 400
+    `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
     """
     if reason := permission_of(
         config, sandboxes.describe(), administers=user.administers_installation

@@ -9,13 +9,13 @@ from app_server.sandbox_specs.schemas import GivenSandboxSpec
 
 
 class GivenItem(BaseModel):
-    """A secret, an MCP server, a rule of the network or a sandbox spec that the organisation or a team gives
-    to the current user.
+    """An item that the organisation or a team gives to the current user: a secret, an MCP server, a network
+    rule or a sandbox spec.
 
-    `allows`: whether a rule of the network allows the host or denies it; null for other kinds.
-    `sandbox_spec`: null for other kinds. `team_name`: null for the organisation's. `enforced`: an own one of
-    this name does not override it. `overridden_by`: the level whose item of this name holds instead; null if
-    this one holds.
+    `allows`: whether a network rule allows the host or denies it; null for other kinds of items.
+    `sandbox_spec`: null for other kinds of items. `team_name`: null for items of the organisation.
+    `enforced`: the user's own item of this name does not override this item. `overridden_by`: the level whose
+    item of this name applies instead; null if this item applies.
     """
 
     kind: LevelItemKind
@@ -32,10 +32,10 @@ class GivenItem(BaseModel):
 class AdministeredItem(BaseModel):
     """An item of the organisation or a team, as administrators see it.
 
-    `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: null for other kinds; without the values of
-    headers and variables. `set_by`: the name of the administrator; null if the account is deleted.
-    `overriding_teams`: the teams with an item of this name that holds instead. `overriding_people`: how many
-    people have added one of this name that holds instead.
+    `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: the MCP server without the values of headers and
+    variables; null for other kinds of items. `set_by`: the name of the administrator who saved the item; null
+    if the account is deleted. `overriding_teams`: the teams with another item of this name that applies
+    instead. `overriding_people`: how many people have added an item of this name that applies instead.
     """
 
     kind: LevelItemKind

@@ -121,8 +121,9 @@ def _overriding_people(
 
 
 def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> Level | None:
-    """Returns the level of the item that applies instead of `item`. Returns None if `item` itself applies.
-    before: the items of the same name that are stronger.
+    """Returns the level whose item of the same name applies instead of `item`. Returns None if `item` itself
+    applies. before: the items of this name that override `item`. is_own: whether the person has added an item
+    of this name.
     """
     enforced = next((other for other in before if other.level_value.enforced), None)
     if enforced is not None:

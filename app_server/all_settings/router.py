@@ -33,7 +33,9 @@ async def get_conversation_schema() -> SettingsSchema:
 
 @router.get("/settings")
 async def get_settings(user: CurrentUser, session: ReadSession, request: Request) -> SettingsInfo:
-    """Returns all settings under the protocol's names. Keys and tokens are never returned."""
+    """Returns all settings of the user in the form of the OpenHands API. API keys and tokens are never
+    returned.
+    """
     return await _keeper(request, session, user).read()
 
 
@@ -53,12 +55,10 @@ async def save_settings(
     body: SaveSettings,
     request: Request,
 ) -> Saved:
-    """Changes the settings that are given; the others stay.
-
-    A change of the model changes the active profile. If the active profile is the built-in one or does not
-    belong to the user, it stays as it is, and the profile `default` is created or changed, and activated
-    instead. The same happens if no profile is active. A setting that cannot be changed is refused,
-    unless it is sent with its current value.
+    """Changes the settings that are in the request body; the other settings stay. A change of the model
+    changes the active model profile. If no profile is active, or the active profile is built in or does not
+    belong to the user, the profile `default` is created or changed, and activated. A setting that cannot be
+    changed is refused, unless it is sent with its current value.
     """
     await _keeper(request, session, user).save(body, trail)
     return Saved(message="The settings are saved.")

@@ -55,7 +55,7 @@ DisabledSkills = Annotated[
 
 
 class Fixed(BaseModel):
-    """Settings of the protocol that have a fixed value here."""
+    """The base class for settings of the OpenHands API, some of which have a fixed value in Slipway."""
 
     language: None = None
     user_version: None = None
@@ -91,7 +91,9 @@ class ConversationSettings(BaseModel):
 
 
 class LLMProfilesByName(BaseModel):
-    """`profiles`: the model settings, keyed by profile name; `api_key` is always null."""
+    """The model profiles of the user, in the form of the OpenHands API. `profiles`: the model settings, keyed
+    by profile name; `api_key` is always null.
+    """
 
     profiles: dict[str, Any]
     active: str | None
@@ -124,8 +126,8 @@ class SettingsOfUser(Fixed):
 
 
 class SettingsInfo(SettingsOfUser):
-    """All settings. `provider_tokens_set`: hosts by the protocol's provider names; null for the provider's
-    default host.
+    """The reply with all settings of the user. `provider_tokens_set`: the git hosts for which the user has a
+    token, keyed by the provider names of the OpenHands API; null for the provider's default host.
     """
 
     llm_api_key_set: bool
@@ -142,8 +144,8 @@ class CurrentUserInfo(UserInfo, SettingsOfUser):
 
 
 class LLMDiff(BaseModel):
-    """Changes to the model settings. If `api_key` is left out or masked, the stored key stays; an empty one
-    deletes it.
+    """The changes to the model settings in a request body. If `api_key` is left out or masked, the stored key
+    stays; an empty text deletes the stored key.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -179,7 +181,7 @@ class ConversationSettingsDiff(BaseModel):
 
 
 class SaveSettings(BaseModel):
-    """Changes to the settings. A setting that is left out stays as it is."""
+    """The request body that changes the user's settings. A setting that is left out stays as it is."""
 
     model_config = ConfigDict(extra="forbid")
 

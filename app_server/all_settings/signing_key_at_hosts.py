@@ -1,5 +1,5 @@
-"""HTTP routes for the data by which a git host verifies signed commits: the signing key, and the e-mail
-address of the user's account.
+"""HTTP routes for what a git host needs to verify signed commits: the signing key, and the e-mail address of
+the user's account.
 """
 
 from typing import Annotated
@@ -25,20 +25,24 @@ router = APIRouter(prefix="/api/v1/settings/commit-signing", tags=["Settings"])
 
 
 class AddSigningKey(BaseModel):
-    """host: a git host with a token of the user, as `github.com`."""
+    """The request body that adds the signing key to the user's account at a git host. host: a git host for
+    which the user has stored a token, such as `github.com`.
+    """
 
     host: str = Field(min_length=1, max_length=300)
 
 
 class AddedSigningKey(BaseModel):
-    """is_new: false if the account had the key already."""
+    """The reply after the signing key was added at a git host. is_new: false if the account had the key
+    already.
+    """
 
     is_new: bool
 
 
 class CommitAddress(BaseModel):
-    """The e-mail address of the user's commits, at a git host. is_verified: whether it is a verified address
-    of the account; null if the host does not say, or the token may not read it.
+    """The reply with the e-mail address of the user's commits. is_verified: whether it is a verified address
+    of the user's account at the git host; null if the host does not say, or the token may not read it.
     """
 
     address: str
@@ -53,10 +57,10 @@ async def get_commit_address(
     host: Annotated[str, Query(min_length=1, max_length=300)],
 ) -> CommitAddress:
     """Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
-    account there. Otherwise the host shows signed commits as unverified. host: as in AddSigningKey. GitHub,
-    GitLab, Forgejo and Gitea say it.
+    account there. If it is not, the host shows signed commits as unverified.
 
-    409 `commit_identity_missing`; 403 `no_git_credential`.
+    host: as in AddSigningKey. GitHub, GitLab, Forgejo and Gitea tell this. 409 `commit_identity_missing`; 403
+    `no_git_credential`.
     """
     # A session that ends before the host is asked.
     async with database.read() as session:
@@ -74,12 +78,10 @@ async def add_signing_key(
     database: ServerDatabase,
     config: ServerConfig,
 ) -> AddedSigningKey:
-    """Adds the public key to the user's account at a git host, with the user's token. GitHub and GitLab can
-    do this.
-
-    409 `commit_signing_off` if there is no key; 400 `git_host_cannot` at other hosts; 403
-    `no_git_credential`, and `git_host_forbidden` if the token may not do it. The user can add the key at the
-    host instead.
+    """Adds the public signing key to the user's account at a git host, with the user's token. Works at GitHub
+    and GitLab. 409 `commit_signing_off` if there is no key; 400 `git_host_cannot` at other hosts; 403
+    `no_git_credential`, and `git_host_forbidden` if the token may not add keys. The user can then add the key
+    at the host.
     """
     # A session that ends before the host is asked.
     async with database.read() as session:

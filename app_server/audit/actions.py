@@ -6,8 +6,8 @@ from enum import StrEnum
 
 
 class AuditAction(StrEnum):
-    """What was done or refused: `THING.CHANGE`. Names may be added, but never renamed, because stored rows
-    contain them.
+    """The actions that the audit log can record, named `THING.CHANGE`. Names may be added, but never renamed,
+    because stored rows contain them.
     """
 
     SIGN_IN_SUCCEEDED = "sign_in.succeeded"
@@ -113,9 +113,9 @@ class AuditOutcome(StrEnum):
 
 
 class ActorMeans(StrEnum):
-    """How an actor acted: with a signed-in browser, an API key, a sign-in by a one-time link, a password, a
-    provider or a device's code, a sandbox that works for a user, a command on the server's machine, or as the
-    server itself.
+    """The means by which an actor acted: a signed-in browser; an API key; a sign-in by a one-time link, a
+    password, a provider or a device's code; a sandbox that works for a user; a command on the server's
+    machine; or the server itself.
     """
 
     SESSION = "session"
@@ -130,7 +130,9 @@ class ActorMeans(StrEnum):
 
 
 class AuditTarget(StrEnum):
-    """The kinds of things that actions change. An entry stores the thing's id next to its kind, as text."""
+    """The kinds of objects that actions change. An entry of the audit log stores this kind and, as text, the
+    object's id.
+    """
 
     USER = "user"
     SESSION = "session"

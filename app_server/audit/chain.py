@@ -50,8 +50,8 @@ _USERS = table("users", column("id", Uuid()), column("organisation_id", Uuid()))
 
 @dataclass(frozen=True)
 class Actor:
-    """The user or system that does an action, and how. `credential_id`: the id of the API key, browser
-    session or sandbox that was used.
+    """The user or system that does an action, and by which means. `credential_id`: the id of the API key,
+    browser session or sandbox that was used.
     """
 
     means: ActorMeans

@@ -16,11 +16,11 @@ HEAD_ID = 1
 
 
 class AuditEntry(Base):
-    """An action that was done or refused. `id`: 1, 2, 3 … without gaps, in the order of the commits.
+    """One row of the audit log: an action that was done or refused.
 
-    Users are named without a foreign key, so that entries remain when a user is deleted. `details` contains
-    names and numbers, never a secret. `hash`: computed from all other columns, including the hash of the
-    entry before (see chain.py).
+    `id`: 1, 2, 3 … without gaps, in the order of the commits. Users are named without a foreign key, so that
+    entries remain when a user is deleted. `details` contains names and numbers, never a secret. `hash`:
+    computed from all other columns, including the hash of the entry before (see chain.py).
     """
 
     __tablename__ = "audit_entries"

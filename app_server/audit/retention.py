@@ -35,9 +35,10 @@ def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = No
 
 async def trim(database: Database, days: int, unsent_after: UnsentAfter | None = None) -> None:
     """Deletes entries of the audit log that are more than `days` days old; 0 means that no entry is deleted.
+    Only the oldest entries are deleted: if one entry must stay, all later entries stay too.
 
-    Only the oldest entries are deleted: all entries after an entry that stays also stay. Entries that were
-    not yet sent to the receiver of the audit log stay, too. Each deletion is recorded as a new entry.
+    `unsent_after`: a function for the id of the last entry that was sent to the receiver of the audit log;
+    later entries must stay. Each deletion is recorded as a new entry.
     """
     has_more = days > 0
     while has_more:

@@ -18,8 +18,8 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class ChainMark:
-    """The id and the hash of an entry of the audit log. An administrator can note them outside this server
-    and compare later.
+    """The id and the hash of one entry of the audit log. An administrator can store both outside this server,
+    and later check that the entry has not been changed.
     """
 
     id: int

@@ -1,5 +1,5 @@
-"""Sends the entries of the audit log to its receiver: in order, and each entry at least once. Stores the id
-of the last entry sent.
+"""Sends the entries of the audit log to a receiver outside this server: in order, and each entry at least
+once. Stores the id of the last entry that was sent.
 """
 
 import ssl

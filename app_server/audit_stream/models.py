@@ -12,7 +12,9 @@ STREAM_ID = 1
 
 
 class StreamKind(StrEnum):
-    """How entries are sent: by signed HTTP requests, or as syslog messages (RFC 5424)."""
+    """How entries of the audit log are sent: by signed HTTP requests (webhooks), or as syslog messages (RFC
+    5424).
+    """
 
     WEBHOOK = "webhook"
     SYSLOG_UDP = "syslog_udp"
@@ -21,7 +23,7 @@ class StreamKind(StrEnum):
 
 
 class AuditStream(Base):
-    """The one receiver of the audit log.
+    """The single row with the receiver of the audit log.
 
     `address`: a URL for webhooks, otherwise `HOST:PORT`. `secret_encrypted`: the secret that signs webhooks.
     `sent_up_to`: the id of the last entry that the receiver has accepted. `failing_since`, `error`: since

@@ -25,8 +25,8 @@ _HOST_AND_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<p
 
 
 class SetAuditStream(BaseModel):
-    """Where the audit log is sent to. `address`: a URL for webhooks, else `HOST:PORT`. `begins`: with the
-    entries that are made from now on, or with the oldest one that is kept.
+    """The request body that chooses where the audit log is sent. `address`: a URL for webhooks, otherwise
+    `HOST:PORT`. `begins`: whether sending begins with the oldest stored entry, or with new entries only.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -49,8 +49,8 @@ class SetAuditStream(BaseModel):
 
 
 class AuditStreamInfo(BaseModel):
-    """The receiver of the audit log. `sent_up_to`: the id of the last entry that it has got. `waiting`: how
-    many entries it has not got yet. `error`: why the last attempt failed; null if it did not.
+    """The receiver of the audit log. `sent_up_to`: the id of the last entry that the receiver has accepted.
+    `waiting`: how many entries are not sent yet. `error`: why the last attempt failed; null if it succeeded.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -65,13 +65,17 @@ class AuditStreamInfo(BaseModel):
 
 
 class CurrentAuditStream(BaseModel):
-    """`stream`: null if the audit log is sent nowhere."""
+    """The reply with the present receiver of the audit log. `stream`: null if the audit log is
+    sent nowhere.
+    """
 
     stream: AuditStreamInfo | None
 
 
 class NewAuditStream(AuditStreamInfo):
-    """`secret`: signs webhooks, as Standard Webhooks describes it. It is shown only here; null for syslog."""
+    """The reply after a receiver of the audit log was chosen. `secret`: the key that signs webhooks, as
+    Standard Webhooks describes it; null for syslog. It is shown only in this reply.
+    """
 
     secret: str | None
 
@@ -86,8 +90,8 @@ async def get_audit_stream(session: ReadSession) -> CurrentAuditStream:
 async def set_audit_stream(
     trail: CurrentTrail, session: Session, cipher: ServerCipher, body: SetAuditStream
 ) -> NewAuditStream:
-    """Sends the audit log to this receiver, in place of another one. Entries are sent in order, each at least
-    once. Those that were not sent yet are kept longer than the retention time.
+    """Sends the audit log to this receiver, in place of the former one. Entries are sent in order, each at
+    least once. Entries that are not sent yet are kept longer than the retention time.
     """
     head = await session.get_one(AuditHead, HEAD_ID)
     known = await session.get(AuditStream, STREAM_ID)

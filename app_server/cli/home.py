@@ -50,8 +50,8 @@ def require_database(config: Config) -> None:
 def in_database(
     config: Config, work: "Callable[[AsyncSession, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Runs `work` in one transaction and returns its result. Ends the program with an error text if `work`
-    fails or the database cannot be opened.
+    """Opens the database of this home, calls `work` in one transaction, and returns its result. Ends the
+    program with an error text if `work` fails or the database cannot be opened.
     """
 
     async def in_one_transaction(database: "Database", config: Config) -> Result:
@@ -64,8 +64,8 @@ def in_database(
 def in_whole_database(
     config: Config, work: "Callable[[Database, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Runs `work`, which opens its sessions itself, and returns its result. Ends the program with an error
-    text if it fails.
+    """Opens the database of this home, calls `work`, which opens database sessions itself, and returns its
+    result. Ends the program with an error text if `work` fails.
     """
     try:
         return asyncio.run(_in_database(config, work))

@@ -1,4 +1,6 @@
-"""Lists where sandbox images are stored: in this machine's engine, or in the engines of the sandbox hosts."""
+"""Lists the sandbox images and where they are stored: in the container engine of this machine, or in the
+engines of the sandbox hosts.
+"""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -17,8 +19,8 @@ from app_server.sandbox_images.image_store import StoredImage, ask_engine, prune
 class ImageLocation:
     """The sandbox images of one container engine.
 
-    `images`: the images that are stored there, or those that were removed. `host`: the sandbox host; None for
-    this machine. `failure`: why the host could not be asked.
+    `images`: the images that are stored there; after a removal, the removed images. `host`: the sandbox host;
+    None for this machine. `failure`: why the host could not be asked.
     """
 
     images: Sequence[StoredImage]

@@ -1,7 +1,7 @@
 """Encrypts all stored secrets with the newest encryption key.
 
 Each batch of rows is one transaction. If a rotation is killed, every value can still be decrypted, because
-the older keys are kept. The next rotation continues where it ended.
+the older keys are kept. The next rotation continues where the killed one stopped.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -27,8 +27,8 @@ _Change = Callable[[str], str]
 
 @dataclass
 class Rotation:
-    """The result of a rotation. `unreadable`: the table, column and primary key of each value that no known
-    key can decrypt.
+    """The result of encrypting all stored secrets with the newest key. `unreadable`: the table, column and
+    primary key of each value that no known key can decrypt.
     """
 
     renewed: int = 0
@@ -36,7 +36,9 @@ class Rotation:
 
 
 async def rotate(database: Database, config: Config, cipher: Cipher) -> Rotation:
-    """Encrypts all stored values with the newest key, except values that were already encrypted with it."""
+    """Encrypts all stored secrets with the newest key. Values that this key has already encrypted are left
+    out.
+    """
     done = Rotation()
     async for place, token in _stored(database):
         if not cipher.is_newest(token) and not _is_readable(cipher, token):
@@ -96,7 +98,9 @@ async def _rotate_table(database: Database, cipher: Cipher, table: Table, column
 
 
 async def _stored(database: Database) -> AsyncIterator[tuple[str, str]]:
-    """Yields all encrypted values, each after the text that names its table, column and primary key."""
+    """Yields all encrypted values in the database. Each value comes after a text that names its table, column
+    and primary key.
+    """
     for table, columns in encrypted_columns():
         last: tuple[Any, ...] | None = None
         while True:
@@ -119,8 +123,8 @@ async def _batch(
     *,
     is_for_update: bool,
 ) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Returns the next rows in the order of the primary key. Each row is a pair: the primary key, and the
-    values by column name.
+    """Returns the next rows of a table, in the order of the primary key. `last`: the primary key after which
+    the rows begin. Each row is a pair: the primary key, and the values by column name.
     """
     identity = list(table.primary_key.columns)
     query = select(*identity, *columns).order_by(*identity).limit(BATCH)
@@ -136,7 +140,7 @@ async def _batch(
 
 
 def _changed(table: Table, value: Any, change: _Change) -> Any:
-    """Applies `change` to each encrypted text in the value of a column, and returns the new value."""
+    """Returns the value of a column after `change` was applied to each encrypted text in `value`."""
     if isinstance(value, dict):
         is_payload = table is Job.__table__
         return {

@@ -44,8 +44,8 @@ def rotate_keys(home: Home = None) -> None:
 
 
 def _alone(config: Config) -> AbstractContextManager[None]:
-    """Returns a context manager that locks the home, so that no server starts in this home during the
-    rotation. Such a server would not know the new key.
+    """Returns a context manager that locks the home directory. While it is locked, no server can start with
+    this home. A server that starts during the rotation would not know the new key.
     """
     from app_server.http.listeners import home_of_our_own
 

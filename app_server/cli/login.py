@@ -106,8 +106,8 @@ def key_for(url: str) -> str:
 
 
 def server_address(url: str) -> str:
-    """Returns the address in the form in which the credentials file stores it. Ends the program if the
-    address is not valid.
+    """Returns the server's URL in the form in which the credentials file stores it. Ends the program if the
+    URL is not valid.
     """
     text = url if "://" in url else f"https://{url}"
     try:

@@ -1,5 +1,5 @@
-"""Lists the sandboxes of a home and the state of their containers, for the commands. It works with or without
-a running server.
+"""Lists the sandboxes of a home directory and the state of their containers, for the `slipway sandboxes`
+commands. It works with or without a running server.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatu
 
 @dataclass(frozen=True)
 class Entry:
-    """One sandbox in the list. `runs`: whether its machine (its container) runs now. This may differ from
-    `status` while the machine is restarted.
+    """One sandbox in the list of sandboxes. `runs`: whether the sandbox's container or machine runs now. This
+    may differ from `status` while the sandbox is restarted.
     """
 
     id: UUID
@@ -64,7 +64,7 @@ class Inventory:
         ]
 
     def spare(self) -> int:
-        """Returns how many machines are ready or being prepared for new sandboxes. The call blocks."""
+        """Returns how many containers are ready or being prepared for new sandboxes. The call blocks."""
         return len(self._registry.free())
 
     async def last_words(self, prefix: str) -> LastWords:
@@ -74,8 +74,8 @@ class Inventory:
         return await self._backend.last_words(await self._find(prefix))
 
     async def stop(self, prefix: str) -> UUID:
-        """Stops the sandbox and returns its id; its files are kept. A running server notices the stop.
-        prefix: the beginning of the sandbox's id. Raises NotFound, StartFailure.
+        """Stops the sandbox and returns its id. The sandbox's files are kept. A running app server notices
+        the stop. prefix: the beginning of the sandbox's id. Raises NotFound, StartFailure.
         """
         sandbox_id = await self._find(prefix)
         # The row changes first. Otherwise a server that finds the machine dead would start it again.

@@ -215,7 +215,9 @@ def _image_locations(home: Path | None, *, prune: bool) -> "list[ImageLocation]"
 
 
 def _tell(location: "ImageLocation") -> bool:
-    """Prints why the images of a sandbox host could not be listed. Returns whether there was a failure."""
+    """Prints why the images of a sandbox host could not be listed or removed. Returns whether there was such
+    a failure.
+    """
     if location.failure is None:
         return False
     typer.secho(f"{location.failure.cause}\nFix: {location.failure.fix}", fg=typer.colors.RED, err=True)

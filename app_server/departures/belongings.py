@@ -1,6 +1,4 @@
-"""Counts what a person owns, such as conversations and model profiles, before these things are handed over or
-deleted.
-"""
+"""Counts what a person owns, such as conversations and model profiles, before the person is deleted."""
 
 from typing import Any
 from uuid import UUID

@@ -1,5 +1,5 @@
-"""Deletes a person. The chosen belongings are handed over at once. A job deletes the other belongings and the
-account after the person's sandboxes are gone.
+"""Deletes a person. The chosen belongings are given to another person at once. A job deletes the other
+belongings and the account after the person's sandboxes have been deleted.
 """
 
 import logging
@@ -42,9 +42,9 @@ _PAUSE = timedelta(seconds=2)
 async def begin_deletion(
     session: AsyncSession, trail: AuditTrail, manager: User, person: User, wanted: DeletePerson
 ) -> list[UUID]:
-    """Disables the person's account, hands over the chosen belongings, and hides the other ones. A job later
-    deletes the hidden belongings and the account. Returns the ids of the conversations that are being
-    deleted.
+    """Disables the person's account, gives the chosen belongings to another person (the heir), and hides the
+    other belongings. A job later deletes the hidden belongings and the account. Returns the ids of the
+    conversations that are being deleted.
 
     Raises Forbidden `role_not_manageable`, NotFound `person_not_found` for an unknown heir, BadRequest
     `heir_not_usable`, Conflict `person_being_deleted` and `conversations_starting`.

@@ -20,10 +20,9 @@ from app_server.users.models import User
 
 
 async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User) -> dict[str, str]:
-    """Gives the model profiles, with their API keys, to the heir. A profile is renamed if the heir has a
-    profile of the same name. Returns the new names of the renamed profiles, keyed by the old names.
-
-    The heir's active profile stays. A shared profile stays shared if the heir is an administrator.
+    """Gives the person's model profiles, with their API keys, to the heir. A profile is renamed if the heir
+    has a profile of the same name. Returns the new names of the renamed profiles, keyed by the old names. The
+    heir's active profile stays. A shared profile stays shared if the heir is an administrator.
     """
     theirs = (await session.scalars(select(LLMProfile).where(LLMProfile.user_id == person_id))).all()
     names = set(await session.scalars(select(LLMProfile.name).where(LLMProfile.user_id == heir.id)))
@@ -44,8 +43,8 @@ async def hand_over_profiles(session: AsyncSession, person_id: UUID, heir: User)
 async def hand_over_conversations(
     session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
 ) -> list[UUID]:
-    """Gives the conversations to the heir, with their sandboxes, archives, pushes, pull requests, spending
-    and network settings. Returns the ids of the conversations.
+    """Gives the person's conversations to the heir, with their sandboxes, archives, pushes, pull requests,
+    spending and network settings. Returns the ids of the conversations.
 
     renamed: the new names of renamed model profiles, keyed by the old names. People who could see a
     conversation can still see it.
@@ -87,8 +86,8 @@ async def hand_over_conversations(
 
 
 async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User) -> None:
-    """Gives the callbacks to the heir. If the heir is not an administrator, callbacks for the conversations
-    of all users apply only to the heir's own conversations from then on.
+    """Gives the person's callbacks to the heir. If the heir is not an administrator, callbacks for the
+    conversations of all users apply only to the heir's own conversations from then on.
     """
     values: dict[str, object] = {"user_id": heir.id}
     if Permission.ADMINISTER not in permissions_of(heir.role, heir.organisation_id):
@@ -99,8 +98,8 @@ async def hand_over_callbacks(session: AsyncSession, person_id: UUID, heir: User
 async def hand_over_triggers(
     session: AsyncSession, person_id: UUID, heir: User, renamed: dict[str, str]
 ) -> None:
-    """Gives the triggers to the heir. From then on they use the heir's token for the git host. They no longer
-    use a sandbox image of the former owner.
+    """Gives the person's triggers to the heir. From then on, the triggers use the heir's token for the git
+    host, and no longer use a sandbox image of the former owner.
 
     renamed: the new names of renamed model profiles, keyed by the old names.
     """

@@ -24,7 +24,9 @@ router = APIRouter(prefix="/api/v1/people/{person_id}", tags=["People"])
 
 @router.get("/belongings")
 async def get_belongings(manager: CurrentUser, session: ReadSession, person_id: UUID) -> Belongings:
-    """Returns how much a person has, before it is handed over or deleted. 404 `person_not_found`."""
+    """Returns how many conversations, profiles and other belongings a person has. Administrators read this
+    before they delete the person. 404 `person_not_found`.
+    """
     person = await people.find(session, person_id, manager.organisation_id)
     return await belongings_of(session, person.id)
 
@@ -39,10 +41,9 @@ async def delete_person(
     database: ServerDatabase,
     pubsub: ServerPubSub,
 ) -> Person:
-    """Deletes a person. The account is disabled and everything is handed over at once; the rest is deleted by
-    a job, which ends with the account itself.
-
-    403 `role_not_manageable`, 404 `person_not_found` (also for the heir), 400 `heir_not_usable`, 409
+    """Deletes a person. At once, the account is disabled and the chosen belongings are given to another
+    person (the heir). A job deletes the other belongings, and at the end the account. 403
+    `role_not_manageable`, 404 `person_not_found` (also for the heir), 400 `heir_not_usable`, 409
     `person_being_deleted`, `conversations_starting`.
     """
     async with database.session() as session:

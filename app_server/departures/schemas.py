@@ -1,4 +1,4 @@
-"""Schemas of what a person leaves behind, and of deleting a person."""
+"""Schemas for a person's belongings, and for deleting a person."""
 
 from enum import StrEnum
 from typing import Self
@@ -9,9 +9,9 @@ from app_server.core.database import Id
 
 
 class Belongings(BaseModel):
-    """How much a person has. Conversations, profiles, callbacks and triggers can be handed over to another
-    person; the rest is deleted with the person. `starting`: conversations that are being started now, which a
-    deletion waits for.
+    """The number of a person's belongings of each kind. Conversations, profiles, callbacks and triggers can
+    be given to another person; the rest is deleted with the person. `starting`: conversations that are being
+    started now; the person cannot be deleted until they have started.
     """
 
     conversations: int
@@ -34,8 +34,8 @@ class Fate(StrEnum):
 
 
 class DeletePerson(BaseModel):
-    """What is done with a person's conversations, model profiles, callbacks and triggers. `heir_id`: the
-    person who gets those that are handed over.
+    """The request body that deletes a person. It says what happens to the person's conversations, model
+    profiles, callbacks and triggers. `heir_id`: the person who gets the belongings that are not deleted.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -23,10 +23,8 @@ UNFINISHED_COPY = ".backup-"
 
 def files_of(home: Path, left_out: Collection[Path], unreadable: list[Path]) -> Iterator[Path]:
     """Yields the folders, regular files and symbolic links below `home`, parents first. Links are not
-    followed.
-
-    Leaves out files that disappear while the list is made, sockets, pipes, devices and the paths in
-    `left_out`. Folders that cannot be read are added to `unreadable`.
+    followed. Leaves out sockets, pipes, devices, the paths in `left_out`, and files that disappear in the
+    meantime. Folders that cannot be read are added to `unreadable`.
     """
     for path in sorted(home.iterdir()):
         if path.name not in _LEFT_OUT and not path.name.startswith(UNFINISHED_COPY):

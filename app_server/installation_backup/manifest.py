@@ -17,9 +17,8 @@ KEY_CHECK = "the encryption key fits"
 
 
 def listed(name: str) -> str:
-    """Returns the name of a tar member in the form of `Manifest`: percent-encoded.
-
-    File names are bytes. JSON cannot contain names that are not UTF-8.
+    """Returns the name of a tar member in percent-encoded form, as `Manifest` contains it. File names are
+    bytes, and JSON cannot contain names that are not UTF-8.
     """
     return quote(os.fsencode(name))
 

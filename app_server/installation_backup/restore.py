@@ -136,8 +136,8 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> str:
 
 
 def _own(path: Path, member: tarfile.TarInfo) -> None:
-    """Gives the restored file to the user and group that the tar file names, because files of process
-    sandboxes may belong to other users. Does so only as root.
+    """Sets the owner and the group of the restored file as the tar file names them, because files of process
+    sandboxes may belong to other users. Does nothing unless this process runs as root.
     """
     if os.geteuid() == 0:
         os.chown(path, member.uid, member.gid, follow_symlinks=False)

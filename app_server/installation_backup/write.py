@@ -114,9 +114,10 @@ def _database_files(config: Config) -> list[Path]:
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], scratch: Path) -> None:
-    """Adds a folder, a link or a file to the tar. A file that grows meanwhile is added with its earlier size.
+    """Adds a folder, a link or a file to the tar. A file that grows in the meantime is added with its earlier
+    size.
 
-    Raises PermissionError for a file that cannot be read, and adds nothing then.
+    Raises PermissionError for a file that cannot be read; nothing is added then.
     """
     try:
         member = tar.gettarinfo(path, name)

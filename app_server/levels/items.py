@@ -74,7 +74,7 @@ async def in_effect(
     given: Callable[[LevelItem], T],
 ) -> dict[str, T]:
     """Returns the items of one kind that apply to a person, by name and sorted by name. own: the items that
-    the person has added. given: the items that the organisation and the person's teams give.
+    the person has added. given: converts an item of the organisation or a team to the type of `own`.
     """
     items = {name: found for (_, name), found in (await items_for(session, user_id, kind)).items()}
     return {

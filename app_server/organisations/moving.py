@@ -75,7 +75,7 @@ def _require_movable(person: User, to: Organisation) -> None:
 
 async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
     """Ends the sharing of conversations with the person and by the person. Returns the ids of the people and
-    teams who had access.
+    teams who had access through this sharing.
     """
     own = select(Conversation.id).where(Conversation.user_id == person_id)
     people = delete(ConversationShare).where(
@@ -113,7 +113,7 @@ async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) 
 
 
 async def _end_ways_in(session: AsyncSession, person: User) -> None:
-    """Ends all credentials by which administrators of the former organisation could act as the person.
+    """Deletes all credentials by which administrators of the former organisation could act as the person.
     Administrators can create sign-in links for the person, and they may know the keys of service accounts.
     """
     await take_out(session, person)

@@ -36,9 +36,8 @@ async def list_organisations(session: ReadSession) -> list[OrganisationInfo]:
 async def create_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveOrganisation
 ) -> OrganisationInfo:
-    """Creates an organisation without people. Capitals in names do not matter.
-
-    403 `owner_of_installation_only`, as for all routes here that change something; 409
+    """Creates an organisation without people. Capitals in names do not matter. 403
+    `owner_of_installation_only`, as for every route of this module that changes something; 409
     `organisation_name_taken`, `too_many_organisations` (200).
     """
     service.require_installation_owner(user)
@@ -112,10 +111,9 @@ async def move_person_to_organisation(
     body: MovePerson,
     pubsub: ServerPubSub,
 ) -> User:
-    """Moves a person to an organisation. What the person owns goes along. Memberships of teams and sharing
-    end, and live streams end within two seconds.
-
-    403 `role_not_manageable`, 404 `organisation_not_found`, `person_not_found`, 409 `person_being_deleted`,
+    """Moves a person to an organisation. The person keeps what the person owns. Memberships of teams and
+    sharing end, and the live streams that depend on them are closed within two seconds. 403
+    `role_not_manageable`, 404 `organisation_not_found`, `person_not_found`, 409 `person_being_deleted`,
     `already_in_organisation`.
     """
     service.require_installation_owner(user)

@@ -13,7 +13,9 @@ OrganisationName = Annotated[str, StringConstraints(strip_whitespace=True, min_l
 
 
 class OrganisationInfo(BaseModel):
-    """An organisation. `is_default`: it runs the installation. `person_count`: service accounts included."""
+    """An organisation in a reply. `is_default`: whether it is the default organisation, whose administrators
+    run the installation. `person_count`: the number of its people, service accounts included.
+    """
 
     id: Id
     name: str
@@ -29,8 +31,8 @@ class SaveOrganisation(BaseModel):
 
 
 class InviteIntoOrganisation(BaseModel):
-    """A person to invite. An organisation has one owner. `email`: the address to which the server sends the
-    link.
+    """The request body that invites a person into an organisation. Only one person of an organisation can
+    have the role of owner. `email`: the address to which the server sends the sign-in link.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -41,7 +43,9 @@ class InviteIntoOrganisation(BaseModel):
 
 
 class MovePerson(BaseModel):
-    """`role`: what the person may do in the new organisation."""
+    """The request body that moves a person to another organisation. `role`: the person's role in the new
+    organisation.
+    """
 
     model_config = ConfigDict(extra="forbid")
 

@@ -45,8 +45,8 @@ _MODELS: Mapping[str, Any] = {"Users": PersonResource, "Groups": ScimGroup}
 
 
 class Collection(Protocol):
-    """The SCIM resources of one type, people or teams, with the operations on them. The id of a resource is
-    the id of the user or the team.
+    """The SCIM resources of one type (people or teams), with the operations on them. The id of a resource is
+    the id of the user or the team in Slipway.
     """
 
     async def read(self, only: UUID | None = None) -> list[Any]: ...
@@ -84,8 +84,8 @@ async def reply_to(
 
 
 def _of(message: Any, model: Any) -> Any:
-    """Returns the SCIM message type for resources of this model. The result is `Any`, because type checkers
-    cannot check models that are known only at run time.
+    """Returns the SCIM message type `message` for resources of the type `model`. The return type is `Any`,
+    because type checkers cannot check models that are known only at run time.
     """
     return message[model]
 

@@ -119,8 +119,8 @@ class People:
         row.removed_at = now()
 
     async def _account(self, given: Any, user_name: str) -> User:
-        """Returns the account of the person who signs in with this verified e-mail address. Creates an
-        account if there is none.
+        """Returns the account for a new SCIM person: the account whose user signs in with this verified
+        e-mail address, or else a new account.
         """
         known = await users_with_address(self.session, user_name)
         if len(known) == 1 and await self.session.get(ProvisionedPerson, known[0]) is None:
@@ -210,14 +210,16 @@ def _taken(user_name: str) -> UniquenessException:
 
 
 def _name(given: Any) -> str:
-    """Returns the name of the person that Slipway shows."""
+    """Returns the display name of the person, from the SCIM resource that the provider sent."""
     parts = given.name
     whole = parts and (parts.formatted or " ".join(filter(None, (parts.given_name, parts.family_name))))
     return str(given.display_name or whole or given.user_name).strip()[:200] or str(given.user_name)
 
 
 def _role(given: Any) -> Role | None:
-    """Returns the role that the provider gives: the role marked as primary, or else the first role."""
+    """Returns the role in the SCIM resource that the provider sent: the role marked as primary, or else the
+    first role. Returns None if there is no role.
+    """
     roles = [role for role in given.roles or () if role.value]
     chosen = next((role for role in roles if role.primary), roles[0] if roles else None)
     return Role(str(chosen.value)) if chosen else None

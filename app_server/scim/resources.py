@@ -48,7 +48,7 @@ in paths that match nothing yet.
 
 
 class RoleName(StrEnum):
-    """The roles that a provider can give. The owner's role cannot be given."""
+    """The names of the roles that an identity provider can give. The owner's role is not among them."""
 
     ADMIN = Role.ADMIN.value
     MEMBER = Role.MEMBER.value
@@ -56,7 +56,7 @@ class RoleName(StrEnum):
 
 
 class GivenRole(ComplexAttribute):
-    """The role of a person in this installation."""
+    """The role in Slipway that a SCIM resource gives to a person."""
 
     value: Annotated[RoleName | None, Required.true] = None
     display: str | None = None
@@ -65,7 +65,9 @@ class GivenRole(ComplexAttribute):
 
 
 class TeamOfPerson(ComplexAttribute):
-    """A team that the person is in. Teams are changed by their own resource."""
+    """A team of a person, as a part of the person's SCIM resource. Providers change teams by the SCIM
+    resource of the team, not by this one.
+    """
 
     value: Annotated[str | None, Mutability.read_only, CaseExact.true] = None
     ref: Annotated[Reference["Group"] | None, Mutability.read_only] = Field(
@@ -75,7 +77,9 @@ class TeamOfPerson(ComplexAttribute):
 
 
 class ScimUser(Resource[AnyExtension]):
-    """A person. There is no password: people sign in at the provider, by a link, or set a password here."""
+    """A person, as a User of SCIM (RFC 7643, section 4.1). It has no password: people sign in at the provider
+    or by a link, or set a password in Slipway.
+    """
 
     __schema__ = URN("urn:ietf:params:scim:schemas:core:2.0:User")
 
@@ -97,7 +101,7 @@ class ScimUser(Resource[AnyExtension]):
 
 
 class MemberOfGroup(ComplexAttribute):
-    """A person in a team."""
+    """A member of a team, as a part of the team's SCIM resource."""
 
     value: Annotated[str | None, Mutability.immutable, CaseExact.true, Required.true] = None
     ref: Annotated[Reference["User"] | None, Mutability.immutable] = Field(  # type: ignore[type-arg]

@@ -25,8 +25,9 @@ router = APIRouter(prefix=PREFIX, tags=["SCIM"], include_in_schema=False)
 async def reply_to_identity_provider(
     path: str, principal: CurrentPrincipal, trail: CurrentTrail, request: Request
 ) -> Response:
-    """Answers a request of an identity provider. The service describes itself at `/ServiceProviderConfig`,
-    `/ResourceTypes` and `/Schemas`. Errors are SCIM errors, but for 401 and 403.
+    """Replies to a SCIM request of an identity provider. The service describes itself at
+    `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas`. Errors have the SCIM format, except for 401 and
+    403.
     """
     if not principal.user.is_of_default_organisation:
         raise Forbidden(

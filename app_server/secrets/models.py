@@ -10,8 +10,8 @@ from app_server.core.database import Base, now
 
 
 class Secret(Base):
-    """One secret of a user. `name` is the name of the environment variable that contains the value when a
-    command runs.
+    """One row of the table of secrets: a secret of a user. `name` is the name of the environment variable
+    that contains the value when an agent's command runs.
     """
 
     __tablename__ = "secrets"

@@ -74,7 +74,7 @@ async def change_secret(
 async def delete_secret(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: SecretNameInPath
 ) -> Done:
-    """Deletes a secret. Agents cannot use it any more."""
+    """Deletes a secret of the user. Agents cannot use the secret any more."""
     await service.delete_secret(session, user.id, name)
     trail.record(session, AuditAction.SECRET_DELETED, (AuditTarget.SECRET, name))
     return Done(message="The secret is deleted.")

@@ -36,7 +36,7 @@ class SaveSecret(BaseModel):
 
 
 class ChangeSecret(BaseModel):
-    """Changes of a secret. If `value` is left out, the stored value stays."""
+    """The request body that changes a secret. If `value` is left out, the stored value stays."""
 
     name: SecretName
     description: Description | None = None
@@ -44,8 +44,8 @@ class ChangeSecret(BaseModel):
 
 
 class SaveSecretOfLevel(BaseModel):
-    """A secret of the organisation or a team. If `value` is left out, the stored value stays. `enforced`: a
-    person's own secret of this name does not override it.
+    """The request body that saves a secret of the organisation or a team. If `value` is left out, the stored
+    value stays. `enforced`: a person's own secret of this name does not override this secret.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -63,4 +63,6 @@ class SecretInfo(BaseModel):
 
 
 class SavedSecret(SecretInfo, Done):
-    """A secret after a change, with a message that says what was done."""
+    """The reply after a secret was saved: the secret without its value, and a message that says what was
+    done.
+    """

@@ -14,7 +14,9 @@ _BEGINNING = re.compile(r"[0-9a-f]{32}:")
 
 
 class Team(Base):
-    """A named group of people of an organisation. `name_key`: see `name_key_of`."""
+    """One row of the table of teams: a named group of people of an organisation. `name_key`: the form of the
+    name that is compared; see `name_key_of`.
+    """
 
     __tablename__ = "teams"
 
@@ -40,10 +42,11 @@ def name_key_of(name: str, organisation_id: UUID) -> str:
 
 
 class TeamMember(Base):
-    """The membership of one person in one team.
+    """One row of the table of members: the membership of one person in one team.
 
-    `provider`: the name of the identity provider whose groups put the person into the team. Each sign-in with
-    this provider replaces these rows. None: an administrator added the person.
+    `provider`: the name of the identity provider whose groups put the person into the team; None: an
+    administrator added the person. Each sign-in by this provider replaces the memberships that the provider
+    gives.
     """
 
     __tablename__ = "team_members"
@@ -57,7 +60,9 @@ class TeamMember(Base):
 
 
 class ProvisionedTeam(Base):
-    """The SCIM data of a team that an identity provider manages, in addition to name and members."""
+    """One row for each team that an identity provider manages: the team's SCIM data in addition to name and
+    members.
+    """
 
     __tablename__ = "provisioned_teams"
 

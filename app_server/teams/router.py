@@ -57,8 +57,9 @@ async def rename_team(
 async def delete_team(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, request: Request
 ) -> None:
-    """Deletes a team. Conversations that were shared with it are no longer shared with it, and live streams
-    of its members end within two seconds. The people keep their accounts. 404 `team_not_found`.
+    """Deletes a team. Its members lose access to conversations that were shared with the team, and live
+    streams of these conversations are closed within two seconds. The people keep their accounts. 404
+    `team_not_found`.
     """
     await service.delete_team(session, trail, await _find(principal, session, team_id))
     _tell(request, session, team_id)
@@ -91,10 +92,8 @@ async def remove_team_member(
     user_id: UUID,
     request: Request,
 ) -> TeamDetails:
-    """Removes a person from a team. The person's live streams of conversations that only the team gave access
-    to end within two seconds.
-
-    404 `team_not_found`, `team_member_not_found`.
+    """Removes a person from a team. The person's live streams of conversations to which only the team gave
+    access are closed within two seconds. 404 `team_not_found`, `team_member_not_found`.
     """
     await service.remove_member(session, trail, await _find(principal, session, team_id), user_id)
     _tell(request, session, user_id)
@@ -118,8 +117,8 @@ async def add_team_maintainer(
 async def remove_team_maintainer(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
 ) -> TeamDetails:
-    """Takes this right from a member, who stays in the team. 404 `team_not_found`,
-    `team_member_not_found`.
+    """Takes the right to change the list of the team's repositories from a member. The person stays in the
+    team. 404 `team_not_found`, `team_member_not_found`.
     """
     await set_maintainer(
         session, trail, await _find(principal, session, team_id), user_id, is_maintainer=False
@@ -132,8 +131,8 @@ async def _find(principal: Principal, session: Session, team_id: UUID) -> Team:
 
 
 def _tell(request: Request, session: Session, channel: UUID) -> None:
-    """Tells the live streams of a user, or of all members of a team, that access rights have changed. After
-    the commit, each stream checks again which conversations it may show.
+    """Sends a message to the live streams of a user, or of all members of a team, that access rights have
+    changed. After the commit, each stream checks again which conversations it may show.
     """
     publish_after_commit(session, request.state.pubsub, channel, [LOOK])
 

@@ -9,10 +9,10 @@ from app_server.core.identity_providers import TeamName
 class TeamMemberInfo(BaseModel):
     """A person in a team.
 
-    `provider`: the identity provider whose groups put the person into the team. Null: an administrator did.
-    `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: it is a service
-    account, whose keys have what the team gives. `is_maintainer`: the person may change the list of the
-    team's repositories.
+    `provider`: the identity provider whose groups put the person into the team; null: an administrator added
+    the person. `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: the
+    account is a service account; programs use it with API keys and get what the team gives. `is_maintainer`:
+    the person may change the list of the team's repositories.
     """
 
     user_id: Id
@@ -25,7 +25,7 @@ class TeamMemberInfo(BaseModel):
 
 
 class TeamInfo(BaseModel):
-    """A team in a list. `is_member`: whether the user of the request is in it."""
+    """A team in a list of teams. `is_member`: whether the user who sends the request is in the team."""
 
     id: Id
     name: str
@@ -35,7 +35,7 @@ class TeamInfo(BaseModel):
 
 
 class TeamDetails(TeamInfo):
-    """A team with its members, sorted by name."""
+    """A team with the list of its members, sorted by name."""
 
     members: list[TeamMemberInfo]
 

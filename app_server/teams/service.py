@@ -86,9 +86,9 @@ async def delete_team(session: AsyncSession, trail: AuditTrail, team: Team) -> N
 async def add_member(
     session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, provider: str | None = None
 ) -> None:
-    """Puts a person into a team. If the person is in the team already, nothing changes, with one exception:
-    if an administrator adds a person whom a provider has added, the membership becomes the administrator's.
-    Such a membership stays when the provider's groups change.
+    """Puts a person into a team. Changes nothing if the person is in the team already, with one exception: if
+    a provider has added the person and an administrator now adds the person too, the membership counts as
+    added by the administrator. Such a membership stays when the provider's groups change.
 
     provider: the name of the identity provider whose groups put the person into the team; None if an
     administrator adds the person. Raises NotFound `person_not_found`, also for a person of another

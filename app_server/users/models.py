@@ -68,7 +68,8 @@ class User(Base):
 
 
 class ApiKey(Base):
-    """An API key, with which a program acts as the key's user. Only its SHA-256 is stored.
+    """One row of the table of API keys: a key with which a program acts as the key's user. Only the SHA-256
+    hash of the key is stored.
 
     `scopes`: names of the permissions that the key is limited to; None means all permissions of its user.
     `addresses`: networks from which the key is accepted; None means all.
@@ -89,11 +90,11 @@ class ApiKey(Base):
 
 
 class WebSession(Base):
-    """The session of a browser that a user has signed in with. Only the SHA-256 of its cookie and of its page
-    proof are stored.
+    """One row of the table of browser sessions: a browser in which a user is signed in. Only the SHA-256
+    hashes of its cookie and of its page proof are stored.
 
-    Browsers send the cookie to every port of the server's host. The page proof is stored where only pages of
-    the server's own origin can read it, so that the cookie alone gives no access.
+    Browsers send the cookie to every port of the server's host. The page proof is a secret that is stored
+    where only pages of the server's own origin can read it. So the cookie alone gives no access.
     """
 
     __tablename__ = "web_sessions"
@@ -123,7 +124,9 @@ class WebSession(Base):
 
 
 class SignInLink(Base):
-    """A one-time link that can be exchanged for a browser session. Only the hash of its token is stored."""
+    """One row of the table of sign-in links: a one-time link that can be exchanged for a browser session.
+    Only the hash of its token is stored.
+    """
 
     __tablename__ = "sign_in_links"
 

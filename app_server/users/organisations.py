@@ -18,8 +18,8 @@ DEFAULT_NAME = "Default"
 
 
 class Organisation(Base):
-    """A group of people that sees no data of other organisations. `name_key`: the name in small letters, so
-    that capitals do not matter.
+    """One row of the table of organisations: a group of people that sees no data of other organisations.
+    `name_key`: the name in small letters, so that capitals do not matter.
     """
 
     __tablename__ = "organisations"
@@ -36,10 +36,10 @@ class Organisation(Base):
 
 async def find_organisation(session: AsyncSession, id_: UUID, *, to_change: bool = False) -> Organisation:
     """Returns the organisation with this id. The row is locked, so the organisation cannot be deleted until
-    the transaction ends. to_change: True in a transaction that renames or deletes the organisation; other
-    transactions that need the row wait for its end.
+    the transaction ends.
 
-    Raises NotFound `organisation_not_found`.
+    to_change: True in a transaction that renames or deletes the organisation; other transactions that need
+    the row wait until this transaction ends. Raises NotFound `organisation_not_found`.
     """
     lock = {"read": not to_change}
     found = await session.get(Organisation, id_, with_for_update=lock, populate_existing=True)

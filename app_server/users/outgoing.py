@@ -27,8 +27,9 @@ def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
 
 
 def server_guard_of(connection: HTTPConnection, user: User, url: str) -> Guard:
-    """Returns the address check for a server whose address the user has configured, and for all addresses
-    that this server names. For administrators of the installation the server's own origin may be private.
+    """Returns the address check for calls to a server whose URL the user has configured, and to all URLs that
+    this server names. If the user administers the installation, the server's own origin may have a private
+    address.
     """
     guard: Guard = connection.state.guard
     return guard.trusting(url) if user.administers_installation else guard

@@ -15,9 +15,9 @@ MAX_EXTERNAL_ID_CHARACTERS = 255
 
 
 class ProvisionedPerson(Base):
-    """The SCIM data of a person whose account an identity provider manages.
+    """One row for each person whose account an identity provider manages: the person's SCIM data.
 
-    `user_name_key` is the user name in small letters, so that capitals do not matter. `attributes`: the other
+    `user_name_key`: the user name in small letters, so that capitals do not matter. `attributes`: the other
     attributes of the SCIM resource, as the provider has sent them. `removed_at`: the time when the provider
     removed the person. The account is disabled from then on. If the provider adds a person with the same user
     name, the person gets this account back.

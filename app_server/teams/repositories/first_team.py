@@ -1,7 +1,8 @@
-"""Several teams of a person may set the same setting or item. This module stores in the database session
-which team's value is used first: the team that owns the repository of the conversation.
+"""Stores in the database session which team's values are used first.
 
-A database session reads for at most one conversation, so the team is stored in it.
+Several teams of a person may set the same setting or item. The team that owns the repository of the
+conversation comes first. A database session reads for at most one conversation, so this team is stored in the
+session.
 """
 
 from uuid import UUID

@@ -21,7 +21,8 @@ class MembersSee(StrEnum):
 
 
 class TeamRepository(Base):
-    """A repository of a team, or a pattern for several repositories whose names begin alike.
+    """One row of the table of team repositories: a repository, or a pattern for several repositories whose
+    names begin alike.
 
     `key`: `host/owner/name` in small letters, or the beginning of such a name with `*` at the end. Within an
     organisation, one key belongs to one team only. `name`: the same text as the user entered it.
@@ -38,8 +39,8 @@ class TeamRepository(Base):
 
 
 class TeamRepositoryRules(Base):
-    """The rules for conversations on the repositories of a team. A team without a row has the defaults:
-    `NONE` and False.
+    """One row for each team with rules for conversations on its repositories. A team without a row has the
+    defaults: `NONE` and False.
 
     `members_only`: only members of the team may start conversations on these repositories.
     """
@@ -52,8 +53,8 @@ class TeamRepositoryRules(Base):
 
 
 class TeamMaintainer(Base):
-    """A member of a team who may change the list of its repositories. The row is deleted when the membership
-    ends.
+    """One row for each member of a team who may change the list of the team's repositories. The row is
+    deleted when the membership ends.
     """
 
     __tablename__ = "team_maintainers"
@@ -71,8 +72,8 @@ class TeamMaintainer(Base):
 
 
 class ConversationTeam(Base):
-    """The team that owns the repository of a conversation. There is a row only if a member of the team
-    started the conversation. All conversations of a sandbox have the same team, or none.
+    """One row for each conversation whose repository belongs to a team. The row exists only if a member of
+    the team started the conversation. All conversations of a sandbox have the same team, or none.
     """
 
     __tablename__ = "conversation_teams"

@@ -35,10 +35,9 @@ async def save_team_repositories(
     team_id: UUID,
     body: SaveTeamRepositories,
 ) -> TeamRepositories:
-    """Replaces the repositories of a team and what holds for them. Administrators and the team's maintainers
-    may do this; only administrators change `members_only`.
-
-    400 `repository_name_wrong`, 403 `not_maintainer`, `members_only_not_allowed`, 404 `team_not_found`, 409
+    """Replaces the list of a team's repositories and the rules for conversations on them. Administrators and
+    the team's maintainers may do this; only administrators change `members_only`. 400
+    `repository_name_wrong`, 403 `not_maintainer`, `members_only_not_allowed`, 404 `team_not_found`, 409
     `repository_taken`.
     """
     rights = {"is_administrator": _is_administrator(principal)}

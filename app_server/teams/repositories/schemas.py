@@ -13,9 +13,10 @@ EntryName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 
 class SaveTeamRepositories(BaseModel):
-    """`repositories`: all of them, each as `host/owner/name`, or as its beginning with `*` at the end.
-    `members_see`: what members of the team may do with conversations that start from now on. `members_only`:
-    only members may start conversations on these repositories; null or left out keeps what is set.
+    """The request body that replaces the repositories of a team. `repositories`: all repositories of the
+    team, each as `host/owner/name`, or as the beginning of such a name with `*` at the end. `members_see`:
+    what members of the team may do with conversations that are started from now on. `members_only`: only
+    members may start conversations on these repositories; null or left out keeps the stored value.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -38,8 +39,9 @@ class TeamRepositories(BaseModel):
 
 
 class RepositoryOwner(BaseModel):
-    """The team that a repository belongs to, as its members and refused users see it. `llm_profile`: the
-    model that the user's conversations on this repository must use; null if the user may choose.
+    """The team that a repository belongs to. Members of the team see it, and users whose conversation the
+    team does not allow. `llm_profile`: the model profile that the user's conversations on this repository
+    must use; null if the user may choose.
     """
 
     team_id: Id
