@@ -55,7 +55,9 @@ DisabledSkills = Annotated[
 
 
 class Fixed(BaseModel):
-    """The base class for settings of the OpenHands API, some of which have a fixed value in Slipway."""
+    """The settings of the OpenHands API that Slipway does not use: each has one fixed value and cannot be
+    changed.
+    """
 
     language: None = None
     user_version: None = None

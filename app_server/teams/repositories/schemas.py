@@ -39,9 +39,9 @@ class TeamRepositories(BaseModel):
 
 
 class RepositoryOwner(BaseModel):
-    """The team that a repository belongs to. Members of the team see it, and users whose conversation the
-    team does not allow. `llm_profile`: the model profile that the user's conversations on this repository
-    must use; null if the user may choose.
+    """The team that a repository belongs to. Members of the team see it. Other users see it only if they may
+    not start conversations on the repository. `llm_profile`: the model profile that the user's conversations
+    on this repository must use; null if the user may choose.
     """
 
     team_id: Id
