@@ -176,7 +176,8 @@ export interface paths {
         };
         /**
          * List Administered Items
-         * @description Returns the items of the organisation and of all teams, and who overrides them.
+         * @description Returns the items of the organisation and of all teams. Each item says which teams and how many people
+         *     have another item of this name that applies instead.
          */
         get: operations["list_administered_items_api_v1_administration_items_get"];
         put?: never;
@@ -197,10 +198,10 @@ export interface paths {
         get?: never;
         /**
          * Save Egress Rule Of Level
-         * @description Adds or changes a rule for the hosts that sandboxes may call, of a team, or of the organisation if
-         *     `team_id` is left out. It applies at once, to new requests. `name`: a host as in the network settings.
+         * @description Adds or changes a rule that says whether sandboxes may call a host. The rule belongs to a team, or to
+         *     the organisation if `team_id` is left out. It applies to new requests at once.
          *
-         *     404 `team_not_found`, 409 `too_many_items`.
+         *     `name`: a host as in the network settings. 404 `team_not_found`, 409 `too_many_items`.
          */
         put: operations["save_egress_rule_of_level_api_v1_administration_items_egress_rule__name__put"];
         post?: never;
@@ -221,11 +222,9 @@ export interface paths {
         /**
          * Save Mcp Server Of Level
          * @description Adds or replaces an MCP server of a team, or of the organisation if `team_id` is left out.
-         *     Conversations that start from now on can use it; a changed address and changed headers are used from the
-         *     next call on.
-         *
-         *     400 `mcp_sign_in_is_personal`, 404 `team_not_found`, 409 `mcp_headers_needed`, `mcp_variables_needed`,
-         *     `too_many_items`.
+         *     Conversations that are started from now on can use the server. A changed URL and changed headers are used
+         *     from the next call on. 400 `mcp_sign_in_is_personal`, 404 `team_not_found`, 409 `mcp_headers_needed`,
+         *     `mcp_variables_needed`, `too_many_items`.
          */
         put: operations["save_mcp_server_of_level_api_v1_administration_items_mcp_server__name__put"];
         post?: never;
@@ -246,9 +245,8 @@ export interface paths {
         /**
          * Save Sandbox Spec Of Level
          * @description Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. Sandboxes
-         *     that start from now on can use it. The first one builds the image.
-         *
-         *     400 `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
+         *     that are started from now on can use the spec. The first of these sandboxes builds the image. 400
+         *     `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
          */
         put: operations["save_sandbox_spec_of_level_api_v1_administration_items_sandbox_spec__name__put"];
         post?: never;
@@ -2012,8 +2010,8 @@ export interface paths {
         get: operations["get_audit_stream_api_v1_audit_log_stream_get"];
         /**
          * Set Audit Stream
-         * @description Sends the audit log to this receiver, in place of another one. Entries are sent in order, each at least
-         *     once. Those that were not sent yet are kept longer than the retention time.
+         * @description Sends the audit log to this receiver, in place of the former one. Entries are sent in order, each at
+         *     least once. Entries that are not sent yet are kept longer than the retention time.
          */
         put: operations["set_audit_stream_api_v1_audit_log_stream_put"];
         post?: never;
@@ -2769,9 +2767,8 @@ export interface paths {
         put?: never;
         /**
          * Create Organisation
-         * @description Creates an organisation without people. Capitals in names do not matter.
-         *
-         *     403 `owner_of_installation_only`, as for all routes here that change something; 409
+         * @description Creates an organisation without people. Capitals in names do not matter. 403
+         *     `owner_of_installation_only`, as for every route of this module that changes something; 409
          *     `organisation_name_taken`, `too_many_organisations` (200).
          */
         post: operations["create_organisation_api_v1_organisations_post"];
@@ -2843,10 +2840,9 @@ export interface paths {
         get?: never;
         /**
          * Move Person To Organisation
-         * @description Moves a person to an organisation. What the person owns goes along. Memberships of teams and sharing
-         *     end, and live streams end within two seconds.
-         *
-         *     403 `role_not_manageable`, 404 `organisation_not_found`, `person_not_found`, 409 `person_being_deleted`,
+         * @description Moves a person to an organisation. The person keeps what the person owns. Memberships of teams and
+         *     sharing end, and the live streams that depend on them are closed within two seconds. 403
+         *     `role_not_manageable`, 404 `organisation_not_found`, `person_not_found`, 409 `person_being_deleted`,
          *     `already_in_organisation`.
          */
         put: operations["move_person_to_organisation_api_v1_organisations__organisation_id__people__person_id__put"];
@@ -3029,7 +3025,8 @@ export interface paths {
         };
         /**
          * Get Belongings
-         * @description Returns how much a person has, before it is handed over or deleted. 404 `person_not_found`.
+         * @description Returns how many conversations, profiles and other belongings a person has. Administrators read this
+         *     before they delete the person. 404 `person_not_found`.
          */
         get: operations["get_belongings_api_v1_people__person_id__belongings_get"];
         put?: never;
@@ -3051,10 +3048,9 @@ export interface paths {
         put?: never;
         /**
          * Delete Person
-         * @description Deletes a person. The account is disabled and everything is handed over at once; the rest is deleted by
-         *     a job, which ends with the account itself.
-         *
-         *     403 `role_not_manageable`, 404 `person_not_found` (also for the heir), 400 `heir_not_usable`, 409
+         * @description Deletes a person. At once, the account is disabled and the chosen belongings are given to another
+         *     person (the heir). A job deletes the other belongings, and at the end the account. 403
+         *     `role_not_manageable`, 404 `person_not_found` (also for the heir), 400 `heir_not_usable`, 409
          *     `person_being_deleted`, `conversations_starting`.
          */
         post: operations["delete_person_api_v1_people__person_id__deletion_post"];
@@ -3634,7 +3630,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Secret
-         * @description Deletes a secret. Agents cannot use it any more.
+         * @description Deletes a secret of the user. Agents cannot use the secret any more.
          */
         delete: operations["delete_secret_api_v1_secrets__name__delete"];
         options?: never;
@@ -3651,18 +3647,17 @@ export interface paths {
         };
         /**
          * Get Settings
-         * @description Returns all settings under the protocol's names. Keys and tokens are never returned.
+         * @description Returns all settings of the user in the form of the OpenHands API. API keys and tokens are never
+         *     returned.
          */
         get: operations["get_settings_api_v1_settings_get"];
         put?: never;
         /**
          * Save Settings
-         * @description Changes the settings that are given; the others stay.
-         *
-         *     A change of the model changes the active profile. If the active profile is the built-in one or does not
-         *     belong to the user, it stays as it is, and the profile `default` is created or changed, and activated
-         *     instead. The same happens if no profile is active. A setting that cannot be changed is refused,
-         *     unless it is sent with its current value.
+         * @description Changes the settings that are in the request body; the other settings stay. A change of the model
+         *     changes the active model profile. If no profile is active, or the active profile is built in or does not
+         *     belong to the user, the profile `default` is created or changed, and activated. A setting that cannot be
+         *     changed is refused, unless it is sent with its current value.
          */
         post: operations["save_settings_api_v1_settings_post"];
         delete?: never;
@@ -3705,8 +3700,8 @@ export interface paths {
         get: operations["get_commit_signing_api_v1_settings_commit_signing_get"];
         /**
          * Set Commit Signing
-         * @description Turns signing on or off, also in sandboxes that run. The first time, a key is made. 409
-         *     `commit_identity_missing` without an e-mail address for commits.
+         * @description Turns the signing of commits on or off, also in sandboxes that are running. The first time, a key is
+         *     created. 409 `commit_identity_missing` without an e-mail address for commits.
          */
         put: operations["set_commit_signing_api_v1_settings_commit_signing_put"];
         post?: never;
@@ -3727,12 +3722,10 @@ export interface paths {
         put?: never;
         /**
          * Add Signing Key
-         * @description Adds the public key to the user's account at a git host, with the user's token. GitHub and GitLab can
-         *     do this.
-         *
-         *     409 `commit_signing_off` if there is no key; 400 `git_host_cannot` at other hosts; 403
-         *     `no_git_credential`, and `git_host_forbidden` if the token may not do it. The user can add the key at the
-         *     host instead.
+         * @description Adds the public signing key to the user's account at a git host, with the user's token. Works at GitHub
+         *     and GitLab. 409 `commit_signing_off` if there is no key; 400 `git_host_cannot` at other hosts; 403
+         *     `no_git_credential`, and `git_host_forbidden` if the token may not add keys. The user can then add the key
+         *     at the host.
          */
         post: operations["add_signing_key_api_v1_settings_commit_signing_hosts_post"];
         delete?: never;
@@ -3751,10 +3744,10 @@ export interface paths {
         /**
          * Get Commit Address
          * @description Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
-         *     account there. Otherwise the host shows signed commits as unverified. host: as in AddSigningKey. GitHub,
-         *     GitLab, Forgejo and Gitea say it.
+         *     account there. If it is not, the host shows signed commits as unverified.
          *
-         *     409 `commit_identity_missing`; 403 `no_git_credential`.
+         *     host: as in AddSigningKey. GitHub, GitLab, Forgejo and Gitea tell this. 409 `commit_identity_missing`; 403
+         *     `no_git_credential`.
          */
         get: operations["get_commit_address_api_v1_settings_commit_signing_hosts_address_get"];
         put?: never;
@@ -3776,8 +3769,8 @@ export interface paths {
         put?: never;
         /**
          * Replace Signing Key
-         * @description Replaces the key. Signatures of the old key stay valid at a host until the old key is deleted there.
-         *     409 `commit_signing_off` if there is no key.
+         * @description Replaces the user's signing key by a new key. Signatures of the old key stay valid at a git host until
+         *     the old key is deleted there. 409 `commit_signing_off` if there is no key.
          */
         post: operations["replace_signing_key_api_v1_settings_commit_signing_new_key_post"];
         delete?: never;
@@ -4003,8 +3996,8 @@ export interface paths {
         };
         /**
          * List Given Items
-         * @description Returns what the organisation and the user's teams give to the user, sorted by kind and name. Values of
-         *     secrets and addresses of servers are left out.
+         * @description Returns the items that the organisation and the user's teams give to the user, sorted by kind and name.
+         *     Values of secrets and URLs of MCP servers are left out.
          */
         get: operations["list_given_items_api_v1_settings_levels_items_get"];
         put?: never;
@@ -5049,8 +5042,9 @@ export interface paths {
         post?: never;
         /**
          * Delete Team
-         * @description Deletes a team. Conversations that were shared with it are no longer shared with it, and live streams
-         *     of its members end within two seconds. The people keep their accounts. 404 `team_not_found`.
+         * @description Deletes a team. Its members lose access to conversations that were shared with the team, and live
+         *     streams of these conversations are closed within two seconds. The people keep their accounts. 404
+         *     `team_not_found`.
          */
         delete: operations["delete_team_api_v1_teams__team_id__delete"];
         options?: never;
@@ -5079,8 +5073,8 @@ export interface paths {
         post?: never;
         /**
          * Remove Team Maintainer
-         * @description Takes this right from a member, who stays in the team. 404 `team_not_found`,
-         *     `team_member_not_found`.
+         * @description Takes the right to change the list of the team's repositories from a member. The person stays in the
+         *     team. 404 `team_not_found`, `team_member_not_found`.
          */
         delete: operations["remove_team_maintainer_api_v1_teams__team_id__maintainers__user_id__delete"];
         options?: never;
@@ -5106,10 +5100,8 @@ export interface paths {
         post?: never;
         /**
          * Remove Team Member
-         * @description Removes a person from a team. The person's live streams of conversations that only the team gave access
-         *     to end within two seconds.
-         *
-         *     404 `team_not_found`, `team_member_not_found`.
+         * @description Removes a person from a team. The person's live streams of conversations to which only the team gave
+         *     access are closed within two seconds. 404 `team_not_found`, `team_member_not_found`.
          */
         delete: operations["remove_team_member_api_v1_teams__team_id__members__user_id__delete"];
         options?: never;
@@ -5131,10 +5123,9 @@ export interface paths {
         get: operations["get_team_repositories_api_v1_teams__team_id__repositories_get"];
         /**
          * Save Team Repositories
-         * @description Replaces the repositories of a team and what holds for them. Administrators and the team's maintainers
-         *     may do this; only administrators change `members_only`.
-         *
-         *     400 `repository_name_wrong`, 403 `not_maintainer`, `members_only_not_allowed`, 404 `team_not_found`, 409
+         * @description Replaces the list of a team's repositories and the rules for conversations on them. Administrators and
+         *     the team's maintainers may do this; only administrators change `members_only`. 400
+         *     `repository_name_wrong`, 403 `not_maintainer`, `members_only_not_allowed`, 404 `team_not_found`, 409
          *     `repository_taken`.
          */
         put: operations["save_team_repositories_api_v1_teams__team_id__repositories_put"];
@@ -5624,9 +5615,9 @@ export interface components {
         Access: "view" | "steer" | "own";
         /**
          * ActorMeans
-         * @description How an actor acted: with a signed-in browser, an API key, a sign-in by a one-time link, a password, a
-         *     provider or a device's code, a sandbox that works for a user, a command on the server's machine, or as the
-         *     server itself.
+         * @description The means by which an actor acted: a signed-in browser; an API key; a sign-in by a one-time link, a
+         *     password, a provider or a device's code; a sandbox that works for a user; a command on the server's
+         *     machine; or the server itself.
          * @enum {string}
          */
         ActorMeans: "session" | "key" | "link" | "password" | "provider" | "device" | "sandbox" | "command_line" | "server";
@@ -5684,7 +5675,8 @@ export interface components {
         };
         /**
          * AddSigningKey
-         * @description host: a git host with a token of the user, as `github.com`.
+         * @description The request body that adds the signing key to the user's account at a git host. host: a git host for
+         *     which the user has stored a token, such as `github.com`.
          */
         AddSigningKey: {
             /** Host */
@@ -5748,7 +5740,8 @@ export interface components {
         };
         /**
          * AddedSigningKey
-         * @description is_new: false if the account had the key already.
+         * @description The reply after the signing key was added at a git host. is_new: false if the account had the key
+         *     already.
          */
         AddedSigningKey: {
             /** Is New */
@@ -5758,10 +5751,10 @@ export interface components {
          * AdministeredItem
          * @description An item of the organisation or a team, as administrators see it.
          *
-         *     `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: null for other kinds; without the values of
-         *     headers and variables. `set_by`: the name of the administrator; null if the account is deleted.
-         *     `overriding_teams`: the teams with an item of this name that holds instead. `overriding_people`: how many
-         *     people have added one of this name that holds instead.
+         *     `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: the MCP server without the values of headers and
+         *     variables; null for other kinds of items. `set_by`: the name of the administrator who saved the item; null
+         *     if the account is deleted. `overriding_teams`: the teams with another item of this name that applies
+         *     instead. `overriding_people`: how many people have added an item of this name that applies instead.
          */
         AdministeredItem: {
             /** Allows */
@@ -6064,8 +6057,8 @@ export interface components {
         };
         /**
          * AuditAction
-         * @description What was done or refused: `THING.CHANGE`. Names may be added, but never renamed, because stored rows
-         *     contain them.
+         * @description The actions that the audit log can record, named `THING.CHANGE`. Names may be added, but never renamed,
+         *     because stored rows contain them.
          * @enum {string}
          */
         AuditAction: "sign_in.succeeded" | "sign_in.refused" | "sign_in.ended" | "sign_in_link.created" | "session.revoked" | "password.changed" | "password.deleted" | "two_factor.enabled" | "two_factor.disabled" | "recovery_codes.renewed" | "identity.connected" | "identity.disconnected" | "device.allowed" | "device.refused" | "key.created" | "key.deleted" | "member.created" | "invitation.sent_again" | "member.renamed" | "member.role_changed" | "member.disabled" | "member.enabled" | "member.deleted" | "member.exported" | "member.moved" | "organisation.created" | "organisation.renamed" | "organisation.deleted" | "team.created" | "team.renamed" | "team.deleted" | "team_member.added" | "team_member.removed" | "team_maintainer.added" | "team_maintainer.removed" | "team.repositories_changed" | "secret.created" | "secret.changed" | "secret.deleted" | "secret.used" | "git_credential.changed" | "git_credential.deleted" | "git_host.connected" | "git_token.renewal_refused" | "git_token.revoked" | "git_app.changed" | "git_app.deleted" | "mcp_server.changed" | "mcp_server.deleted" | "egress.changed" | "egress_credential.changed" | "egress_credential.deleted" | "profile.changed" | "profile.deleted" | "profile.shared" | "profile.unshared" | "marketplaces.changed" | "skill.installed" | "skill.updated" | "skill.removed" | "skill.switched" | "confirmation.changed" | "setting.changed" | "sandbox_spec.changed" | "spending_limit.changed" | "trust.granted" | "trust.revoked" | "agent_action.approved" | "agent_action.refused" | "conversation.shared" | "conversation.unshared" | "conversation_link.created" | "conversation_link.revoked" | "conversation.exported" | "conversation.imported" | "conversation.retired" | "conversation_retention.changed" | "model_key.created" | "model_key.revoked" | "git.pushed" | "commit.signed" | "commit_signing.changed" | "pull_request.opened" | "callback.changed" | "callback.deleted" | "trigger.changed" | "trigger.deleted" | "job.retried" | "job.cancelled" | "audit_log.exported" | "audit_stream.changed" | "audit_stream.deleted" | "audit_log.trimmed" | "encryption_key.rotated" | "installation.backed_up";
@@ -6116,8 +6109,8 @@ export interface components {
         AuditOutcome: "success" | "refused";
         /**
          * AuditStreamInfo
-         * @description The receiver of the audit log. `sent_up_to`: the id of the last entry that it has got. `waiting`: how
-         *     many entries it has not got yet. `error`: why the last attempt failed; null if it did not.
+         * @description The receiver of the audit log. `sent_up_to`: the id of the last entry that the receiver has accepted.
+         *     `waiting`: how many entries are not sent yet. `error`: why the last attempt failed; null if it succeeded.
          */
         AuditStreamInfo: {
             /** Address */
@@ -6136,7 +6129,8 @@ export interface components {
         };
         /**
          * AuditTarget
-         * @description The kinds of things that actions change. An entry stores the thing's id next to its kind, as text.
+         * @description The kinds of objects that actions change. An entry of the audit log stores this kind and, as text, the
+         *     object's id.
          * @enum {string}
          */
         AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "sandbox_spec" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation" | "organisation";
@@ -6212,9 +6206,9 @@ export interface components {
         };
         /**
          * Belongings
-         * @description How much a person has. Conversations, profiles, callbacks and triggers can be handed over to another
-         *     person; the rest is deleted with the person. `starting`: conversations that are being started now, which a
-         *     deletion waits for.
+         * @description The number of a person's belongings of each kind. Conversations, profiles, callbacks and triggers can
+         *     be given to another person; the rest is deleted with the person. `starting`: conversations that are being
+         *     started now; the person cannot be deleted until they have started.
          */
         Belongings: {
             /** Api Keys */
@@ -6586,7 +6580,7 @@ export interface components {
         };
         /**
          * ChangeSecret
-         * @description Changes of a secret. If `value` is left out, the stored value stays.
+         * @description The request body that changes a secret. If `value` is left out, the stored value stays.
          */
         ChangeSecret: {
             /** Description */
@@ -6859,8 +6853,8 @@ export interface components {
         CloneMode: "full" | "shallow" | "blobless";
         /**
          * CommitAddress
-         * @description The e-mail address of the user's commits, at a git host. is_verified: whether it is a verified address
-         *     of the account; null if the host does not say, or the token may not read it.
+         * @description The reply with the e-mail address of the user's commits. is_verified: whether it is a verified address
+         *     of the user's account at the git host; null if the host does not say, or the token may not read it.
          */
         CommitAddress: {
             /** Address */
@@ -6870,10 +6864,11 @@ export interface components {
         };
         /**
          * CommitSigning
-         * @description Whether commits of agents are signed, and with which key.
+         * @description The reply that says whether commits of the user's agents are signed, and with which key.
          *
-         *     public_key: the line to add to the account at the git host, as a signing key. Null before signing was
-         *     first turned on. fingerprint: of the key, `SHA256:…`. created_at: when the key was made.
+         *     public_key: the line to add to the user's account at the git host, as a signing key; null before signing
+         *     was first turned on. fingerprint: the fingerprint of the key, `SHA256:…`. created_at: when the key was
+         *     created.
          */
         CommitSigning: {
             /** Created At */
@@ -7289,7 +7284,8 @@ export interface components {
         CredentialScope: "server" | "user" | "repository";
         /**
          * CurrentAuditStream
-         * @description `stream`: null if the audit log is sent nowhere.
+         * @description The reply with the present receiver of the audit log. `stream`: null if the audit log is
+         *     sent nowhere.
          */
         CurrentAuditStream: {
             stream: components["schemas"]["AuditStreamInfo"] | null;
@@ -7413,8 +7409,8 @@ export interface components {
         Decision: "allowed" | "refused";
         /**
          * DeletePerson
-         * @description What is done with a person's conversations, model profiles, callbacks and triggers. `heir_id`: the
-         *     person who gets those that are handed over.
+         * @description The request body that deletes a person. It says what happens to the person's conversations, model
+         *     profiles, callbacks and triggers. `heir_id`: the person who gets the belongings that are not deleted.
          */
         DeletePerson: {
             callbacks: components["schemas"]["Fate"];
@@ -8061,13 +8057,13 @@ export interface components {
         };
         /**
          * GivenItem
-         * @description A secret, an MCP server, a rule of the network or a sandbox spec that the organisation or a team gives
-         *     to the current user.
+         * @description An item that the organisation or a team gives to the current user: a secret, an MCP server, a network
+         *     rule or a sandbox spec.
          *
-         *     `allows`: whether a rule of the network allows the host or denies it; null for other kinds.
-         *     `sandbox_spec`: null for other kinds. `team_name`: null for the organisation's. `enforced`: an own one of
-         *     this name does not override it. `overridden_by`: the level whose item of this name holds instead; null if
-         *     this one holds.
+         *     `allows`: whether a network rule allows the host or denies it; null for other kinds of items.
+         *     `sandbox_spec`: null for other kinds of items. `team_name`: null for items of the organisation.
+         *     `enforced`: the user's own item of this name does not override this item. `overridden_by`: the level whose
+         *     item of this name applies instead; null if this item applies.
          */
         GivenItem: {
             /** Allows */
@@ -8303,8 +8299,8 @@ export interface components {
         };
         /**
          * InviteIntoOrganisation
-         * @description A person to invite. An organisation has one owner. `email`: the address to which the server sends the
-         *     link.
+         * @description The request body that invites a person into an organisation. Only one person of an organisation can
+         *     have the role of owner. `email`: the address to which the server sends the sign-in link.
          */
         InviteIntoOrganisation: {
             /** Email */
@@ -8438,8 +8434,8 @@ export interface components {
         };
         /**
          * LLMDiff
-         * @description Changes to the model settings. If `api_key` is left out or masked, the stored key stays; an empty one
-         *     deletes it.
+         * @description The changes to the model settings in a request body. If `api_key` is left out or masked, the stored key
+         *     stays; an empty text deletes the stored key.
          */
         LLMDiff: {
             /** Api Key */
@@ -8630,7 +8626,8 @@ export interface components {
         };
         /**
          * LLMProfilesByName
-         * @description `profiles`: the model settings, keyed by profile name; `api_key` is always null.
+         * @description The model profiles of the user, in the form of the OpenHands API. `profiles`: the model settings, keyed
+         *     by profile name; `api_key` is always null.
          */
         LLMProfilesByName: {
             /** Active */
@@ -9121,7 +9118,8 @@ export interface components {
         };
         /**
          * MovePerson
-         * @description `role`: what the person may do in the new organisation.
+         * @description The request body that moves a person to another organisation. `role`: the person's role in the new
+         *     organisation.
          */
         MovePerson: {
             /**
@@ -9258,7 +9256,8 @@ export interface components {
         };
         /**
          * NewAuditStream
-         * @description `secret`: signs webhooks, as Standard Webhooks describes it. It is shown only here; null for syslog.
+         * @description The reply after a receiver of the audit log was chosen. `secret`: the key that signs webhooks, as
+         *     Standard Webhooks describes it; null for syslog. It is shown only in this reply.
          */
         NewAuditStream: {
             /** Address */
@@ -9393,7 +9392,8 @@ export interface components {
         };
         /**
          * OrganisationInfo
-         * @description An organisation. `is_default`: it runs the installation. `person_count`: service accounts included.
+         * @description An organisation in a reply. `is_default`: whether it is the default organisation, whose administrators
+         *     run the installation. `person_count`: the number of its people, service accounts included.
          */
         OrganisationInfo: {
             /** Created At */
@@ -10279,8 +10279,9 @@ export interface components {
         };
         /**
          * RepositoryOwner
-         * @description The team that a repository belongs to, as its members and refused users see it. `llm_profile`: the
-         *     model that the user's conversations on this repository must use; null if the user may choose.
+         * @description The team that a repository belongs to. Members of the team see it. Other users see it only if they may
+         *     not start conversations on the repository. `llm_profile`: the model profile that the user's conversations
+         *     on this repository must use; null if the user may choose.
          */
         RepositoryOwner: {
             /** Is Member */
@@ -11059,8 +11060,8 @@ export interface components {
         };
         /**
          * SaveSecretOfLevel
-         * @description A secret of the organisation or a team. If `value` is left out, the stored value stays. `enforced`: a
-         *     person's own secret of this name does not override it.
+         * @description The request body that saves a secret of the organisation or a team. If `value` is left out, the stored
+         *     value stays. `enforced`: a person's own secret of this name does not override this secret.
          */
         SaveSecretOfLevel: {
             /** Description */
@@ -11075,7 +11076,7 @@ export interface components {
         };
         /**
          * SaveSettings
-         * @description Changes to the settings. A setting that is left out stays as it is.
+         * @description The request body that changes the user's settings. A setting that is left out stays as it is.
          */
         SaveSettings: {
             /**
@@ -11122,9 +11123,10 @@ export interface components {
         };
         /**
          * SaveTeamRepositories
-         * @description `repositories`: all of them, each as `host/owner/name`, or as its beginning with `*` at the end.
-         *     `members_see`: what members of the team may do with conversations that start from now on. `members_only`:
-         *     only members may start conversations on these repositories; null or left out keeps what is set.
+         * @description The request body that replaces the repositories of a team. `repositories`: all repositories of the
+         *     team, each as `host/owner/name`, or as the beginning of such a name with `*` at the end. `members_see`:
+         *     what members of the team may do with conversations that are started from now on. `members_only`: only
+         *     members may start conversations on these repositories; null or left out keeps the stored value.
          */
         SaveTeamRepositories: {
             /** Members Only */
@@ -11141,7 +11143,8 @@ export interface components {
         };
         /**
          * SavedSecret
-         * @description A secret after a change, with a message that says what was done.
+         * @description The reply after a secret was saved: the secret without its value, and a message that says what was
+         *     done.
          */
         SavedSecret: {
             /** Description */
@@ -11233,8 +11236,8 @@ export interface components {
         };
         /**
          * SetAuditStream
-         * @description Where the audit log is sent to. `address`: a URL for webhooks, else `HOST:PORT`. `begins`: with the
-         *     entries that are made from now on, or with the oldest one that is kept.
+         * @description The request body that chooses where the audit log is sent. `address`: a URL for webhooks, otherwise
+         *     `HOST:PORT`. `begins`: whether sending begins with the oldest stored entry, or with new entries only.
          */
         SetAuditStream: {
             /** Address */
@@ -11414,8 +11417,8 @@ export interface components {
         };
         /**
          * SettingsInfo
-         * @description All settings. `provider_tokens_set`: hosts by the protocol's provider names; null for the provider's
-         *     default host.
+         * @description The reply with all settings of the user. `provider_tokens_set`: the git hosts for which the user has a
+         *     token, keyed by the provider names of the OpenHands API; null for the provider's default host.
          */
         SettingsInfo: {
             /** Active Agent Profile Id */
@@ -12252,7 +12255,8 @@ export interface components {
         StartTaskSortOrder: "CREATED_AT" | "CREATED_AT_DESC" | "UPDATED_AT" | "UPDATED_AT_DESC";
         /**
          * StreamKind
-         * @description How entries are sent: by signed HTTP requests, or as syslog messages (RFC 5424).
+         * @description How entries of the audit log are sent: by signed HTTP requests (webhooks), or as syslog messages (RFC
+         *     5424).
          * @enum {string}
          */
         StreamKind: "webhook" | "syslog_udp" | "syslog_tcp" | "syslog_tls";
@@ -12348,7 +12352,7 @@ export interface components {
         TaskType: "MERGE_CONFLICTS" | "FAILING_CHECKS" | "UNRESOLVED_COMMENTS" | "OPEN_ISSUE" | "OPEN_PR";
         /**
          * TeamDetails
-         * @description A team with its members, sorted by name.
+         * @description A team with the list of its members, sorted by name.
          */
         TeamDetails: {
             /** Created At */
@@ -12366,7 +12370,7 @@ export interface components {
         };
         /**
          * TeamInfo
-         * @description A team in a list. `is_member`: whether the user of the request is in it.
+         * @description A team in a list of teams. `is_member`: whether the user who sends the request is in the team.
          */
         TeamInfo: {
             /** Created At */
@@ -12384,10 +12388,10 @@ export interface components {
          * TeamMemberInfo
          * @description A person in a team.
          *
-         *     `provider`: the identity provider whose groups put the person into the team. Null: an administrator did.
-         *     `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: it is a service
-         *     account, whose keys have what the team gives. `is_maintainer`: the person may change the list of the
-         *     team's repositories.
+         *     `provider`: the identity provider whose groups put the person into the team; null: an administrator added
+         *     the person. `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: the
+         *     account is a service account; programs use it with API keys and get what the team gives. `is_maintainer`:
+         *     the person may change the list of the team's repositories.
          */
         TeamMemberInfo: {
             /** Created At */
