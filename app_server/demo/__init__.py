@@ -1,6 +1,7 @@
-"""The demo: a bundled repository with a failing test, and recorded replies of a model that fix the test.
+"""The demo: a small repository with a failing test, and recorded model replies with which the agent corrects
+the error.
 
-Used by the home page's "try the demo" and by `slipway demo`.
+The button "try the demo" on the home page and the command `slipway demo` use it.
 """
 
 import shutil
@@ -27,14 +28,17 @@ _GIT_IDENTITY = {
 
 
 def repository_path(home: Path) -> Path:
-    """Returns the path of the demo's sample repository below this home, which may not exist yet."""
+    """Returns the path of the demo's sample repository in the server's data directory `home`. The repository
+    may not exist yet.
+    """
     return home / "demo" / "voyage"
 
 
 def make_repository(home: Path) -> Path:
-    """Creates the demo's sample repository with one commit at the first call, and returns its path.
+    """Returns the path of the demo's sample repository in the server's data directory `home`. The first call
+    creates the repository with one commit.
 
-    Blocking: runs git. Raises CalledProcessError when git fails.
+    Blocks the caller, because it runs git. Raises CalledProcessError if git fails.
     """
     target = repository_path(home)
     if target.exists():

@@ -1,9 +1,10 @@
-"""Stores large parts of events (images and long outputs of tools) in a separate table, once for each
-conversation.
+"""Keeps large parts of events (images and long outputs of tools) in a separate database table. Each part is
+stored once for each conversation.
 
 The stored event has a reference in place of each large part, in a form that readers of the protocol
-understand. For an image, the reference is the URL of a route of this server. For a text, it is the beginning
-and the end of the text with that URL between them. `restored` returns exactly the event that was reported.
+understand. For an image, the reference is the URL of a route of this server. For a text, the reference is the
+beginning and the end of the text with that URL between them. `restored` puts the large parts back and so
+returns exactly the event that the sandbox reported.
 """
 
 import base64
@@ -61,7 +62,7 @@ def address_of(conversation_id: UUID, sha256: str) -> str:
 
 
 def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> StoredForm:
-    """Returns the stored form of an event, with references in place of its large parts. `body`: the event as
+    """Returns the stored form of an event, in which references replace the large parts. `body`: the event as
     JSON text.
     """
     kept = StoredForm(body, [], [])
@@ -79,8 +80,8 @@ def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> Stored
 
 
 def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str]) -> str:
-    """Returns the event as JSON text with its large parts put back in. `parts`: the large parts by their
-    hash.
+    """Returns the event as JSON text, with the large parts in place of the references to them. `parts`: the
+    large parts by their SHA-256 hash.
     """
     event = from_json(body)
     for reference in references:
@@ -93,8 +94,8 @@ def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str
 
 
 async def add(session: AsyncSession, conversation_id: UUID, blobs: Iterable[Blob]) -> None:
-    """Stores the large parts that are not stored yet for this conversation. The caller holds the lock of the
-    conversation's row.
+    """Stores those of the large parts that the database does not have yet for this conversation. The caller
+    holds the lock of the conversation's row.
     """
     new = {blob.sha256: blob for blob in blobs}
     if not new:
@@ -125,9 +126,9 @@ async def find(session: AsyncSession, conversation_id: UUID, sha256: str) -> Blo
 async def whole(
     session: AsyncSession, conversation_id: UUID, rows: Sequence[tuple[str, list[Reference] | None]]
 ) -> list[str]:
-    """Returns the JSON texts of events with their large parts put back in, as the agent server sent them.
+    """Returns events as JSON texts with their large parts, as the agent server sent them.
 
-    `rows`: for each event, the stored text and the references to its large parts.
+    `rows`: for each event, its stored JSON text and the references to its large parts.
     """
     wanted = {reference["sha256"] for _, references in rows for reference in references or ()}
     if not wanted:
@@ -142,8 +143,8 @@ async def whole(
 
 
 def fitting(rows: Sequence[tuple[str, list[Reference] | None]]) -> int:
-    """Returns how many of these events fit with all their large parts into one reply. At least one event
-    fits. rows: as for `whole`.
+    """Returns how many of these events fit into one HTTP reply, counted from the first, if the reply contains
+    their large parts. The result is at least 1 if there is an event. `rows`: as for `whole`.
     """
     size = 0
     for number, (_, references) in enumerate(rows):
@@ -158,7 +159,9 @@ async def delete_all(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...], kept: StoredForm) -> Any:
-    """Returns a copy of `value` with references in place of large parts, and adds these parts to `kept`."""
+    """Returns a copy of `value` in which references replace the large parts, and adds these parts to `kept`.
+    `path`: the keys and indexes that lead from the event to `value`.
+    """
     if isinstance(value, dict):
         return {key: _without_large(conversation_id, one, (*path, key), kept) for key, one in value.items()}
     if isinstance(value, list):
@@ -181,7 +184,7 @@ def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...
 
 def _blob(value: str, is_text: bool) -> Blob | None:
     """Returns the large part to store for this value of an event. Returns None if the value must stay in the
-    event: a text that belongs to a message, or a URL that is not canonical base64.
+    event, which is so for a text of a message and for a URL that is not canonical base64.
     """
     encoded = value.encode()
     sha256 = hashlib.sha256(encoded).hexdigest()

@@ -32,8 +32,8 @@ class EventSortOrder(StrEnum):
 
 @dataclass(frozen=True)
 class Appended:
-    """The result of `append`. `acknowledged_seq`: the seq of the newest stored event. `new`: the frames that
-    were not stored before.
+    """The result of `append`. `acknowledged_seq`: the seq of the newest event in the log. `new`: the frames
+    whose events the log did not have before.
     """
 
     acknowledged_seq: int
@@ -48,12 +48,13 @@ class EventFilter:
 
 
 async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> Appended:
-    """Appends the frames that are not stored yet. A batch may be sent again or overlap an earlier batch.
+    """Appends those events to the log that it does not have yet. A batch may be sent again or may overlap an
+    earlier batch.
 
-    frames: ascending by seq. The caller holds the lock of the conversation's row, so that only one caller
-    appends at a time. Raises Conflict `seq_gap` (with `acknowledged_seq`) if an event before the first new
-    frame is missing. Raises Conflict `seq_conflict` if the seq of a frame is stored with another event id, or
-    its event id with another seq.
+    `frames`: the events, sorted by seq. The caller holds the lock of the conversation's row, so that only one
+    caller appends at a time. Raises Conflict `seq_gap` (with `acknowledged_seq`) if an event before the first
+    new event is missing. Raises Conflict `seq_conflict` if the log has another event at the seq of a frame,
+    or has the event of a frame at another seq.
     """
     last = await last_seq(session, conversation_id)
     known = await _known(session, conversation_id, frames)
@@ -89,8 +90,9 @@ async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
 async def read_frames(
     session: AsyncSession, conversation_id: UUID, *, after_seq: int, through_seq: int, limit: int
 ) -> list[Frame]:
-    """Returns up to `limit` events after `after_seq`, up to and including `through_seq`, as frames of the
-    stream. They contain references in place of large parts (blobs.py).
+    """Returns up to `limit` stored events as frames of the live stream. The first event is the one after the
+    position `after_seq`; no event is after `through_seq`. References replace the large parts of the events
+    (blobs.py).
     """
     query = (
         select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs)
@@ -106,8 +108,8 @@ async def read_frames(
 
 
 async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> str | None:
-    """Returns the event at this position as JSON text, as it was reported. Returns None if there is no event
-    at this position.
+    """Returns the event at this position of the log as JSON text, with its large parts. Returns None if there
+    is no event at this position.
     """
     bodies = await read_bodies(session, conversation_id, from_seq=seq, through_seq=seq, limit=1)
     return bodies[0] if bodies else None
@@ -116,7 +118,9 @@ async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> s
 async def read_bodies(
     session: AsyncSession, conversation_id: UUID, *, from_seq: int, through_seq: int = 2**53, limit: int
 ) -> list[str]:
-    """Returns up to `limit` events from the position `from_seq` on as JSON texts, as they were reported."""
+    """Returns up to `limit` events as JSON texts, with their large parts. The first event is at the position
+    `from_seq`; no event is after `through_seq`.
+    """
     query = (
         select(StoredEvent.body, StoredEvent.blobs)
         .where(
@@ -141,12 +145,13 @@ async def search(
     limit: int,
     full: bool = False,
 ) -> str:
-    """Returns one page of events as JSON text. The events are in the order of the log. If the criteria limit
-    the time, they are sorted by timestamp. full: returns the large parts of the events in place of the
-    references to them. A page then ends earlier if its events would be too large together (blobs.fitting).
+    """Returns one page of events as JSON text, in the order of the log. If the criteria limit the time, the
+    events are sorted by timestamp instead. `full`: whether the page contains the large parts of the events
+    and not references to these parts. Such a page ends earlier if its events would be too large together
+    (blobs.fitting).
 
-    The two orders are equal, unless a sandbox reports timestamps that do not grow. There is an index for each
-    order.
+    Both orders give the same result, unless a sandbox reports timestamps that do not grow. The database has
+    an index for each order.
     """
     query = _filtered(select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
@@ -177,9 +182,9 @@ async def count(session: AsyncSession, conversation_id: UUID, criteria: EventFil
 async def batch(
     session: AsyncSession, conversation_id: UUID, event_ids: Sequence[str], *, full: bool = False
 ) -> str:
-    """Returns the events with these ids as a JSON array. An unknown id gives null. full: see `search`.
+    """Returns the events with these ids as a JSON array, with null for an unknown id. `full`: see `search`.
 
-    Raises PayloadTooLarge `events_too_large` if the events are too large together.
+    Raises PayloadTooLarge `events_too_large` if the complete events are too large for one reply.
     """
     query = select(StoredEvent.event_id, StoredEvent.body, StoredEvent.blobs).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.event_id.in_(event_ids)
@@ -198,7 +203,7 @@ async def batch(
 
 
 async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> dict[str, Any] | None:
-    """Returns the event with this id as it was reported. Returns None if there is no such event."""
+    """Returns the event with this id, with its large parts. Returns None if there is no such event."""
     [event] = json.loads(await batch(session, conversation_id, [event_id], full=True))
     found: dict[str, Any] | None = event
     return found
@@ -214,8 +219,8 @@ async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
 async def _known(
     session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
 ) -> dict[str, int]:
-    """Returns the positions of stored events, by event id. An event is included if its position is in the
-    range of these frames, or if its id is that of a frame.
+    """Returns the positions of stored events, by event id. An event is included if its position is between
+    the first and the last position of `frames`, or if one of the frames has its id.
     """
     if not frames:
         return {}
@@ -269,8 +274,8 @@ def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
 
 
 def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement[bool]:
-    """Returns the SQL condition that an event comes after the event at position `at`, in the order of
-    timestamps.
+    """Returns the SQL condition for the events that follow the event at position `at` in the order of
+    timestamps. `ascending`: whether the oldest event comes first.
     """
     moment = select(StoredEvent.timestamp).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.seq == at
@@ -281,15 +286,16 @@ def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement
 
 
 def next_page(seqs: Sequence[int], number: int) -> str:
-    """Returns the id of the next page as JSON text, or `null` for the last page. `number`: how many events
-    this page has. `seqs`: the positions of these events and of at least one later event, if there is one.
+    """Returns the id of the next page of events as JSON text, or the JSON text `null` after the last page.
+    `number`: how many events the present page has. `seqs`: the positions of these events, and of at least one
+    further event if there is a next page.
     """
     return f'"{encode_page_id("events", str(seqs[number - 1]))}"' if len(seqs) > number else "null"
 
 
 def page_position(page_id: str) -> int:
-    """Returns the position that a page id contains: that of the last event before the page. Raises BadRequest
-    `bad_page_id`.
+    """Returns the position in the log at which the page before this one ended. The page id contains this
+    position. Raises BadRequest `bad_page_id`.
     """
     name, position = decode_page_id(page_id, 2)
     if name != "events" or not position.isascii() or not position.isdecimal() or len(position) > 16:

@@ -27,8 +27,9 @@ async def search(
     limit: int,
     full: bool = False,
 ) -> str:
-    """Returns one page of the events that contain all words of the query, as JSON text (schemas.FoundEvents)
-    in the order of the log. Returns an empty page if the query contains no word. full: see log.search.
+    """Returns one page of the events that contain all words of the query. The page is JSON text
+    (schemas.FoundEvents), in the order of the log. The page is empty if the query contains no word. `full`:
+    see log.search.
     """
     wanted = wanted_words(query)
     at = None if page_id is None else log.page_position(page_id)

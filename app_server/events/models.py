@@ -1,4 +1,4 @@
-"""The tables of stored events and of their large parts."""
+"""Database tables of stored events and of the large parts of events."""
 
 from datetime import datetime
 from typing import Any
@@ -11,9 +11,9 @@ from app_server.core.database import Base
 
 
 class StoredEvent(Base):
-    """An event of a conversation at its position in the log. `body` is the event as JSON text. It is written
-    once and returned unchanged. `blobs`: the references in `body` to large parts (blobs.py); None if the
-    event has no large parts.
+    """One row for each event of a conversation, at its position in the log. `body`: the event as JSON text,
+    which is never changed. `blobs`: the references in `body` to large parts (blobs.py); None if the event has
+    no large parts.
     """
 
     __tablename__ = "events"
@@ -35,8 +35,8 @@ class StoredEvent(Base):
 
 
 class EventBlob(Base):
-    """A large part of one event or of several events. `sha256`: the hash of the part as it was in the event.
-    `content`: the bytes of an image, or a text in UTF-8.
+    """One row for each large part of events of a conversation; several events may refer to it. `sha256`: the
+    hash of the part as it was in the event. `content`: the bytes of an image, or a text in UTF-8.
     """
 
     __tablename__ = "event_blobs"

@@ -16,7 +16,9 @@ MAX_STREAMS = 256
 
 
 class OpenStream(Protocol):
-    """A live stream to a client: a WebSocket, or an object with the same states."""
+    """A live stream to a client that can be registered in OpenStreams: a WebSocket, or an object with the
+    same states.
+    """
 
     @property
     def client_state(self) -> WebSocketState: ...
@@ -26,15 +28,17 @@ class OpenStream(Protocol):
 
 
 class OpenStreams:
-    """The open live streams of this process, by user. A stream is removed when it ends."""
+    """A register of the open live streams of this server process, by user. A stream leaves the register when
+    its connection ends.
+    """
 
     def __init__(self, limit: int = MAX_STREAMS) -> None:
         self._limit = limit
         self._open: defaultdict[UUID, WeakSet[OpenStream]] = defaultdict(WeakSet)
 
     def admit(self, user_id: UUID, stream: OpenStream) -> bool:
-        """Adds the stream and returns True. Returns False if the user already has the maximum number of
-        streams.
+        """Registers a new stream of the user and returns True. Returns False, without a change, if the user
+        already has the maximum number of open streams.
         """
         found = self._open[user_id]
         for one in [one for one in found if _has_ended(one)]:

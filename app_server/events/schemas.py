@@ -1,4 +1,6 @@
-"""Schemas of the frames that a sandbox reports, and of the replies of the event routes."""
+"""Schemas of the frames (messages about events) that a sandbox reports, and of the replies of the event
+routes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,8 +53,8 @@ Moment = Annotated[datetime, AfterValidator(_as_utc)]
 
 
 class _Envelope(BaseModel):
-    """The fields of an event that the app server reads and that every event must have. Other fields are not
-    checked.
+    """The fields that every event must have and that the app server reads. The app server does not check the
+    other fields of the event.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -64,15 +66,17 @@ class _Envelope(BaseModel):
 
 
 def durable_frame(seq: int, body: str, blobs: Sequence[Reference] | None = None) -> Frame:
-    """Returns the frame for a stored event. `body`: the event as JSON text, which is sent unchanged. `blobs`:
-    the references in `body` to large parts.
+    """Returns the frame with which a live stream sends a stored event. `body`: the event as JSON text, which
+    is sent unchanged. `blobs`: the references in `body` to large parts.
     """
     told = f',"blobs":{to_json(blobs).decode()}' if blobs else ""
     return Frame(f'{{"type":"durable","seq":{seq},"event":{body}{told}}}', seq)
 
 
 class DurableFrame(BaseModel):
-    """One event of the log. `envelope` has the fields that the app server reads."""
+    """A frame in which a sandbox reports one event for the log. `seq`: the position in the log. `envelope`:
+    those fields of the event that the app server reads.
+    """
 
     type: Literal["durable"]
     seq: int = Field(ge=1, le=2**53)
@@ -97,8 +101,8 @@ class DurableFrame(BaseModel):
     _kept: StoredForm | None = None
 
     def keep(self, conversation_id: UUID) -> StoredForm:
-        """Returns the event in the form in which the log of this conversation stores it. From then on, the
-        property `frame` contains the event in this form.
+        """Returns the event in the form in which the log of this conversation stores it. After this call, the
+        property `frame` also contains the stored form of the event.
         """
         self._kept = shortened(conversation_id, self.event, self._body)
         return self._kept
@@ -109,7 +113,7 @@ class DurableFrame(BaseModel):
 
     @property
     def body(self) -> str:
-        """Returns the event as JSON text, as it was reported."""
+        """Returns the event as JSON text, with its large parts."""
         return self._body
 
     @property
@@ -154,7 +158,7 @@ class DeltaFrame(_ItemFrame):
 
 
 class Retry(BaseModel):
-    """A pending retry of a model call, possibly with another model."""
+    """A model call that failed and that the agent will repeat, possibly with another model."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -190,7 +194,9 @@ class _LiveOutput(BaseModel):
 
 
 class OutputFrame(BaseModel):
-    """The complete output of the running calls. The next output frame replaces this one."""
+    """A frame with the complete output so far of the tool calls that run now. Each output frame replaces the
+    output frame before it.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
@@ -208,8 +214,8 @@ ReportedFrame = Annotated[
 
 
 def as_of_now(frame: Frame) -> Frame:
-    """Returns the frame as a new subscriber must get it now. In a frame about a retry that waits, the
-    remaining seconds are updated. Other frames are returned unchanged.
+    """Returns the frame in the form that a client needs when it subscribes now. In a frame about a pending
+    retry of a model call, the remaining seconds are updated. All other frames are returned unchanged.
     """
     if frame.subject != RETRY or not frame.stands or not frame.kept_seconds:
         return frame
@@ -222,7 +228,9 @@ def as_of_now(frame: Frame) -> Frame:
 
 
 class EventsReport(BaseModel):
-    """A report of a sandbox: frames in the order in which they were created."""
+    """The request body with which a sandbox reports frames of a conversation, in the order in which they were
+    created.
+    """
 
     frames: list[ReportedFrame] = Field(max_length=MAX_FRAMES)
 
@@ -236,10 +244,10 @@ class Acknowledged(BaseModel):
 
 
 class BlobReference(BaseModel):
-    """A large part of an event that is kept beside it.
+    """A reference to a large part of an event that is stored in a separate table.
 
-    `path`: the keys and indexes that lead to it. `sha256`: the hash of the part as it was in the event; it is
-    also the part's name in the route of blobs. `size`: in bytes.
+    `path`: the keys and indexes that lead from the event to the part. `sha256`: the hash of the part as it
+    was in the event; the route for large parts finds the part by this hash. `size`: in bytes.
     """
 
     path: list[str | int]
@@ -249,7 +257,9 @@ class BlobReference(BaseModel):
 
 
 class WindowEvent(BaseModel):
-    """One event of the log, as in the stream. `blobs`: only if it has any."""
+    """One event in a reply with a window of the log. `event`: in its stored form. `blobs`: the references to
+    its large parts; left out if the event has none.
+    """
 
     type: Literal["durable"]
     seq: int
@@ -258,10 +268,12 @@ class WindowEvent(BaseModel):
 
 
 class EventWindow(BaseModel):
-    """Consecutive events from `first_seq` to `last_seq`; none if `first_seq` is after `last_seq`.
+    """The reply with a window of a log: consecutive events from the position `first_seq` to `last_seq`. There
+    are no events if `first_seq` is after `last_seq`.
 
-    `log_seq`: the last position of the log. `state`: the events outside the window that make up the folded
-    state of the log. It is null for a window beside a position.
+    `log_seq`: the position of the newest event in the log. `state`: events outside the window from which a
+    client computes the settings, the task list and the open tool calls (the folded state of the log). `state`
+    is null for a window before, after or around a position.
     """
 
     first_seq: int
@@ -272,14 +284,18 @@ class EventWindow(BaseModel):
 
 
 class MatchPart(BaseModel):
-    """A part of a passage. `is_match`: whether it is a word that was searched for."""
+    """A piece of the text around a match. `is_match`: whether the piece is one of the words that the user
+    searched for.
+    """
 
     text: str
     is_match: bool
 
 
 class EventMatch(BaseModel):
-    """Where an event matches. `passage`: about 200 characters around the first match, in parts."""
+    """The place where an event contains the searched words. `passage`: about 200 characters around the first
+    match, in pieces.
+    """
 
     event_id: str
     seq: int
@@ -287,7 +303,9 @@ class EventMatch(BaseModel):
 
 
 class FoundEvents(BaseModel):
-    """A page of events. `matches`: only with `query`, one for each item."""
+    """The reply of a search: a page of events. `matches`: one for each event in `items`; only present if the
+    request has a `query`.
+    """
 
     items: list[dict[str, Any]]
     next_page_id: str | None = None

@@ -1,7 +1,8 @@
-"""The live stream of a conversation over a WebSocket: first the stored events, then live frames, without gaps
-or repetitions.
+"""The live stream of a conversation over a WebSocket. It sends the stored events first and then new frames,
+without gaps or repetitions.
 
-The caller checks the access and supplies the frames that follow the `sync` frame (see conversations/).
+The caller checks that the user may read the conversation, and supplies the frames that follow the first
+frame, `sync` (see conversations/).
 """
 
 import asyncio
@@ -137,7 +138,9 @@ DETAILS = {
 
 @dataclass(frozen=True)
 class _Source:
-    """The frames for one client connection, from SQL and from the live subscription."""
+    """The frames for one client connection. They come from SQL and from the subscription to
+    published frames.
+    """
 
     database: Database
     conversation_id: UUID
@@ -146,7 +149,9 @@ class _Source:
     opening: Opening | None
 
     async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
-        """Yields the events after `after_seq` and the live frames, until the subscription ends."""
+        """Yields the stored events after `after_seq`, then the published frames, until the
+        subscription ends.
+        """
         # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
         through_seq = await self._last_seq()
         after_seq = self.after_seq
@@ -171,8 +176,10 @@ class _Source:
             live = [await subscription.next()]
 
     async def _due(self, frame: Frame, reached: int) -> AsyncIterator[Frame]:
-        """Yields the frames to send when `frame` arrives: stored earlier events that were not sent yet, then
-        `frame`. LOOK is not sent, nor is an event that was sent already.
+        """Yields the frames to send to the client when `frame` is published. Stored events that come before
+        this frame and were not sent yet are sent first. Does not send an event a second time, and never sends
+        LOOK, which only says that SQL has new events. `reached`: the position of the last event that was
+        sent.
         """
         if frame == LOOK:
             async for untold in self._stored(reached, await self._last_seq()):
@@ -208,8 +215,9 @@ class _Source:
 
 
 def _without_stale_pieces(frames: list[Frame], reached: int) -> list[Frame]:
-    """Returns the frames without pieces of unfinished replies whose finished event is at or before the
-    position `reached`. The client gets this event from SQL.
+    """Returns the frames without outdated pieces of streamed model replies. A piece is outdated if the
+    finished reply is already stored as an event at or before the position `reached`, because the client gets
+    this event from SQL.
     """
     last_known = max(
         (index for index, frame in enumerate(frames) if frame.seq is not None and frame.seq <= reached),

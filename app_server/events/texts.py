@@ -1,5 +1,5 @@
-"""Extracts the text of an event that a reader can search for, the words of this text, and the passage that
-contains the searched words.
+"""Extracts from an event the text in which a reader can search. Also splits texts into words, and finds the
+passage of a text that contains the searched words.
 """
 
 import re
@@ -29,11 +29,12 @@ class PassagePart:
 
 
 def text_of(event: Mapping[str, Any]) -> str:
-    """Returns the text by which a reader of the timeline can find the event: messages, tool calls with their
-    arguments, tool results, errors and summaries. Returns an empty text for other events.
+    """Returns the text by which a reader can find the event. It contains messages, tool calls with their
+    arguments, tool results, errors and summaries. The text is empty for other events.
 
-    Of each string of a tool call and of each text of a result, only the first and the last 4,000 characters
-    are included. These characters are also in a stored event that has references to large parts (blobs.py).
+    Only the first and the last 4,000 characters of each string of a tool call, and of each text of a tool
+    result, are included. A stored event has these characters even if references replace its large parts
+    (blobs.py).
     """
     match event:
         case {"kind": "MessageEvent", "llm_message": {"content": content}}:
@@ -76,13 +77,15 @@ def wanted_words(query: str) -> list[str]:
 
 
 def is_prefix(word: str) -> bool:
-    """Returns whether a searched word also matches words that begin with it. A single letter does not."""
+    """Returns whether the search for this word also finds longer words that begin with it. This is so for all
+    words but single letters.
+    """
     return len(word) > 1
 
 
 def passage(text: str, wanted: Sequence[str]) -> list[PassagePart]:
-    """Returns about 200 characters around the first searched word in the text, in parts. `wanted`: see
-    `wanted_words`.
+    """Returns about 200 characters of the text around the first searched word, split into matches and the
+    text between them. `wanted`: the result of `wanted_words`.
     """
     first = next(_matches(text, wanted, 0), None)
     begin = max(0, (first.start() if first else 0) - _BEFORE)
@@ -113,8 +116,8 @@ def _matches(text: str, wanted: Sequence[str], begin: int) -> Iterator[re.Match[
 
 @lru_cache
 def _pattern_of(wanted: tuple[str, ...]) -> re.Pattern[str]:
-    """Returns a regular expression that finds the searched words in a text without accents. It is twice as
-    fast as a comparison word by word.
+    """Returns a regular expression that finds the searched words in a text without accents. One expression is
+    twice as fast as a comparison word by word.
     """
     words = (rf"{word}[^\W_]*" if is_prefix(word) else rf"{word}(?![^\W_])" for word in wanted)
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(words)})", re.IGNORECASE)

@@ -1,5 +1,5 @@
-"""Windows of a log: consecutive events of limited number and size, at the end of the log or beside a
-position.
+"""Reads windows of a log. A window is a limited number of consecutive events, at the end of the log or next
+to a given position.
 """
 
 from collections.abc import Collection, Iterable
@@ -22,10 +22,10 @@ MAX_CHARACTERS = 192 * 1024
 
 @dataclass(frozen=True)
 class Window:
-    """Consecutive events of a log, from the position `first_seq` to `last_seq`. An empty window has
-    `first_seq` after `last_seq`.
+    """Consecutive events of a log, from the position `first_seq` to the position `last_seq`. In an empty
+    window, `first_seq` is after `last_seq`.
 
-    log_seq: the position of the newest event of the log.
+    `log_seq`: the position of the newest event in the log.
     """
 
     first_seq: int
@@ -35,7 +35,7 @@ class Window:
 
 
 async def newest(session: AsyncSession, conversation_id: UUID, limit: int) -> Window:
-    """Returns the window with the last events of the log."""
+    """Returns the window with the last events of the log, at most `limit`."""
     return await before(session, conversation_id, None, limit)
 
 
@@ -60,8 +60,8 @@ async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: i
 
 
 async def around(session: AsyncSession, conversation_id: UUID, event_id: str, limit: int) -> Window:
-    """Returns a window that contains the event `event_id` and the events around it. The size is at most that
-    of two windows.
+    """Returns a window that contains the event with the id `event_id` and the events around this event. The
+    window is at most twice as large as another window.
 
     Raises NotFound `event_not_found`.
     """
@@ -102,7 +102,9 @@ def _sizes(conversation_id: UUID) -> Select[int]:
 
 
 def _fitting(sizes: Iterable[int]) -> int:
-    """Returns how many of the events fit into a window. `sizes`: the size of each event in order."""
+    """Returns how many events fit into one window, counted from the first. `sizes`: the size of each event in
+    characters, in the order of the events.
+    """
     room, count = MAX_CHARACTERS, 0
     for size in sizes:
         room -= size

@@ -2,8 +2,8 @@
 uses a text search vector with a GIN index.
 
 In the index, each word begins with a key of its conversation. So a search reads only the entries of this
-conversation, and all words with the same beginning are neighbouring entries. The index contains which events
-have a word, but not where in the event the word is.
+conversation, and words with the same beginning are neighbours in the index. The index says which events
+contain a word, but not where in the event.
 """
 
 import asyncio
@@ -52,8 +52,8 @@ _LONG_REPORT = 64 * 1024
 
 
 class EventWords(Base):
-    """The words of one event. On PostgreSQL, the key of the conversation is in front of each word. `id` grows
-    with `seq` within a conversation.
+    """One row for each event, with its words. On PostgreSQL, each word begins with the key of the
+    conversation. Within a conversation, `id` grows with `seq`.
     """
 
     __tablename__ = "event_words"
@@ -126,8 +126,8 @@ def _words_of(frames: Sequence[DurableFrame]) -> list[tuple[int, list[str]]]:
 
 
 async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int | None = None) -> int:
-    """Deletes the index entries of up to `limit` events and returns how many events had entries. `limit`:
-    None means all events.
+    """Deletes the rows of up to `limit` events from the index of words, and returns how many rows were
+    deleted. `limit`: None means all events.
     """
     ids = select(EventWords.id).where(EventWords.conversation_id == conversation_id).limit(limit)
     done = (
@@ -139,10 +139,10 @@ async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int |
 def having(
     session: AsyncSession, query: Select[Any], conversation_id: UUID, words: Sequence[str]
 ) -> tuple[Select[Any], SQLColumnExpression[int]]:
-    """Returns the query limited to events that contain all words, joined with their rows of EventWords. Also
-    returns the column to sort by; this order is that of the log.
+    """Limits a query to the events that contain all these words, and joins it with the rows of EventWords.
+    Returns the query and the column to sort by, which gives the order of the log.
 
-    words: at least one; see texts.wanted_words.
+    `words`: at least one word, as texts.wanted_words returns them.
     """
     key = _key(conversation_id)
     if session.get_bind().dialect.name == _SQLITE:
@@ -160,12 +160,14 @@ def having(
 
 
 def of_event() -> ColumnElement[bool]:
-    """Returns the SQL condition that a row of EventWords belongs to a stored event."""
+    """Returns the SQL condition that joins a row of EventWords with the row of its event."""
     return and_(StoredEvent.conversation_id == EventWords.conversation_id, StoredEvent.seq == EventWords.seq)
 
 
 def place_of(session: AsyncSession, conversation_id: UUID, seq: int) -> ColumnElement[int]:
-    """Returns a subquery for the value by which `having` sorts the event at position `seq`."""
+    """Returns a subquery for the sort value of one event: the value, for the event at position `seq`, of the
+    column that `having` returns.
+    """
     is_sqlite = session.get_bind().dialect.name == _SQLITE
     place = select(EventWords.id if is_sqlite else EventWords.seq)
     at = place.where(EventWords.conversation_id == conversation_id, EventWords.seq == seq)

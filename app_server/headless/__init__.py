@@ -1,1 +1,3 @@
-"""Runs a task without a browser: `slipway run` and `slipway demo`. Uses the public API alone."""
+"""Runs a task from the command line without a browser, for `slipway run` and `slipway demo`. This package
+calls only the public API of the server.
+"""

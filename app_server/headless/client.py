@@ -1,5 +1,5 @@
-"""The API calls of `slipway run` and `slipway demo`. Every failure raises RunFailed with the server's own
-message.
+"""The API calls of `slipway run` and `slipway demo`. Every failed call raises RunFailed with the error
+message of the server.
 """
 
 import time
@@ -23,9 +23,10 @@ GONE_ON = frozenset({"nothing_to_confirm", "confirmation_outdated"})
 
 
 class RunFailed(Exception):
-    """The task of a headless run cannot continue. The message is for the person at the terminal.
+    """The error that is raised when a headless run cannot continue. The message is for the person at the
+    terminal.
 
-    `code`: the code of the server's problem; None if the server sent no problem.
+    `code`: the error code in the server's reply; None if the reply had no error code.
     """
 
     def __init__(self, message: str, code: str | None = None) -> None:
@@ -70,8 +71,8 @@ class Client:
         return [item["offer"] for item in items if item["state"] != "allowed"]
 
     def refuse(self, conversation_id: str, action_ids: list[str], reason: str) -> None:
-        """Refuses the actions for which the agent asks confirmation. The agent continues and is told the
-        reason. If the actions no longer wait, does nothing.
+        """Refuses actions for which the agent asks confirmation. The agent gets the reason and continues.
+        Does nothing if these actions no longer wait for a decision.
         """
         body = {"accept": False, "action_ids": action_ids, "reason": reason}
         try:
@@ -81,8 +82,8 @@ class Client:
                 raise
 
     def execute(self, conversation_id: str, command: str, *, timeout_seconds: int) -> Json:
-        """Runs a command in the conversation's directory and returns its result: `{exit_code, stdout, stderr,
-        …}`.
+        """Runs a command in the conversation's directory in the sandbox. Returns the JSON object `{exit_code,
+        stdout, stderr, …}`.
         """
         return self._json(
             "POST",
@@ -92,8 +93,8 @@ class Client:
         )
 
     def delete(self, conversation_id: str) -> bool:
-        """Deletes the conversation. Returns whether its sandbox is deleted too. The server removes the
-        sandbox in the background, and this method waits at most DELETE_TIMEOUT_SECONDS for that.
+        """Deletes the conversation. Returns whether its sandbox was removed too. The server removes the
+        sandbox in the background, and this method waits at most DELETE_TIMEOUT_SECONDS for the removal.
         """
         self._call("DELETE", f"/app-conversations/{conversation_id}")
         deadline = time.monotonic() + DELETE_TIMEOUT_SECONDS
@@ -104,8 +105,8 @@ class Client:
         return True
 
     def frames(self, conversation_id: str) -> Iterator[Json]:
-        """Yields every message (frame) of the conversation's WebSocket stream. Connects again when a
-        connection is closed, and then continues after the last event.
+        """Yields every message (frame) of the conversation's WebSocket stream. If the connection is lost,
+        connects again and continues after the last event.
         """
         after = 0
         while True:

@@ -1,4 +1,4 @@
-"""The state and the result of a headless run, computed from the stream messages (frames) of its conversation.
+"""Computes the state and the result of a headless run from the stream messages (frames) of its conversation.
 Does no I/O.
 """
 
@@ -14,9 +14,9 @@ MAX_REFUSALS = 5
 
 @dataclass
 class HeadlessOutcome:
-    """The current state of a headless run, and its result at the end.
+    """The state of a headless run so far. When the run has ended, it is the result.
 
-    `status`: the conversation's execution status, or `starting`, `start_failed` or `refused`.
+    `status`: the execution status of the conversation, or `starting`, `start_failed` or `refused`.
     """
 
     status: str = "starting"
@@ -36,17 +36,17 @@ class HeadlessOutcome:
 
     @property
     def asks(self) -> bool:
-        """Returns whether the agent waits for a user's confirmation."""
+        """Returns whether the agent now waits until a user confirms its actions."""
         return self.status == ASKS
 
     @property
     def wanted(self) -> str:
-        """Returns a text that names the agent's actions that wait for confirmation."""
+        """Returns a text that describes the actions for which the agent now asks confirmation."""
         return "; ".join(words for _, words in self.pending.values())
 
     def refuse(self) -> list[str]:
-        """Counts a refusal and returns the ids of the refused actions. The run fails after more than
-        MAX_REFUSALS refusals.
+        """Counts a refusal of all actions that wait for confirmation, and returns the ids of these actions.
+        The caller sends the refusal. After more than MAX_REFUSALS refusals, the run counts as failed.
         """
         self.refused += 1
         if self.refused > MAX_REFUSALS:

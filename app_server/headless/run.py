@@ -1,4 +1,6 @@
-"""Runs one task without a browser: starts a conversation, follows it to its end and shows the result."""
+"""Runs one task without a browser. It starts a conversation, follows the conversation until the agent stops,
+and prints the result.
+"""
 
 import asyncio
 import time
@@ -28,11 +30,12 @@ REFUSAL = (
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The settings of a headless run.
+    """The task and the settings of a headless run.
 
-    `verify_command`: a command that is run in the sandbox at the end and must exit with 0; None means no
-    verification. `consent`: hashes of the project executables that are allowed to run. `keep`: False deletes
-    the conversation at the end.
+    `verify_command`: a command that runs in the sandbox at the end and must exit with 0; None means no
+    verification. `consent`: hashes of the project executables (such as hooks and setup scripts of the
+    repository) that are allowed to run. `keep`: whether the conversation is kept after the run; otherwise it
+    is deleted.
     """
 
     task: str
@@ -46,10 +49,11 @@ class Run:
 
 
 def run(where: Config | tuple[str, str], what: Run, printer: Printer) -> bool:
-    """Runs the task and returns whether it succeeded: the agent finished, and the verification passed if
-    there is one.
+    """Runs the task and returns whether it succeeded. A task succeeds if the agent finishes and the
+    verification command passes; without such a command, only the first counts.
 
-    where: the configuration of a home on this machine, or the address of a server and an API key.
+    `where`: the configuration of a Slipway installation on this machine, or the URL of a server and an API
+    key. `what`: the task and its settings.
 
     Raises RunFailed or ServerDidNotStart with a message for the person at the terminal.
     """
@@ -119,8 +123,8 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
 
 
 def _refuse(client: Client, conversation_id: str, outcome: HeadlessOutcome, printer: Printer) -> None:
-    """Refuses the actions for which the agent asks confirmation, because a headless run has no user who could
-    answer and would wait forever.
+    """Refuses the actions for which the agent asks confirmation. In a headless run no user can decide, so the
+    agent would wait forever.
     """
     printer.note(f"Refused, because no user is there to allow it: {outcome.wanted}")
     action_ids = outcome.refuse()
@@ -160,10 +164,10 @@ def _start_request(what: Run) -> dict[str, Any]:
 
 @contextmanager
 def owner_client(config: Config, url: str) -> Iterator[Client]:
-    """Yields an API client with an API key of the installation's owner. The key is deleted at the end of the
-    block.
+    """Yields an API client with a new API key of the installation's owner. The key is deleted at the end of
+    the `with` block.
 
-    No sign-in is needed: a user who can read the home directory may act as its owner.
+    No sign-in is needed, because a user who can read the server's data directory may act as the owner.
     """
     key = asyncio.run(_make_api_key(config))
     client = Client(url, key)

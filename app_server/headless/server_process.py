@@ -1,4 +1,6 @@
-"""Finds the running server of a home directory, or starts one for the time of a run."""
+"""Finds the server that runs with a given data directory, or starts a server for the time of a
+headless run.
+"""
 
 import json
 import os
@@ -19,16 +21,18 @@ STOP_TIMEOUT_SECONDS = 30.0
 
 
 class ServerDidNotStart(Exception):
-    """The server ended or did not answer in time. The message contains its last output."""
+    """The error that is raised when a new server process ends or does not reply in time. The message contains
+    the last output of the process.
+    """
 
 
 @contextmanager
 def server_of(home: Path, sandbox: str | None) -> Iterator[str]:
-    """Yields the base URL of a server for `home`: a server that is already running, or a new server that ends
-    with the block.
+    """Yields the base URL of a server that uses the data directory `home`. The server runs already, or is
+    started here and then stopped at the end of the `with` block.
 
-    `sandbox`: the sandbox kind. A running server is used only if this is None, because a running server has
-    already chosen its kind.
+    `sandbox`: the kind of sandbox that the server must use; None means any kind. With a kind, a new server is
+    always started, because a running server has already chosen its kind.
     """
     running = _running_server(home) if sandbox is None else None
     if running:
@@ -95,7 +99,9 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Returns different loopback ports that were free when this function checked."""
+    """Returns `count` different ports of this machine's loopback address that were free at the time of the
+    check.
+    """
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:
