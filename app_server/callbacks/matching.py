@@ -1,5 +1,5 @@
-"""Finds the callbacks that match new events, and stores the deliveries in the same transaction as
-the events.
+"""Finds the callbacks that match new events. Stores one delivery for each match, in the same transaction as
+the events, so that no match is lost.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,9 +26,11 @@ async def enqueue_matching(
     *,
     sets_off_tasks: bool,
 ) -> None:
-    """Stores a delivery and its job for each new event and each callback that matches the event. user_id: the
-    owner of the conversation. events: pairs of position and event. sets_off_tasks: False for a conversation
-    that a callback has started and for a sub-conversation, so that a task never starts another task.
+    """Stores a delivery and its background job for each pair of a new event and a callback that matches the
+    event. `user_id`: the owner of the conversation. `events`: pairs of position in the log and event.
+    `sets_off_tasks`: whether callbacks of the kind `task` may start conversations for these events. This is
+    False for a sub-conversation and for a conversation that a callback has started, so that tasks do not
+    start further tasks.
     """
     # Callbacks for everyone end when their owner is no longer an administrator of this organisation.
     administrators = select(User.id).where(
@@ -69,9 +71,9 @@ async def add_delivery(
 
 
 async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: Delivery) -> None:
-    """Stores the job of the delivery with the id `job_id`. For each callback, one delivery runs at a time.
-    For all callbacks of one user, at most MAX_OF_USER run at a time, so that slow receivers of one user do
-    not delay the callbacks of others.
+    """Stores the background job of the delivery; the id of the job is `delivery.job_id`. Only one delivery of
+    a callback runs at a time. For all callbacks of one user, at most MAX_OF_USER deliveries run at a time, so
+    that slow receivers of one user do not delay the callbacks of other users.
     """
     payload = {"delivery_id": delivery.id.hex}
     key = f"callbacks:{callback.user_id.hex}:{callback.id.int % MAX_OF_USER}"
@@ -79,9 +81,10 @@ async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: 
 
 
 def matches(callback: Callback, event: Mapping[str, Any]) -> bool:
-    """Returns whether each filter of the callback allows the event. An empty filter allows every event.
+    """Returns whether the event passes all filters of the callback. An empty filter lets all events pass.
 
-    The status of an event is the execution status that the event sets. Other events have no status.
+    The filter for statuses lets only events pass that set the execution status of the conversation to one of
+    the filter's values.
     """
     return (
         _allows(callback.kinds, event.get("kind"))

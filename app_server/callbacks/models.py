@@ -1,4 +1,4 @@
-"""Tables of callbacks and of their deliveries."""
+"""Database tables of callbacks and of their deliveries."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -23,12 +23,12 @@ class Processor(StrEnum):
 
 
 class Callback(Base):
-    """An action that runs for events of a user's conversations.
+    """One row for each callback: an action that runs for events of a user's conversations.
 
-    conversation_id: null means all conversations of the user. is_for_everyone: the callback runs for the
-    conversations of all users; only administrators can have such a callback. kinds, sources, tools, statuses:
-    filters; each filter that is not empty must contain the value of the event. previous_secret_encrypted: a
-    second secret that also signs messages until `previous_secret_until`.
+    `conversation_id`: null means all conversations of the user. `is_for_everyone`: the callback runs for the
+    conversations of all users; only administrators can have such a callback. `kinds`, `sources`, `tools`,
+    `statuses`: filters; the value of the event must be in each filter that is not empty.
+    `previous_secret_encrypted`: an older secret that also signs messages until `previous_secret_until`.
     """
 
     __tablename__ = "callbacks"
@@ -61,8 +61,9 @@ class Callback(Base):
 
 
 class Delivery(Base):
-    """The delivery of one event to one callback. `job_id`: the job that delivers the event. `attempts`: the
-    number of attempts so far. `status_code`, `error`, `duration_ms`: the outcome of the last attempt.
+    """One row for the delivery of one event to one callback. `job_id`: the background job that makes the
+    attempts. `attempts`: the number of attempts so far. `status_code`, `error`, `duration_ms`: the outcome of
+    the last attempt.
     """
 
     __tablename__ = "callback_deliveries"

@@ -1,4 +1,4 @@
-"""Routes of the current user's callbacks and their deliveries."""
+"""Routes for the callbacks of the current user and for the deliveries of these callbacks."""
 
 from datetime import timedelta
 from typing import Any
@@ -45,11 +45,11 @@ async def add_callback(
     cipher: ServerCipher,
     request: Request,
 ) -> CallbackWithSecret:
-    """Adds a callback, which runs for events from now on. Only this reply shows the secret of a webhook.
+    """Adds a callback, which runs for events from now on. Only this reply contains the secret that signs the
+    messages of a webhook.
 
-    403 `permission_missing` for `is_for_everyone`; 403 `recipient_not_allowed`, 409 `no_mail_server` for
-    `mail`; 404 for a conversation of another user; 409
-    `too_many_callbacks`.
+    403 `permission_missing` if the user may not set `is_for_everyone`; 403 `recipient_not_allowed`, 409
+    `no_mail_server` for `mail`; 404 for a conversation of another user; 409 `too_many_callbacks`.
     """
     user_id = principal.user.id
     if body.is_for_everyone and not principal.may(Permission.ADMINISTER):
@@ -75,8 +75,10 @@ async def change_callback(
     body: ChangeCallback,
     cipher: ServerCipher,
 ) -> CallbackInfo:
-    """Changes a callback. 400 `no_url` if a url is given for a callback that is not a webhook; 400
-    `no_instructions` if instructions are given for one that is not a task.
+    """Changes the given fields of a callback.
+
+    400 `no_url` if the request has a url for a callback that calls no url; 400 `no_instructions` if the
+    request has instructions for a callback that is not a `task`.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     service.change(cipher, callback, body)
@@ -90,7 +92,7 @@ async def change_callback(
 async def delete_callback(
     user: CurrentUser, trail: CurrentTrail, session: Session, callback_id: UUID, cipher: ServerCipher
 ) -> None:
-    """Deletes a callback and its deliveries, also those that wait."""
+    """Deletes a callback and all its deliveries. Deliveries that wait are not sent any more."""
     callback = await service.callback_of(session, user.id, callback_id)
     info = service.callback_info(cipher, callback)
     _record(trail, session, AuditAction.CALLBACK_DELETED, info)
@@ -106,8 +108,10 @@ async def rotate_secret_of_callback(
     body: RotateSecret,
     cipher: ServerCipher,
 ) -> CallbackWithSecret:
-    """Gives a webhook a new secret, which is shown only in this reply. Until `previous_secret_until`,
-    messages are signed with both secrets. 400 `no_secret`.
+    """Gives a webhook a new secret, which only this reply contains. Until `previous_secret_until`, messages
+    are signed with both the new and the previous secret.
+
+    400 `no_secret` if the callback is not a webhook.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     secret = service.rotate(cipher, callback, timedelta(hours=body.keep_previous_hours))
@@ -138,7 +142,10 @@ async def search_deliveries(
 async def redeliver(
     user: CurrentUser, session: Session, callback_id: UUID, delivery_id: UUID
 ) -> DeliveryInfo:
-    """Sends an event again, with the same `webhook-id`. 409 `delivery_waits`, `callback_disabled`."""
+    """Sends an earlier event to the callback again, with the same header `webhook-id`.
+
+    409 `delivery_waits` if the delivery is not finished, `callback_disabled`.
+    """
     callback = await service.callback_of(session, user.id, callback_id)
     return await service.redeliver(session, callback, delivery_id)
 

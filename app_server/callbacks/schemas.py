@@ -1,4 +1,4 @@
-"""Schemas of callbacks and their deliveries in the API."""
+"""Schemas of the requests and replies of the callback routes."""
 
 from enum import StrEnum
 from typing import Annotated, Self
@@ -36,10 +36,12 @@ _CALLING = {Processor.WEBHOOK, Processor.CHAT}
 
 
 class CallbackFilters(BaseModel):
-    """Which events a callback runs for. An empty list allows every value; all lists must allow the event.
+    """The filters of a callback, which select the events that it runs for. An event must pass all filters; an
+    empty filter lets all events pass.
 
-    kinds: such as `MessageEvent`. sources: `user`, `agent`, `environment`. tools: names of tools, for actions
-    and observations. statuses: execution statuses, for the events that set them, such as `finished`.
+    `kinds`: kinds of events, such as `MessageEvent`. `sources`: `user`, `agent`, `environment`. `tools`:
+    names of tools, for actions and observations. `statuses`: execution statuses such as `finished`, for
+    events that set the status.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -51,16 +53,17 @@ class CallbackFilters(BaseModel):
 
 
 class AddCallback(CallbackFilters):
-    """A new callback. url: required for `webhook` and `chat`, not allowed for others; for `chat` the address
-    of an incoming webhook of Slack, Mattermost or a compatible chat. email: required for `mail`, not allowed
-    for others. instructions: required for `task`, not allowed for others. conversation_id: one of the user's
-    conversations; without it all of them. is_for_everyone: conversations of all users; needs the permission
-    `administer`.
+    """The request body that adds a callback. `url`: required for the processors `webhook` and `chat`, not
+    allowed for other processors; for `chat`, the address of an incoming webhook of Slack, Mattermost or a
+    compatible chat. `email`: required for `mail`, not allowed for other processors. `instructions`: required
+    for `task`, not allowed for other processors. `conversation_id`: one of the user's conversations; if left
+    out, all of them. `is_for_everyone`: the callback runs for conversations of all users; needs the
+    permission `administer`.
 
-    `comment` writes on the open pull requests of the conversation, or else on the issue or pull request that
-    has started it, with the user's own token for the git host. `task` starts a new conversation on the
-    repositories of the conversation. Conversations that callbacks have started, and sub-conversations, start
-    no task. `chat`, `mail`, `comment` and `task` need a filter.
+    `comment` writes with the user's own token for the git host. It writes on the open pull requests of the
+    conversation; if there are none, on the issue or pull request that has started the conversation. `task`
+    starts a new conversation on the same repositories. A sub-conversation, or a conversation that a callback
+    has started, starts no task. `chat`, `mail`, `comment` and `task` need a filter.
     """
 
     name: _Name
@@ -89,7 +92,7 @@ class AddCallback(CallbackFilters):
 
 
 class ChangeCallback(BaseModel):
-    """Changes of a callback. A field that is left out stays as it is."""
+    """The request body that changes a callback. A field that is left out stays as it is."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -104,8 +107,8 @@ class ChangeCallback(BaseModel):
 
 
 class CallbackInfo(CallbackFilters):
-    """A callback. The address may contain a secret, so only its `host` is shown. email: only for `mail`.
-    instructions: only for `task`.
+    """A callback in a reply. Its URL may contain a secret, so the reply contains only the `host` of the URL.
+    `email`: only for `mail`. `instructions`: only for `task`.
     """
 
     id: Id
@@ -123,7 +126,9 @@ class CallbackInfo(CallbackFilters):
 
 
 class CallbackWithSecret(CallbackInfo):
-    """A callback with the secret that signs its messages. It is shown only in this reply."""
+    """The reply with a callback and the secret that signs its messages. No later reply contains
+    the secret.
+    """
 
     secret: str | None
 
@@ -135,8 +140,9 @@ class DeliveryState(StrEnum):
 
 
 class DeliveryInfo(BaseModel):
-    """One event for one callback. message_id: the header `webhook-id`. next_attempt_at: null unless it
-    waits. started_conversation_id: the conversation that a `task` has started.
+    """The delivery of one event to one callback, in a reply. `message_id`: the value of the header
+    `webhook-id`. `next_attempt_at`: null unless the delivery waits for another attempt.
+    `started_conversation_id`: the conversation that a callback of the kind `task` has started.
     """
 
     id: Id
@@ -156,7 +162,9 @@ class DeliveryInfo(BaseModel):
 
 
 class RotateSecret(BaseModel):
-    """`keep_previous_hours`: how long messages are also signed with the previous secret."""
+    """The request body that replaces the secret of a webhook. `keep_previous_hours`: for how many hours
+    messages are also signed with the previous secret.
+    """
 
     model_config = ConfigDict(extra="forbid")
 

@@ -44,8 +44,8 @@ async def callback_of(session: AsyncSession, user_id: UUID, callback_id: UUID) -
 async def add(
     session: AsyncSession, cipher: Cipher, user_id: UUID, wanted: AddCallback
 ) -> tuple[Callback, str | None]:
-    """Stores a callback. Returns the callback and its secret; only webhooks have a secret. Raises Conflict
-    `too_many_callbacks`.
+    """Stores a new callback. Returns the callback and its secret, which is None unless the callback is a
+    webhook. Raises Conflict `too_many_callbacks`.
     """
     known = await callbacks_of(session, user_id)
     # Those that write the events of one conversation to the log come with its start.
@@ -90,8 +90,8 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
 
 
 def rotate(cipher: Cipher, callback: Callback, keep: timedelta) -> str:
-    """Gives the webhook a new secret and returns the secret. For the time `keep`, messages are also signed
-    with the previous secret. Raises BadRequest `no_secret`.
+    """Gives the webhook a new secret and returns the new secret. `keep`: how long messages are also signed
+    with the previous secret. Raises BadRequest `no_secret` if the callback is not a webhook.
     """
     if callback.secret_encrypted is None:
         raise BadRequest("Only a webhook has a secret.", code="no_secret")
@@ -110,8 +110,8 @@ async def deliveries(
     before: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[DeliveryInfo]:
-    """Returns deliveries of the callback, newest first. before: the time and id of the last delivery on the
-    page before; None means the first page.
+    """Returns up to `limit` deliveries of the callback, newest first. `state`: None means deliveries in any
+    state. `before`: the time and id of the last delivery on the page before; None means the first page.
     """
     query = (
         select(Delivery, Job)
@@ -129,8 +129,8 @@ async def deliveries(
 
 
 async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID) -> DeliveryInfo:
-    """Sends a delivery again, with the same `webhook-id`. Raises NotFound, and Conflict `delivery_waits`,
-    `callback_disabled`.
+    """Makes the server send a delivery again, with the same header `webhook-id`. Raises NotFound, and
+    Conflict `delivery_waits`, `callback_disabled`.
     """
     delivery = await session.get(Delivery, delivery_id, with_for_update=True)
     if delivery is None or delivery.callback_id != callback.id:

@@ -1,4 +1,4 @@
-"""Signs outgoing webhooks with the method of the Standard Webhooks specification."""
+"""Signs outgoing webhooks as the Standard Webhooks specification defines."""
 
 import base64
 import hmac
@@ -15,8 +15,8 @@ def new_secret() -> str:
 
 
 def signed_headers(message_id: str, timestamp: int, body: bytes, keys: Sequence[str]) -> dict[str, str]:
-    """Returns the HTTP headers of a webhook, with one signature for each key. timestamp: seconds
-    since 1970.
+    """Returns the HTTP headers for a webhook message, with one signature for each of the `keys`. `timestamp`:
+    seconds since 1970. `body`: the body of the message, which is signed too.
     """
     signed = f"{message_id}.{timestamp}.".encode() + body
     signatures = [

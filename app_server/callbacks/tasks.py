@@ -1,5 +1,5 @@
-"""Builds the new conversations that callbacks of the kind `task` start, about an event in another
-conversation.
+"""Builds the id, the title and the first message of the new conversation that a callback of the kind `task`
+starts. The new conversation is about an event in another conversation.
 """
 
 from collections.abc import Awaitable, Callable
@@ -23,18 +23,23 @@ Raises AppError.
 
 
 def task_of(delivery_id: UUID) -> UUID:
-    """Returns the id of the conversation that this delivery starts. The id is the same in each attempt."""
+    """Returns the id of the new conversation that this delivery starts. All attempts of a delivery give the
+    same id, so that it starts only one conversation.
+    """
     return uuid5(delivery_id, _NAME)
 
 
 def title_of_task(name: str, told: Told) -> str:
-    """Returns the title of the new conversation. name: the name of the callback."""
+    """Returns the title of the new conversation. `name`: the name of the callback. `told`: the description of
+    the event.
+    """
     return f"{name}: {told.title}"[:200]
 
 
 def message_of_task(instructions: str, told: Told, delivery_id: UUID) -> str:
-    """Returns the first message of the new conversation. The text that the agent of the other conversation
-    has written is enclosed in marks.
+    """Returns the first message of the new conversation: the user's instructions and the description of the
+    event (`told`). Text from the agent of the other conversation is put between marks, because the user did
+    not write it.
     """
     return (
         f"{instructions}\n\nThis was asked for because of an event in another conversation ({told.url}). The "

@@ -1,4 +1,6 @@
-"""Describes an event in a few lines for people: in chats, e-mails and comments. Does no I/O."""
+"""Describes an event in a few lines of text for people, who read it in a chat, an e-mail or a comment. Does
+no I/O.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +21,7 @@ _ERRORS: Final = {"ConversationErrorEvent", "ServerErrorEvent", "AgentErrorEvent
 
 @dataclass(frozen=True)
 class Told:
-    """The description of an event for people. `title`: the title of the conversation. `text`: what has
+    """A description of an event for people. `title`: the title of the conversation. `text`: what has
     happened. `url`: the URL of the conversation's page.
     """
 
@@ -36,21 +38,23 @@ def told(event: Mapping[str, Any], *, title: str | None, url: str) -> Told:
 
 
 def for_chat(told: Told) -> str:
-    """Returns the description of an event for an incoming webhook of Slack, Mattermost or a similar chat.
-    Text from an agent cannot mention people or make links there.
+    """Returns the description of an event as a message for a chat (Slack, Mattermost or a compatible chat).
+    In this message, text from an agent cannot notify people or become a link.
     """
     return f"*{_inert(told.title)}*\n{_inert(told.text)}\n{told.url}"
 
 
 def for_comment(told: Told) -> str:
-    """Returns the description of an event for a comment at a git host, in Markdown. Text from an agent cannot
-    mention people there.
+    """Returns the description of an event as Markdown for a comment at a git host. In this comment, text from
+    an agent cannot notify people.
     """
     return f"{without_mentions(told.text)}\n\n[Follow the work]({told.url})"
 
 
 def without_mentions(text: str) -> str:
-    """Returns the text with an invisible character after each `@`, so that the text notifies no one."""
+    """Returns the text with an invisible character after each `@`, so that the git host or chat does not
+    notify the people who are named in the text.
+    """
     return text.replace("@", "@\u200b")
 
 

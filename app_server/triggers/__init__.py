@@ -1,1 +1,3 @@
-"""Triggers: events at git hosts start conversations in Slipway or are sent to conversations as messages."""
+"""Triggers: rules by which events at a git host, such as a new issue, start conversations in Slipway or send
+messages to running conversations.
+"""

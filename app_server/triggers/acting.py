@@ -1,5 +1,5 @@
-"""Carries out what `decision.py` has decided about an event: starts a conversation, sends a message to it or
-pauses it.
+"""Carries out what `decision.py` has decided about an event at a git host. It starts a conversation, sends a
+message to a conversation, or pauses a conversation.
 """
 
 import logging
@@ -50,8 +50,8 @@ _MAX_COMMENT_PAGES = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was done about a webhook delivery. `commit`: the commit whose failing checks were sent to the
-    agent.
+    """The outcome of handling a webhook delivery. `action`: what Slipway did; None if nothing. `commit`: the
+    commit whose failing checks were sent to the agent.
     """
 
     state: DeliveryResult
@@ -87,8 +87,8 @@ class Acting:
         found: Found,
         event_id: UUID,
     ) -> Outcome:
-        """Carries out the action for an event and returns the outcome. `event_id`: stays the same if the same
-        event is handled again, so that nothing is done twice. Raises AppError.
+        """Carries out the action that was decided for an event, and returns the outcome. `event_id`: the same
+        for each attempt to handle this event, so that a repetition does nothing twice. Raises AppError.
         """
         match action:
             case Action.START:
@@ -258,9 +258,9 @@ class Acting:
 async def _threads_of(
     client: GitHostClient, event: HostEvent, found: Found
 ) -> tuple[list[ReviewThread], str | None]:
-    """Returns the open review threads in which the actor of the event has written, and the head commit of the
-    branch. Returns no threads if the host does not return them; then the reviewer's text is still sent to the
-    agent, but Slipway cannot reply to the threads.
+    """Returns the open review threads in which the author of the event has written, and the head commit of
+    the branch. Returns no threads if the git host does not return them. In that case the review text is still
+    sent to the agent, but Slipway cannot reply in the threads.
     """
     row = found.pull_request
     if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):
@@ -293,8 +293,8 @@ def _says_something(event: HostEvent) -> bool:
 
 
 def _conversation_of(found: Found) -> UUID:
-    """Returns the id of the conversation that has opened the pull request. If there is none, returns the id
-    of the conversation that the trigger has started.
+    """Returns the id of the conversation that has opened the pull request of the event. If no conversation
+    has opened it, returns the id of the conversation that the trigger has started about the event.
     """
     if found.pull_request is not None:
         return found.pull_request.conversation_id

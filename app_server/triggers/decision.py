@@ -1,4 +1,4 @@
-"""Decides what Slipway does about an event at a git host. Pure."""
+"""Decides what Slipway does about an event at a git host. Does no I/O."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -17,10 +17,11 @@ _INLINE_CODE = re.compile(r"`[^`\n]+`")
 
 
 class Action(StrEnum):
-    """What Slipway does about an event. START: start a conversation about the issue, pull request or push.
-    TELL: send the text of the event to the conversation about the issue or pull request, or to the
-    conversation that opened the pull request. FIX_CHECKS: ask the conversation that opened the pull request
-    to correct the failing checks. PAUSE: pause the conversation about the issue or pull request.
+    """The actions that Slipway can take for an event at a git host. START: start a conversation about the
+    issue, pull request or push. TELL: send the text of the event to the conversation about the issue or pull
+    request, or to the conversation that opened the pull request. FIX_CHECKS: ask the conversation that opened
+    the pull request to correct the failing checks. PAUSE: pause the conversation about the issue or pull
+    request.
     """
 
     START = "start"
@@ -31,14 +32,14 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """The facts about an event and its trigger that the decision depends on.
+    """The facts about an event and its trigger from which the decision is made.
 
     `label`, `mention`, `events`, `branch`, `paths`: as in Trigger; if the trigger names no branch, `branch`
-    is the default branch. `login`: the login of the token's user at the host. `own_comments`: ids of the
-    comments that Slipway wrote. `is_our_pull_request`: a conversation of the trigger's owner has opened the
-    pull request. `is_own_push`: an agent has pushed the commit. `has_conversation`: the trigger has already
-    started a conversation about this issue or pull request; for a push, such a conversation has not ended its
-    work. `corrected`: commits whose failing checks were sent to the agent.
+    is the default branch. `login`: the git host's login of the user whose token Slipway uses. `own_comments`:
+    ids of the comments that Slipway wrote. `is_our_pull_request`: a conversation of the trigger's owner has
+    opened the pull request. `is_own_push`: an agent has pushed the commit. `has_conversation`: the trigger
+    has already started a conversation about this issue or pull request; for a push, such a conversation still
+    works. `corrected`: commits whose failing checks were sent to the agent.
     """
 
     label: str
@@ -56,8 +57,8 @@ class Known:
 
 @dataclass(frozen=True)
 class TriggerDecision:
-    """What Slipway does about an event, and on what condition. `needs_write_access`: nothing is done unless
-    the git host confirms that the actor of the event may write to the repository.
+    """The action that Slipway takes for an event. `needs_write_access`: whether Slipway takes the action only
+    if the git host confirms that the author of the event may write to the repository.
     """
 
     action: Action
@@ -65,7 +66,7 @@ class TriggerDecision:
 
 
 def decide(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Returns what Slipway does about an event. Returns None if it does nothing."""
+    """Returns the action that Slipway takes for an event. Returns None if Slipway ignores the event."""
     return None if is_own(event, known) else _of_others(event, known)
 
 
@@ -89,11 +90,11 @@ def _of_others(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def is_own(event: HostEvent, known: Known) -> bool:
-    """Returns whether Slipway wrote the comment that the event reports. Such a comment never triggers
-    anything.
+    """Returns whether the event reports a comment that Slipway wrote. Such a comment has no effect, so that
+    Slipway does not react to itself.
 
-    The token's user may also write comments personally, so the login of the author is not enough to decide
-    this.
+    Slipway writes with a user's token, and that user may also write comments personally. So the author's
+    login alone does not decide.
     """
     return MARKER in event.text or (event.comment_id is not None and event.comment_id in known.own_comments)
 
@@ -121,8 +122,9 @@ def _said(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def _pushed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Decides what to do about a push. Pushes of agents never trigger anything. If the host names no changed
-    paths, all paths count as changed.
+    """Decides what to do about a push and returns None if it has no effect. Pushes of agents have no effect,
+    so that an agent does not react to itself. If the host names no changed files, the push counts as a change
+    of all files.
     """
     matches = not known.paths or not event.paths or any(_fits(path, known.paths) for path in event.paths)
     if known.is_own_push or event.branch != known.branch or not matches:
@@ -135,8 +137,8 @@ def _fits(path: str, patterns: Sequence[str]) -> bool:
 
 
 def _failed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Decides what to do about a failing check. No person has written the text of a check, so it is sent only
-    to a conversation that has opened the pull request.
+    """Decides what to do about a failing check and returns None if it has no effect. No person writes the
+    text of a check, so only a conversation that has opened the pull request gets this text.
     """
     is_new = event.commit is not None and event.commit not in known.corrected
     if not (known.is_our_pull_request and is_new):

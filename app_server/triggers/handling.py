@@ -1,5 +1,5 @@
-"""Handles the webhook deliveries of git hosts: an event starts a conversation, is sent to a conversation, or
-has no effect.
+"""Handles the webhook deliveries of git hosts. An event in a delivery starts a conversation, is sent to a
+conversation, or has no effect.
 """
 
 from dataclasses import dataclass
@@ -52,10 +52,10 @@ class Handling:
         self._acting = Acting(setting)
 
     async def handle(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Handles one webhook delivery and stores the outcome in its row. Does nothing if the delivery was
-        deleted or handled before.
+        """Handles one webhook delivery and stores the outcome in the delivery's row. Does nothing if the
+        delivery was deleted or was handled before.
 
-        Raises TryAgain if the git host cannot be reached now.
+        Raises TryAgain if the git host cannot be reached now, so that the job is repeated later.
         """
         work = await self._load(UUID(attempt.payload["delivery_id"]))
         if work is None or work.delivery.state is not DeliveryResult.WAITING:
@@ -90,8 +90,8 @@ class Handling:
             return _Work(delivery, trigger, await session.get_one(User, trigger.user_id))
 
     async def _outcome(self, work: _Work, attempt: JobAttempt) -> Outcome:
-        """Handles the events of a webhook delivery until an event has an effect, and returns the outcome. If
-        no event has an effect, returns the outcome of the first event.
+        """Handles the events of a webhook delivery one after the other, up to the first event with an effect.
+        Returns the outcome of that event; if no event has an effect, returns the outcome of the first event.
         """
         user = work.user
         if user.disabled_at is not None or Permission.WORK not in permissions_of(
@@ -136,8 +136,9 @@ class Handling:
         return await self._acting.act(decision.action, trigger, work.user, host, event, found, event_id)
 
     async def _check_room(self, trigger: Trigger) -> None:
-        """Checks that the trigger may start one more conversation. Raises _NoRoomError if too many
-        conversations work. Raises Conflict `too_many_waiting` if too many deliveries wait already.
+        """Checks that the trigger may start one more conversation now. Raises _NoRoomError if the maximum
+        number of conversations is working; the delivery then waits. Raises Conflict `too_many_waiting` if too
+        many deliveries wait already.
         """
         async with self._setting.database.read() as session:
             count = await room.at_work(session, trigger)
@@ -178,8 +179,8 @@ async def _is_closed(client: GitHostClient, repository: str, event: HostEvent) -
 
 
 def _wanted_pause(error: AppError) -> timedelta | None:
-    """Returns the time after which the git host accepts calls again, at most an hour. Returns None if the
-    error states no such time.
+    """Returns the time to wait until the git host accepts calls again, at most an hour. Returns None if the
+    host's error does not state a time.
     """
     text = error.headers.get("Retry-After", "")
     return timedelta(seconds=min(int(text), 3600)) if text.isdecimal() and len(text) < 9 else None

@@ -1,4 +1,4 @@
-"""Collects the facts on which the decision about an event of a git host depends."""
+"""Collects the facts from which the decision about an event at a git host is made."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,11 +23,11 @@ from app_server.triggers.room import AT_REST
 
 @dataclass(frozen=True)
 class Found:
-    """The facts about one event, and the database rows that they come from.
+    """The facts about one event at a git host, and the database rows with these facts.
 
-    `link`: the conversation that the trigger has started about the issue, pull request or push; None if there
-    is none. `pull_request`: the pull request of the event, if a conversation of the trigger's owner has
-    opened it.
+    `link`: the row of the conversation that the trigger has started about the issue, pull request or push;
+    None if there is no such conversation. `pull_request`: the row of the event's pull request; None unless a
+    conversation of the trigger's owner has opened it.
     """
 
     link: TriggeredConversation | None
@@ -36,8 +36,8 @@ class Found:
 
 
 def is_about(trigger: Trigger, event: HostEvent) -> bool:
-    """Returns whether the event belongs to the trigger's repository. For work items and builds of Azure
-    DevOps, which name only the project, returns whether it belongs to the same project.
+    """Returns whether the event belongs to the trigger's repository. Work items and builds of Azure DevOps
+    name only their project; for them, returns whether the repository is in this project.
     """
     own, named = trigger.repository.casefold(), event.repository.casefold()
     is_of_project = trigger.provider is GitProvider.AZURE_DEVOPS and own.startswith(f"{named}/")
@@ -47,8 +47,9 @@ def is_about(trigger: Trigger, event: HostEvent) -> bool:
 async def look_up(
     session: AsyncSession, trigger: Trigger, event: HostEvent, *, login: str, branch: str | None
 ) -> Found:
-    """Collects the facts about the event from the database and returns them. `login`: the login of the
-    token's user. `branch`: the default branch, if the trigger names none.
+    """Returns the facts about the event, from the database. `login`: the git host's login of the user whose
+    token Slipway uses. `branch`: the default branch of the repository, which counts if the trigger names no
+    branch.
     """
     link = await _link(session, trigger, event)
     pull_request = await _pull_request(session, trigger, event)
@@ -75,7 +76,9 @@ async def look_up(
 
 
 async def corrections(session: AsyncSession, conversation_id: UUID, within: timedelta) -> int:
-    """Returns how many times failing checks were sent to the conversation within this time."""
+    """Returns how many times in the last period of this length failing checks were sent to the
+    conversation.
+    """
     query = (
         select(func.count())
         .select_from(TriggerDelivery)
@@ -138,8 +141,8 @@ async def _pull_request(
 
 
 async def _branch(session: AsyncSession, trigger: Trigger, event: HostEvent) -> str | None:
-    """Returns the branch that a check ran on. Forgejo names only the commit; then the branch is the one to
-    which an agent of the trigger's owner has pushed this commit.
+    """Returns the branch on which a check ran. Forgejo reports only the commit; in this case, returns the
+    branch to which an agent of the trigger's owner has pushed the commit.
     """
     if event.branch is not None or event.commit is None:
         return event.branch

@@ -13,8 +13,8 @@ from app_server.triggers.models import Trigger, TriggeredConversation
 
 async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[CommentPlace]:
     """Returns the open pull requests of the conversation. If there are none, returns the issue or pull
-    request that started the conversation. Returns nothing for a conversation that a push started and that has
-    no open pull request.
+    request for which a trigger has started the conversation. The result is empty if there is neither of
+    these, for example for a conversation that a push started.
     """
     opened = [
         CommentPlace(row.origin, row.repository, ItemKind.PULL_REQUEST, row.number)

@@ -1,5 +1,5 @@
-"""Follows the conversations that triggers have started: opens their pull requests, and edits the comments
-that show the state of their work.
+"""Follows the conversations that triggers have started. Opens their pull requests, and edits the comments at
+the git host that show the state of the agent's work.
 """
 
 from collections.abc import Sequence
@@ -58,20 +58,21 @@ class _Case:
 
 
 class TriggerProgress:
-    """The handler of background jobs of the kind `triggers.progress`. Each job acts on the current state of
-    one conversation.
+    """The handler of background jobs of the kind `triggers.progress`. Each job reads the current state of one
+    conversation and does what this state needs.
     """
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
 
     async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Acts on the current state of a conversation that a trigger has started. If its agent has stopped
-        working, waiting deliveries of the same repository may start their conversations. If its issue was
-        closed, the conversation is paused. If the agent has finished, its pull request is opened. Then the
-        state is written into the comment on the issue or pull request.
+        """Does what the current state of a conversation that a trigger has started needs. If the agent has
+        stopped working, waiting deliveries of the same repository may start their conversations. If the issue
+        was closed, pauses the conversation. If the agent has finished, opens the pull request. At the end,
+        writes the state into the comment on the issue or pull request.
 
-        Raises TryAgain if the git host or the sandbox cannot be reached now.
+        Raises TryAgain if the git host or the sandbox cannot be reached now, so that the job is repeated
+        later.
         """
         async with self._setting.database.session() as session:
             await room.make_room(session, UUID(attempt.payload["conversation_id"]))
@@ -102,8 +103,9 @@ class TriggerProgress:
         return _Case(link, trigger, user, conversation, task, host)
 
     async def _state(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
-        """Returns a sentence about the state of the agent's work, and the agent's last message if the agent
-        has finished. Pauses the conversation or opens its pull request where this is necessary.
+        """Returns a sentence about the state of the agent's work. Also returns the agent's last message if
+        the agent has finished, otherwise an empty text. Pauses the conversation or opens the pull request
+        before, if the state needs it.
         """
         conversation, status = case.conversation, case.conversation.execution_status
         if await self._is_stopped(case):
@@ -120,8 +122,9 @@ class TriggerProgress:
         return _STATES.get(status or "", "Slipway is starting to work on this."), ""
 
     async def _is_stopped(self, case: _Case) -> bool:
-        """Pauses the conversation if its issue or pull request was closed. Returns whether the conversation
-        counts as stopped. It no longer does so when a user has continued it afterwards.
+        """Returns whether the conversation is stopped because its issue or pull request was closed. If the
+        agent still works, pauses the conversation. If the user has continued the conversation after the
+        closing, it is no longer stopped.
         """
         link, conversation = case.link, case.conversation
         if not link.is_stopped:
@@ -161,14 +164,16 @@ class TriggerProgress:
         return sentence, summary
 
     async def _pull_requests(self, case: _Case) -> str:
-        """Returns links to the pull requests of the conversation, the oldest first."""
+        """Returns Markdown links to the pull requests of the conversation, the oldest first, separated by
+        commas.
+        """
         async with self._setting.database.read() as session:
             rows = await service.rows_of(session, case.conversation.id)
         return ", ".join(f"[{row.title}]({row.url})" for row in reversed(rows))
 
     async def _deliver(self, case: _Case) -> None:
-        """Pushes the commits and changes that the host does not have, and opens a pull request unless there
-        is one. Raises AppError.
+        """Brings the agent's work to the git host: pushes commits and changes that the host does not have,
+        and opens a pull request if none is open. Raises AppError.
         """
         setting, conversation = self._setting, case.conversation
         async with setting.database.read() as session:
@@ -218,7 +223,9 @@ class TriggerProgress:
         return "the conversation shows why."
 
     async def _comment(self, case: _Case, number: int, sentence: str, summary: str) -> None:
-        """Adds the comment that shows the state of the work, or edits it if its text has changed."""
+        """Adds the comment that shows the state of the agent's work to the issue or pull request. If there is
+        such a comment already, edits the comment if its text has changed.
+        """
         link, client, repository = case.link, case.host.client, case.trigger.repository
         kind = ItemKind.PULL_REQUEST if link.is_pull_request else ItemKind.ISSUE
         page = self._setting.page_of(link.conversation_id)

@@ -1,8 +1,8 @@
-"""Accepts webhook deliveries of git hosts. Each delivery is verified, stored, and handled later by one
-background job.
+"""Accepts webhook deliveries of git hosts. Each delivery is verified and stored. A background job handles the
+delivery later.
 
-A push to a busy repository sends many deliveries at once. Deliveries that arrive while others are being
-stored are stored together, in one transaction. Each delivery is answered after its transaction has committed.
+A push to a busy repository sends many deliveries at once. Deliveries that arrive at almost the same time are
+stored in one transaction. The host gets the HTTP reply to a delivery after this transaction has committed.
 """
 
 import hashlib
@@ -55,8 +55,8 @@ _REMEMBER: Final = {
 
 @dataclass(frozen=True)
 class _Genuine:
-    """The data to store for a webhook delivery whose signature was verified. `row`, `job`: None if Slipway
-    does not use any event in the delivery.
+    """The data to store for a webhook delivery with a valid signature. `row`, `job`: the row and the
+    background job of the delivery; None if no event in the delivery concerns Slipway.
     """
 
     trigger_id: UUID
@@ -65,7 +65,7 @@ class _Genuine:
 
 
 class Receiving:
-    """Accepts webhook deliveries. Each app server has one object of this class."""
+    """The receiver of the webhook deliveries of git hosts. Each app server has one object of this class."""
 
     def __init__(self, database: Database, cipher: Cipher) -> None:
         self._database = database
@@ -74,11 +74,12 @@ class Receiving:
         self._storing: Batches[_Genuine, None] = Batches(self._store_each, at_most=_AT_ONCE)
 
     async def receive(self, hook_id: UUID, headers: Headers, body: bytes) -> int:
-        """Verifies and stores a webhook delivery, and returns the HTTP status of the reply: 202, also for a
-        delivery that was accepted before; 200 for the unsigned ping of Bitbucket Data Center.
+        """Verifies and stores a webhook delivery, and returns the HTTP status of the reply. The status is
+        202, also for a repeated delivery. It is 200 for the unsigned test message (ping) of Bitbucket Data
+        Center.
 
-        `hook_id`: the id of the trigger. `body`: the bytes as they arrived. Raises NotFound, NotAuthenticated
-        `webhook_signature_wrong`, and the errors of reading.read.
+        `hook_id`: the id of the trigger. `body`: the unchanged bytes of the request body. Raises NotFound,
+        NotAuthenticated `webhook_signature_wrong`, and the errors of reading.read.
         """
         trigger = await self._finding.do(hook_id)
         if trigger is None:
@@ -109,8 +110,9 @@ class Receiving:
         return found
 
     async def _store_each(self, genuine: Sequence[_Genuine]) -> list[Exception | None]:
-        """Stores several deliveries in one transaction. If that fails, stores them one by one, so that a bad
-        delivery does not block the others.
+        """Stores several deliveries in one transaction. If the transaction fails, stores them one by one, so
+        that one bad delivery does not block the other deliveries. Returns the error of each delivery, or None
+        if it is stored.
         """
         try:
             await self._store(genuine)
@@ -137,8 +139,8 @@ ServerReceiving = Annotated[Receiving, from_server("receiving_deliveries")]
 
 
 async def _remember(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> set[UUID]:
-    """Stores the rows of deliveries and returns the ids of the new ones. A delivery that is stored already,
-    also by another request at the same time, is not stored again.
+    """Stores the rows of deliveries and returns the ids of those rows that are new. A delivery that is stored
+    already is skipped, also if another request stores it at the same time.
     """
     if not rows:
         return set()

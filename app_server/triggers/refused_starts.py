@@ -19,9 +19,9 @@ PASSING: Final = (BadGateway, TooManyRequests, Unavailable)
 
 
 async def tell_of_refusal(client: GitHostClient, trigger: Trigger, event: HostEvent, error: AppError) -> None:
-    """Writes the reason why no conversation starts into a comment on the issue or pull request. Later
-    refusals for the same issue or pull request edit this comment. Does nothing for a push, which has no place
-    for a comment, and if another attempt follows.
+    """Writes a comment with the reason why no conversation starts on the issue or pull request. If the start
+    is refused again for the same issue or pull request, edits this comment. Does nothing for a push, on which
+    Slipway cannot comment. Also does nothing if the error is temporary, because another attempt follows.
     """
     if isinstance(error, PASSING) or event.kind is EventKind.PUSHED or event.number is None:
         return

@@ -1,4 +1,4 @@
-"""Deletes old webhook deliveries."""
+"""Deletes old webhook deliveries of triggers."""
 
 from datetime import timedelta
 from typing import Final
@@ -15,7 +15,7 @@ KEPT: Final = timedelta(days=30)
 
 
 def forgetter(database: Database) -> Handler:
-    """Returns the job handler that deletes deliveries that are older than KEPT."""
+    """Returns the handler of the background job that deletes deliveries older than 30 days (KEPT)."""
 
     async def forget_old(_attempt: JobAttempt) -> None:
         async with database.session() as session:

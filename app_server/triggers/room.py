@@ -1,5 +1,5 @@
-"""Limits how many conversations of a repository's triggers work at the same time. At the limit, further
-deliveries wait.
+"""Limits how many conversations that triggers have started for a repository work at the same time. At the
+limit, further webhook deliveries wait.
 """
 
 from datetime import timedelta
@@ -25,8 +25,8 @@ _RELEASED_AT_ONCE = 3
 
 
 async def at_work(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many conversations of the user's triggers for the same repository are not at rest: they
-    start, work, or wait for the user.
+    """Returns how many conversations of the user's triggers for the same repository are starting, working, or
+    waiting for the user.
     """
     query = (
         select(func.count())
@@ -47,7 +47,9 @@ async def at_work(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def waiting(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many deliveries of the trigger wait until another conversation may start."""
+    """Returns how many webhook deliveries of the trigger wait because the maximum number of conversations is
+    working.
+    """
     query = (
         select(func.count())
         .select_from(Job)
@@ -57,8 +59,8 @@ async def waiting(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, reason: str) -> None:
-    """Makes the delivery of this attempt wait until another conversation may start. After ten minutes, it is
-    tried again in any case. `reason`: why it waits, as the user sees it.
+    """Makes the webhook delivery of this job wait until another conversation may start. After ten minutes the
+    delivery is tried again in any case. `reason`: why the delivery waits, as a text for the user.
     """
     job_id = uuid5(attempt.job_id, HELD_KIND)
     if await session.get(Job, job_id) is not None:
@@ -77,8 +79,8 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
 
 
 async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
-    """Lets the oldest waiting deliveries of a repository continue, if the agent of this conversation has
-    stopped working. The repository is the one whose trigger has started the conversation.
+    """Lets waiting webhook deliveries continue if the agent of this conversation has stopped working. These
+    are the oldest deliveries for the repository whose trigger has started the conversation.
     """
     row = (
         await session.execute(
@@ -112,8 +114,8 @@ async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def releaser(database: Database) -> Handler:
-    """Returns the job handler that hands a delivery which has waited to a new job of the kind
-    `triggers.handle`.
+    """Returns the handler of the background job that ends the wait of a webhook delivery. The handler stores
+    a new job of the kind `triggers.handle` for this delivery.
     """
 
     async def release(attempt: JobAttempt) -> None:

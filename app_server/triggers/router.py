@@ -1,4 +1,4 @@
-"""Routes for the current user's triggers and their webhook deliveries."""
+"""Routes for the triggers of the current user and for the webhook deliveries of these triggers."""
 
 from datetime import timedelta
 from typing import Any
@@ -37,8 +37,9 @@ async def list_triggers(user: CurrentUser, session: ReadSession, request: Reques
 async def add_trigger(
     user: CurrentUser, hosts: CurrentGitHosts, trail: CurrentTrail, body: AddTrigger, request: Request
 ) -> TriggerWithSecret:
-    """Adds a trigger for a repository. The git host must confirm with the user's token that the user may
-    write to it. Only this reply shows the secret. Then add a webhook with `url` and `secret` at the git host.
+    """Adds a trigger for a repository. The git host must confirm, with the user's token, that the user may
+    write to the repository. Only this reply contains the secret of the trigger. After this request, the user
+    adds a webhook with `url` and `secret` from the reply at the git host.
 
     400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`,
     `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
@@ -69,8 +70,9 @@ async def change_trigger(
     body: ChangeTrigger,
     request: Request,
 ) -> TriggerInfo:
-    """Changes what a trigger reacts to and what it starts. The change applies to deliveries that are handled
-    from now on. The trigger's repository, address and secret stay the same.
+    """Changes which events a trigger reacts to and how its conversations start. The change applies to
+    deliveries that are handled from now on. The trigger's repository, webhook address and secret stay the
+    same.
 
     400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`.
     """
@@ -82,7 +84,9 @@ async def change_trigger(
 
 @router.delete("/{trigger_id}", status_code=204)
 async def delete_trigger(user: CurrentUser, trail: CurrentTrail, session: Session, trigger_id: UUID) -> None:
-    """Deletes a trigger and its deliveries. Its conversations stay; their comments do not change any more."""
+    """Deletes a trigger and its deliveries. The conversations that it has started are not deleted. Their
+    comments at the git host do not change any more.
+    """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     _record(trail, session, AuditAction.TRIGGER_DELETED, trigger)
     await session.delete(trigger)
@@ -97,8 +101,8 @@ async def rotate_secret_of_trigger(
     body: RotateTriggerSecret,
     request: Request,
 ) -> TriggerWithSecret:
-    """Gives a trigger a new secret, which is shown only in this reply. Until `previous_secret_until`, the
-    previous secret is accepted too.
+    """Gives a trigger a new secret, which only this reply contains. Until `previous_secret_until`, deliveries
+    that are signed with the previous secret are accepted too.
     """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     secret = service.rotate(request.state.cipher, trigger, timedelta(hours=body.keep_previous_hours))
@@ -110,8 +114,8 @@ async def rotate_secret_of_trigger(
 async def search_trigger_deliveries(
     user: CurrentUser, session: ReadSession, trigger_id: UUID, page_id: PageId = None, limit: Limit = 50
 ) -> Page[TriggerDeliveryInfo]:
-    """Returns the deliveries that were accepted, the newest first. They are kept for 30 days. 400
-    `bad_page_id`.
+    """Returns the webhook deliveries that the trigger has accepted, the newest first. Deliveries are deleted
+    after 30 days. 400 `bad_page_id`.
     """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     before = None if page_id is None else page_position(page_id)

@@ -14,14 +14,16 @@ _Path = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class TriggerFields(BaseModel):
-    """What a trigger reacts to and what it starts.
+    """The fields of a trigger that a user can choose: which events it reacts to, and how its conversations
+    start.
 
-    label: the label that puts the agent to work. mention: the word after the @. branch: where conversations
-    begin, and the branch whose pushes count; null means the default branch. paths: patterns of the files
-    whose pushes count; empty means all. instructions: added to the first message. llm_profile,
-    sandbox_spec_id: null means the user's defaults. opens_pull_request: when the agent has finished, its work
-    is pushed and a draft pull request is opened. max_running: while as many conversations of the user's
-    triggers for this repository are at work, no other is started; the delivery waits.
+    `label`: the label that makes the agent work on an issue or pull request. `mention`: the word after the @
+    that calls the agent. `branch`: the branch on which conversations begin and whose pushes have an effect;
+    null means the default branch. `paths`: patterns of files; only pushes that change such files have an
+    effect; empty means all files. `instructions`: a text that is added to the first message. `llm_profile`,
+    `sandbox_spec_id`: null means the user's default. `opens_pull_request`: whether Slipway pushes the work
+    and opens a draft pull request when the agent has finished. `max_running`: how many conversations of the
+    user's triggers for this repository work at the same time; at this limit, further deliveries wait.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -45,19 +47,22 @@ class TriggerFields(BaseModel):
 
 
 class AddTrigger(TriggerFields):
-    """A new trigger. repository: the URL of a repository at a git host for which the user has saved a token.
-    A push says nothing about what to do, so the event `push` needs instructions.
+    """The request body that adds a trigger. `repository`: the URL of a repository at a git host for which the
+    user has saved a token. The event `push` needs `instructions`, because a push does not say what the agent
+    has to do.
     """
 
     repository: Annotated[str, Field(min_length=1, max_length=2000)]
 
 
 class ChangeTrigger(TriggerFields):
-    """Changes to a trigger. A field that is left out stays as it is."""
+    """The request body that changes a trigger. A field that is left out stays as it is."""
 
 
 class TriggerInfo(TriggerFields):
-    """A trigger. url: the address that the git host has to call. repository: its full name at the host."""
+    """A trigger in a reply. `url`: the webhook address that the git host has to call. `repository`: the full
+    name of the repository at the host.
+    """
 
     id: Id
     git_provider: GitProvider
@@ -70,17 +75,17 @@ class TriggerInfo(TriggerFields):
 
 
 class TriggerWithSecret(TriggerInfo):
-    """A trigger with the secret that the git host needs. It is shown only in this reply. At Azure DevOps it
-    is a user name and a password, separated by a colon.
+    """The reply with a trigger and the secret that the git host needs. No later reply contains the secret.
+    For Azure DevOps, the secret is a user name and a password, separated by a colon.
     """
 
     secret: str
 
 
 class TriggerDeliveryInfo(BaseModel):
-    """A delivery of the git host. `event`, `actor`, `number`: those of the first event in it. `action`:
-    `start`, `tell`, `fix_checks`, `pause`, or null if nothing was done. `reason`: why nothing was done, or
-    why it failed.
+    """A webhook delivery of the git host, in a reply. `event`, `actor`, `number`: the values of the first
+    event in the delivery. `action`: `start`, `tell`, `fix_checks`, `pause`, or null if Slipway did nothing.
+    `reason`: why Slipway did nothing, or why the action failed.
     """
 
     id: Id
@@ -96,7 +101,9 @@ class TriggerDeliveryInfo(BaseModel):
 
 
 class RotateTriggerSecret(BaseModel):
-    """`keep_previous_hours`: how long deliveries with the previous secret are accepted too."""
+    """The request body that replaces the secret of a trigger. `keep_previous_hours`: for how many hours
+    deliveries with the previous secret are accepted too.
+    """
 
     model_config = ConfigDict(extra="forbid")
 

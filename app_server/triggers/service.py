@@ -50,7 +50,8 @@ async def trigger_of(session: AsyncSession, user_id: UUID, trigger_id: UUID) -> 
 async def host_of(
     session: AsyncSession, hosts: GitHosts, repository: str
 ) -> tuple[Address, ConnectedHost, str]:
-    """Returns the address of a repository, its git host, and the full name of the repository at the host.
+    """Returns three values: the address of a repository, its git host with the user's token, and the full
+    name of the repository at the host.
 
     Raises InvalidRepository (422), BadRequest `repository_has_no_host`, Forbidden `no_git_credential`.
     """
@@ -73,7 +74,9 @@ async def add(
     wanted: AddTrigger,
     place: tuple[Address, ConnectedHost, HostRepository],
 ) -> tuple[Trigger, str]:
-    """Stores a trigger and returns it with its secret. Raises Conflict `too_many_triggers`."""
+    """Stores a new trigger. Returns the trigger and its secret. `place`: the address of the repository, its
+    git host, and the repository as the host describes it. Raises Conflict `too_many_triggers`.
+    """
     count = await session.scalar(select(func.count()).select_from(Trigger).where(Trigger.user_id == user_id))
     if (count or 0) >= MAX_TRIGGERS:
         raise Conflict(f"There can be at most {MAX_TRIGGERS} triggers.", code="too_many_triggers")
@@ -125,8 +128,8 @@ async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger
 
 
 def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:
-    """Gives the trigger a new secret and returns the secret. `keep_previous`: how long the previous secret is
-    accepted.
+    """Gives the trigger a new secret and returns the new secret. `keep_previous`: for how long deliveries
+    with the previous secret are accepted.
     """
     secret = _new_secret(trigger.provider)
     trigger.previous_secret_encrypted = trigger.secret_encrypted if keep_previous else None
@@ -138,8 +141,8 @@ def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:
 async def deliveries(
     session: AsyncSession, trigger_id: UUID, *, before: tuple[datetime, UUID] | None, limit: int
 ) -> list[TriggerDeliveryInfo]:
-    """Returns deliveries of a trigger, the newest first. before: the time and id of the last delivery of the
-    previous page; None for the first page.
+    """Returns up to `limit` webhook deliveries of a trigger, the newest first. `before`: the time and id of
+    the last delivery on the page before; None means the first page.
     """
     query = select(TriggerDelivery).where(TriggerDelivery.trigger_id == trigger_id)
     if before is not None:

@@ -45,12 +45,12 @@ class Setting:
         return Viewer(self.sandboxes)
 
     def hosts_of(self, user: User) -> GitHosts:
-        """Returns the git hosts of this user, which are called with the user's tokens."""
+        """Returns the git hosts that this user can use. Calls to them are made with the user's tokens."""
         http = self.http if user.administers_installation else self.guarded_http
         return GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
 
     async def host_of(self, session: AsyncSession, trigger: Trigger, user: User) -> ConnectedHost:
-        """Returns the git host of the trigger, with the user's token. Raises Forbidden
+        """Returns the git host of the trigger's repository, for calls with the user's token. Raises Forbidden
         `no_git_credential`.
         """
         return await self.hosts_of(user).at(session, trigger.origin)
@@ -60,5 +60,5 @@ class Setting:
 
 
 def trail_of_server(user: User) -> AuditTrail:
-    """Returns the audit trail with which the server records its actions on behalf of the trigger's user."""
+    """Returns the audit trail in which the server records what it does in the name of the trigger's user."""
     return AuditTrail(Actor(ActorMeans.SERVER, user_id=user.id, name=user.name))

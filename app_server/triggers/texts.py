@@ -1,6 +1,7 @@
-"""Builds the texts of triggers: messages to agents, and the comment that shows the state of the work. Pure.
+"""Builds the texts of triggers: messages to agents, and the comment at the git host that shows the state of
+the agent's work. Does no I/O.
 
-Texts from the git host are put between marks, because the user did not write them.
+Text from the git host is put between marks in a message, because the user did not write this text.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ def about_item(
     opens_pull_request: bool,
 ) -> str:
     """Returns the first message to the agent of a conversation about an issue or a pull request. `comments`:
-    the comments on it, oldest first; only the last MAX_COMMENTS are used.
+    the comments on this issue or pull request, oldest first; only the last MAX_COMMENTS are used.
     """
     kind = "pull request" if event.is_pull_request else "issue"
     how = _HOW.get(event.kind, "has mentioned you there")
@@ -59,7 +60,7 @@ def about_item(
 
 
 def about_push(event: HostEvent, instructions: str, *, opens_pull_request: bool) -> str:
-    """Returns the message to the agent about a push."""
+    """Returns the message that asks the agent to work on a push, as `instructions` say."""
     paths = "\n".join(event.paths[:_MAX_PATHS])
     facts = f"Branch: {event.branch}\nCommit: {event.commit}\nPushed by: {event.actor}\n{paths}"
     return _joined(
@@ -70,8 +71,8 @@ def about_push(event: HostEvent, instructions: str, *, opens_pull_request: bool)
 
 
 def about_comment(event: HostEvent) -> str:
-    """Returns the message to the agent with a new comment or review. It is for a conversation whose agent
-    already knows the issue or pull request.
+    """Returns the message that sends a new comment or review to the agent. The agent already knows the issue
+    or pull request.
     """
     kind = "pull request" if event.is_pull_request else "issue"
     text = event.text[:_MAX_BODY_CHARACTERS] or "(This review asks for changes without words.)"
@@ -96,8 +97,8 @@ def _joined(*parts: str) -> str:
 
 
 def comment(conversation_id: UUID, sentence: str, link: str, *, summary: str = "") -> str:
-    """Returns the comment on the issue or pull request that shows the state of the work. sentence: the state.
-    summary: the agent's last message.
+    """Returns the text of the comment that shows the state of the agent's work on an issue or pull request.
+    `sentence`: the state. `link`: the URL of the conversation. `summary`: the agent's last message.
     """
     parts = [
         sentence,
@@ -109,7 +110,7 @@ def comment(conversation_id: UUID, sentence: str, link: str, *, summary: str = "
 
 
 def quiet(text: str) -> str:
-    """Returns the text with each @ changed so that the git host notifies no person, because an agent must not
-    notify people.
+    """Returns the text with each @ changed so that the git host does not notify the people who are named. An
+    agent must not notify people.
     """
     return text.replace("@", "@\u200b")

@@ -1,5 +1,5 @@
-"""The route that receives webhooks of git hosts. It needs no sign-in. The signature of each delivery is
-verified before the delivery is read.
+"""The route that receives webhook deliveries of git hosts. It needs no sign-in, because each delivery must
+have a valid signature before Slipway reads its content.
 """
 
 from uuid import UUID
@@ -14,8 +14,9 @@ router = APIRouter(prefix=service.ROOT, tags=["Triggers"])
 
 @router.post("/{hook_id}", status_code=202)
 async def receive_git_webhook(hook_id: UUID, receiving: ServerReceiving, request: Request) -> Response:
-    """Accepts a delivery of a git host for the trigger with this id. It needs no sign-in: the delivery must
-    be signed with the trigger's secret. It is handled later, and only once, even if the host repeats it.
+    """Accepts a webhook delivery of a git host for the trigger with this id. Needs no sign-in: the delivery
+    must be signed with the trigger's secret. Slipway handles the delivery later, and only once, even if the
+    host sends it again.
 
     401 `webhook_signature_wrong`; 404; 400 `webhook_not_json`, `webhook_unreadable`; 413.
     """
