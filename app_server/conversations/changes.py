@@ -1,4 +1,6 @@
-"""Updates or deletes one conversation or many of one user, and notifies all users who may see them."""
+"""Updates or deletes one conversation, or many conversations of one user. Notifies all users who may see
+these conversations.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,8 +33,9 @@ class BatchAction(StrEnum):
 
 
 class ConversationBatch(BaseModel):
-    """One change to up to 100 conversations. tags: with `tag` alone, the tags that each gets beside its own.
-    A key that it has already gets the new value.
+    """The request body with one change to up to 100 conversations. `tags`: only for the action `tag`; these
+    tags are added to the tags of each conversation. If a conversation already has a key, the new value
+    replaces the old one.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -49,7 +52,9 @@ class ConversationBatch(BaseModel):
 
 
 class BatchProblem(BaseModel):
-    """Why one conversation was not changed, as the route for one conversation says it."""
+    """The error for one conversation of a batch that was not changed. It is equal to the error of the route
+    that changes a single conversation.
+    """
 
     status: int
     code: str
@@ -58,8 +63,8 @@ class BatchProblem(BaseModel):
 
 
 class BatchResult(BaseModel):
-    """What became of one conversation. conversation: as it is now; null if it was deleted or not changed.
-    problem: null if it was changed.
+    """The result for one conversation of a batch. `conversation`: the conversation after the change; null if
+    it was deleted or not changed. `problem`: why the conversation was not changed; null if it was changed.
     """
 
     id: Id
@@ -68,15 +73,15 @@ class BatchResult(BaseModel):
 
 
 class BatchResults(BaseModel):
-    """One result for each conversation, in the order of the request."""
+    """The reply to a batch: one result for each conversation, in the order of the ids in the request."""
 
     results: list[BatchResult]
 
 
 @dataclass(frozen=True)
 class ConversationChanges:
-    """The operations with which one user updates and deletes conversations. `state`: the shared objects of
-    the server.
+    """The operations with which one user updates and deletes conversations. `state`: the objects that all
+    requests of the server share.
     """
 
     state: State
@@ -114,8 +119,8 @@ class ConversationChanges:
         return shown
 
     async def delete(self, conversation_id: UUID) -> list[UUID]:
-        """Deletes the conversation with its sub-conversations, and returns the ids of all deleted
-        conversations. Raises what service.require raises.
+        """Deletes the conversation with its sub-conversations. Returns the ids of all conversations that were
+        deleted. Raises what service.require raises.
         """
         state = self.state
         async with state.database.session() as session:
@@ -131,9 +136,9 @@ class ConversationChanges:
         return deleted
 
     async def batch(self, wanted: ConversationBatch) -> list[BatchResult]:
-        """Updates or deletes the conversations one after the other, each in a separate transaction. An id
-        that is given twice has one result. A sub-conversation that was deleted with its parent counts as
-        deleted.
+        """Updates or deletes the conversations one after the other, each in a separate transaction. Returns
+        one result for each id; an id that is given twice has one result. If a sub-conversation was deleted
+        together with its parent, its result says that it is deleted.
         """
         results: list[BatchResult] = []
         deleted: set[UUID] = set()

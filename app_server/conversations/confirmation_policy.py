@@ -1,5 +1,5 @@
-"""Translates the confirmation mode that a user chooses into the confirmation policy and the risk analyzer of
-the agent server. Does no I/O.
+"""Translates the user's confirmation mode, which says when the agent must ask before an action, into the
+confirmation policy and the risk analyzer of the agent server. Does no I/O.
 """
 
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ def policy_of(mode: ConfirmationMode) -> dict[str, Any]:
 
 
 def mode_of(policy: Mapping[str, Any]) -> ConfirmationMode | None:
-    """Returns the confirmation mode for this confirmation policy. Returns None if no mode has this policy,
-    for example if a program has set it.
+    """Returns the confirmation mode to which this confirmation policy belongs. Returns None if it belongs to
+    no mode, for example because a program has set it through the API.
     """
     return next((mode for mode, known in _POLICIES.items() if known.items() <= policy.items()), None)
 
 
 def analyzer_of(mode: ConfirmationMode) -> dict[str, Any] | None:
-    """Returns the settings of the risk analyzer for this mode. Returns None if the agent never asks before an
-    action, because no analysis is needed then.
+    """Returns the settings of the risk analyzer for this confirmation mode. Returns None for the mode in
+    which the agent never asks before an action, because this mode needs no analysis of risks.
     """
     return None if mode is ConfirmationMode.NEVER else _ANALYZER

@@ -1,5 +1,5 @@
-"""Gives the egress proxy the repositories of conversations, and notifies conversations of network requests
-that the proxy has refused.
+"""Connects the egress proxy, which checks the network requests of sandboxes, with conversations. It tells the
+proxy the repositories of conversations, and notifies conversations of refused requests.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ REFUSED = Frame('{"type":"network"}')
 
 
 async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[str | None]:
-    """Returns the identity of the repository of each conversation in the sandbox. A conversation without a
-    repository gives None.
+    """Returns the identity of the repository of each conversation in the sandbox. The entry of a conversation
+    without a repository is None.
     """
     return [identity_of(each) for each in await residents_of(session, sandbox_id)]
 
@@ -27,8 +27,8 @@ async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[s
 def identity_of(conversation: Conversation) -> str | None:
     """Returns the identity of the conversation's first repository, such as `github.com/owner/name`.
 
-    Returns None if the conversation began without a repository, or if the repository was on this machine and
-    is gone.
+    Returns None if the conversation began without a repository, or if the repository was a folder on this
+    machine that no longer exists.
     """
     if conversation.first_repository is not None:
         return conversation.first_repository or None
@@ -41,8 +41,8 @@ def identity_of(conversation: Conversation) -> str | None:
 
 
 async def announce_refusal(database: Database, pubsub: PubSub, sandbox_id: UUID) -> None:
-    """Notifies all conversations of the sandbox that a network request was refused. It is not known which
-    conversation sent the request.
+    """Notifies all conversations of the sandbox that the egress proxy has refused a network request. The
+    proxy does not know which of the conversations sent the request.
     """
     async with database.read() as session:
         residents = [each.id for each in await residents_of(session, sandbox_id)]

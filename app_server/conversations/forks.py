@@ -1,8 +1,9 @@
-"""Forks a conversation: makes an independent copy with its files, in a separate sandbox.
+"""Forks a conversation: makes an independent copy of the conversation and of its files, in a separate
+sandbox.
 
 A fork is started like a new conversation, but its event log exists before its sandbox. The start worker
-creates the sandbox from a copy of the files and sends the log to the agent server there. The fork shares no
-keys, addresses or model proofs with the original.
+creates the sandbox from a copy of the files and sends the event log to the agent server there. The fork and
+the original share no keys, no URLs and no proofs for model calls.
 """
 
 import asyncio
@@ -43,8 +44,9 @@ _CARRIED_OVER = (
 
 
 class ForkConversation(BaseModel):
-    """title: of the fork; null: as the original's. from_event_id: the last event that the fork contains;
-    null: all events. The files are copied as they are now, also with an earlier event.
+    """The request body that forks a conversation. `title`: the title of the fork; null means that of the
+    original. `from_event_id`: the last event that the fork contains; null means all events. The fork always
+    gets the present files, also if it ends with an earlier event.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -55,7 +57,9 @@ class ForkConversation(BaseModel):
 
 @dataclass(frozen=True)
 class Forks:
-    """A maker of forks of conversations. `specs`: which sandbox specs and images the user may choose."""
+    """An object that makes forks of conversations. `specs`: which sandbox specs and images the user may
+    choose.
+    """
 
     config: Config
     database: Database
@@ -64,10 +68,10 @@ class Forks:
     specs: SpecPermission
 
     async def fork(self, user: User, original: Conversation, wanted: ForkConversation) -> StartTask:
-        """Creates the fork and returns its start task, which the start worker then carries out.
+        """Creates the fork and returns its start task. The start worker then creates the sandbox of the fork.
 
         Raises the errors of require_files, NotFound `event_not_found`, Unavailable `log_behind` and
-        `copy_cut_off`, and the errors of snapshot_of and service.start. The fork is hidden until it is
+        `copy_cut_off`, and the errors of snapshot_of and service.start. Users do not see the fork until it is
         complete. If the server is killed before that, the fork is removed.
         """
         async with self.database.read() as session:
@@ -91,8 +95,8 @@ class Forks:
     async def _begin(
         self, user: User, original: Conversation, request: StartRequest, archive: Archive
     ) -> StartTask:
-        """Stores the rows of the fork and the archive of its files. The fork is hidden and has no events at
-        first.
+        """Stores the rows of the fork and the archive of its files. At first, the fork has no events and
+        users do not see it.
         """
         new_id: UUID | None = None
         try:
@@ -130,9 +134,9 @@ class Forks:
             fork.submodules = original.submodules
 
     async def _last_seq(self, original: Conversation) -> int:
-        """Returns the seq of the original's newest event, after the agent server has reported all its events.
-        So the fork contains all decisions that the user made before forking. Raises Unavailable `log_behind`
-        if the events do not arrive in time.
+        """Waits until the agent server has reported all events of the original conversation, and returns the
+        seq of the newest one. So the fork contains all decisions that the user made before the request.
+        Raises Unavailable `log_behind` if the events do not arrive in time.
         """
         try:
             reached = await self.sandboxes.client(original.sandbox_id).log_position(original.id)
@@ -171,8 +175,8 @@ class Forks:
         )
 
     async def _give_files(self, session: AsyncSession, fork: StartTask, snapshot: Archive) -> None:
-        """Turns the snapshot into the archive from which the sandbox of the fork is restored. So the fork
-        does not need the original conversation.
+        """Changes the snapshot into an archive of the fork, from which the fork's sandbox is restored. So the
+        fork works even if the original conversation is deleted.
         """
         spec_id = StartRequest.model_validate(fork.request).sandbox_spec_id
         origin = await sandbox_specs.origin_of(session, fork.user_id, spec_id, snapshot.id)

@@ -1,4 +1,6 @@
-"""Makes a conversation from an exported file. The conversation can be read, but has no sandbox."""
+"""Makes a conversation from an exported file. Users can read the conversation, but it has no sandbox and no
+agent.
+"""
 
 import asyncio
 from uuid import UUID, uuid4
@@ -16,8 +18,9 @@ from app_server.users.models import User
 
 
 async def import_conversation(database: Database, user: User, trail: AuditTrail, content: bytes) -> UUID:
-    """Stores the exported conversation for this user and returns its new id. `content`: the exported zip
-    file. The conversation is hidden until it is complete. Raises NotAnExport, Unavailable `copy_cut_off`.
+    """Stores the exported conversation as a new conversation of this user, and returns its new id. `content`:
+    the bytes of the exported zip file. Users do not see the conversation until it is complete. Raises
+    NotAnExport, Unavailable `copy_cut_off`.
     """
     given = await asyncio.to_thread(read_export, content)
     conversation_id = uuid4()

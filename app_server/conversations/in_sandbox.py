@@ -1,4 +1,6 @@
-"""Finds the conversations in a sandbox, for lower layers such as the egress proxy and the LLM gateway."""
+"""Finds the conversations in a sandbox. Lower layers, such as the egress proxy and the LLM gateway, call
+these functions.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -19,7 +21,7 @@ from app_server.users.models import User
 
 
 def without_sandbox(conversation: Conversation) -> Conflict:
-    """Returns the error for a request that needs a sandbox, about a conversation without one."""
+    """Returns the error for a request that needs a sandbox when the conversation has no sandbox."""
     was_imported = conversation.trigger == IMPORTED
     why = "This conversation was imported" if was_imported else "The sandbox of this conversation was deleted"
     return Conflict(
@@ -44,8 +46,8 @@ async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) ->
 
 
 async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Attribution:
-    """Returns the user's conversations in these sandboxes, by the id of the sandbox. Implements AttributionOf
-    (egress/attribution.py).
+    """Returns which of the user's conversations are in these sandboxes, by the id of the sandbox. Implements
+    AttributionOf (egress/attribution.py).
     """
     query = (
         select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
@@ -63,11 +65,11 @@ async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Coll
 
 
 async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:
-    """Returns who calls a model: the user and the directory of the conversation, and whether it is the only
-    conversation in the sandbox.
+    """Returns the facts about the conversation that calls a model from a sandbox: its user, its directory,
+    and whether it is the only conversation in the sandbox.
 
-    Returns None if the conversation does not work in this sandbox. The function runs only one query, because
-    every model call needs it.
+    Returns None if the conversation does not work in this sandbox. Runs only one query, because every model
+    call needs these facts.
     """
     others = aliased(Conversation)
     shares = exists().where(
@@ -85,9 +87,9 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
 
 
 async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> Program | None:
-    """Returns the conversation whose model key has this hash, with its model and caller. Returns None if
-    there is none in this sandbox or if the key has expired. Implements ProgramOf
-    (llm_gateway/program_routes.py).
+    """Returns the conversation that a program in the sandbox calls a model for, with the model and the
+    caller. `key_hash`: the hash of the model key that the program sends. Returns None if no conversation of
+    this sandbox has this key or if the key has expired. Implements ProgramOf (llm_gateway/program_routes.py).
     """
     query = (
         select(Conversation.id, Conversation.llm_profile)
@@ -105,8 +107,8 @@ async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> 
 
 
 async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:
-    """Returns the conversation's directory. Returns None if the repository has not been fetched yet, or if
-    the conversation works in another sandbox.
+    """Returns the conversation's directory in the sandbox. Returns None if the repository has not been
+    fetched yet, or if the conversation works in another sandbox.
     """
     query = select(Conversation.working_dir).where(*_in(sandbox, conversation_id))
     found: str | None = await session.scalar(query)

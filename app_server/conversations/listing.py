@@ -1,5 +1,5 @@
-"""Queries for the conversations that a user may see: one page, the number of conversations, and conversations
-by id.
+"""Database queries for lists of the conversations that a user may see. There are queries for one page, for
+the number of conversations, and for conversations with given ids.
 """
 
 from collections import Counter
@@ -141,8 +141,8 @@ def _conditions(
 
 
 def has_tag(tag: str) -> ColumnElement[bool]:
-    """Returns the SQL condition that the conversation has the tag: `key`, or `key:value`. The condition is
-    true or false, never null.
+    """Returns the SQL condition that the conversation has this tag. `tag`: `key`, which matches any value, or
+    `key:value`. The condition is true or false, never null.
     """
     key, colon, value = tag.partition(":")
     stored: ColumnElement[str | None] = Conversation.tags[key.strip()].as_string()
@@ -151,7 +151,9 @@ def has_tag(tag: str) -> ColumnElement[bool]:
 
 
 async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:
-    """Returns the tags of the conversations that the user may see, sorted by key and value."""
+    """Returns the tags of the conversations that the user may see, with the number of conversations. Sorted
+    by key and value.
+    """
     query = select(Conversation.tags).where(
         visible_to(user_id), Conversation.deleted_at.is_(None), cast(Conversation.tags, Text) != "{}"
     )
@@ -160,8 +162,9 @@ async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:
 
 
 async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
-    """Returns the models, branches and owners of the conversations that the user may see, as values for
-    filters. Each list has at most 200 values: those with the most conversations.
+    """Returns the values that a user can choose in the filters of the list: the models, branches and owners
+    of the conversations that the user may see. Each of the three lists has at most 200 values, those with the
+    most conversations.
     """
     models, branches = [
         [value for (value,) in await _most_used(session, user_id, column)]
@@ -176,8 +179,8 @@ async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
 
 
 async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> list[Any]:
-    """Returns the combinations of values in these columns that most conversations have, sorted by value. Only
-    conversations that the user may see count.
+    """Returns the combinations of values in these columns that occur in most conversations, sorted by value.
+    Counts only conversations that the user may see.
     """
     query = (
         select(*columns)

@@ -16,7 +16,9 @@ MessageId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+
 
 
 class SendMessageRequest(BaseModel):
-    """A message of the user. A message with the same `id` can be sent again safely."""
+    """The request body with a message of the user. If a client sends the message again with the same `id`,
+    the agent gets it only once.
+    """
 
     id: MessageId | None = None
     role: Literal["user"] = "user"
@@ -24,8 +26,8 @@ class SendMessageRequest(BaseModel):
     run: bool = True
 
     def to_agent(self, message_id: str, sender: str | None = None) -> AgentMessage:
-        """Returns the message for the agent server. sender: the name of the person who wrote it; None means
-        the owner of the conversation.
+        """Returns the message in the form that the agent server accepts. `sender`: the name of the person who
+        wrote the message; None means the owner of the conversation.
         """
         return AgentMessage(id=message_id, role=self.role, content=self.content, run=self.run, sender=sender)
 
@@ -37,9 +39,10 @@ class SendMessageReply(BaseModel):
 
 
 class QueuedMessage(BaseModel):
-    """The reply of the pending-messages route. `position` counts from 1.
+    """The reply of the route `pending-messages`, which stores a message for a conversation that is starting.
+    `position`: the position in the queue, counted from 1.
 
-    If the agent has the message already, `queued` is false and `position` is 0.
+    If the agent already has the message, `queued` is false and `position` is 0.
     """
 
     id: str
@@ -48,7 +51,7 @@ class QueuedMessage(BaseModel):
 
 
 class WaitingMessage(BaseModel):
-    """A message that was sent and that the agent does not have yet."""
+    """A message in a reply: a user has sent it, but the agent has not received it yet."""
 
     id: str
     content: list[Content]

@@ -1,4 +1,6 @@
-"""Tables of conversations, of their start tasks, and of messages that wait until a conversation is READY."""
+"""Database tables of conversations, of their start tasks, and of messages that wait until a conversation has
+started (READY).
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -19,7 +21,9 @@ LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
 
 
 class StartStatus(StrEnum):
-    """The stages of a start in their order, then the two final states."""
+    """The status of a start task: the stages of a conversation's start in their order, then the two final
+    states.
+    """
 
     WORKING = "WORKING"
     WAITING_FOR_SANDBOX = "WAITING_FOR_SANDBOX"
@@ -41,13 +45,14 @@ def _own_id(context: ExecutionContext) -> UUID:
 
 
 class Conversation(Base):
-    """A dialogue of a user with an agent. The row also stores fields computed from the event log
-    (log/projection.py).
+    """One row for each conversation of a user with an agent. The row also stores fields that are computed
+    from the event log (log/projection.py).
 
-    `sandbox_id` equals `id` unless the conversation works in a sandbox that was made for another
-    conversation, or before any conversation. `deleted_at` hides the conversation at once. The start worker
-    then removes its rows and its files, and also the sandbox if no other conversation uses it. While the log
-    of a new conversation is being filled, `deleted_at` is a time in the future (log/filling.py).
+    `sandbox_id`: equal to `id`, unless the conversation works in a sandbox that was made for another
+    conversation or before any conversation. `deleted_at`: from this time on, the conversation is deleted and
+    users do not see it. The start worker then removes its rows and its files, and also the sandbox if no
+    other conversation uses it. While the log of a new conversation is being written, `deleted_at` is a time
+    in the future (log/filling.py).
     """
 
     __tablename__ = "conversations"
@@ -144,10 +149,10 @@ class Conversation(Base):
 
 
 class StartTask(Base):
-    """The stored progress of starting a conversation, from creating its sandbox to sending its first message.
-    The id is the conversation's id.
+    """One row for each start of a conversation: the stored progress from the creation of the sandbox to the
+    first message. The id is that of the conversation.
 
-    While the status is neither READY nor ERROR, the start worker that holds the lease works on the task.
+    While the status is neither READY nor ERROR, the start worker that has leased the task works on it.
     """
 
     __tablename__ = "start_tasks"
@@ -177,8 +182,8 @@ class StartTask(Base):
 
 
 class PendingMessage(Base):
-    """A message that waits until the conversation is READY. It is deleted once the agent server has received
-    it.
+    """One row for each message that waits until the conversation has started (READY). The row is deleted when
+    the agent server has received the message.
     """
 
     __tablename__ = "pending_messages"

@@ -1,4 +1,4 @@
-"""Starts the new conversations that callbacks of the kind `task` ask for."""
+"""Starts the new conversations for callbacks of the kind `task`, which start a conversation for an event."""
 
 from uuid import UUID
 

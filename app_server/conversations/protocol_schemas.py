@@ -1,4 +1,4 @@
-"""Parts of a conversation in the shape of the OpenHands protocol."""
+"""Schemas of parts of a conversation that have the shape of the OpenHands protocol."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -9,7 +9,9 @@ Amount = int | float
 
 
 class TokenUsage(BaseModel):
-    """Tokens of all calls together. `per_turn_token` and `response_id` belong to the last call."""
+    """The tokens of all model calls of a conversation together. `per_turn_token` and `response_id` belong to
+    the last call only.
+    """
 
     model: str = ""
     prompt_tokens: Amount = 0
@@ -37,7 +39,9 @@ class LaunchedAgentProfile(BaseModel):
 
 
 class SetTitleProcessor(BaseModel):
-    """Makes a title from the first message. A conversation without a `title` gets one anyway."""
+    """An event processor of a start request that makes a title from the first message. It has no effect,
+    because a conversation without a `title` always gets such a title.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,8 +49,8 @@ class SetTitleProcessor(BaseModel):
 
 
 class LoggingProcessor(BaseModel):
-    """Writes each event of the conversation to the server's log. It becomes a callback of the conversation:
-    `GET /api/v1/callbacks` lists it, with its deliveries.
+    """An event processor of a start request that writes each event of the conversation to the server's log.
+    It is stored as a callback: `GET /api/v1/callbacks` lists the callback with its deliveries.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -62,10 +66,11 @@ ParameterName = Annotated[str, StringConstraints(pattern=r"^[\w.-]{1,100}$")]
 
 
 class PluginSpec(BaseModel):
-    """A plugin from a public repository: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
+    """A plugin of a start request, from a public repository. `source`: `github:OWNER/REPO` (a path may
+    follow), or the URL of a repository.
 
-    `ref`: branch, tag or commit. `repo_path`: the plugin's path in the repository. `parameters`: values that
-    the agent is told at the end of the first message.
+    `ref`: branch, tag or commit. `repo_path`: the plugin's path in the repository. `parameters`: values for
+    the agent, which are added at the end of the first message.
     """
 
     model_config = ConfigDict(extra="forbid")

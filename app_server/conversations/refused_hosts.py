@@ -1,5 +1,5 @@
-"""Lists the hosts that a conversation's network requests were refused to and that the user has not decided
-about, and stores the user's decisions.
+"""Lists the hosts to which network requests of a conversation were refused and about which the user has not
+decided yet. Stores the user's decisions.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,10 @@ _NO_MATTER_OF_POLICY = frozenset((Reason.BAD_HOST, Reason.UNKNOWN_HOST, Reason.U
 
 
 class RefusedHost(BaseModel):
-    """A host that was refused.
+    """A host to which network requests of a conversation were refused.
 
-    client: the name that the program gives itself. is_allowable: whether the user can allow this host.
+    `client`: the name that the program sends about itself. `is_allowable`: whether the user can allow this
+    host.
     """
 
     host: str
@@ -43,11 +44,11 @@ class RefusedHost(BaseModel):
 
 
 class ConversationNetwork(BaseModel):
-    """The network settings and refused hosts of a conversation.
+    """The reply with the network settings and the refused hosts of a conversation.
 
-    mode: the mode in force. repository: the repository that an answer can be remembered for; null without
-    one. allowed: hosts that were allowed for this conversation alone. refused: hosts without an answer,
-    latest first.
+    `mode`: the present network mode. `repository`: the repository for which a decision can be stored; null if
+    there is none. `allowed`: hosts that the user has allowed for this conversation only. `refused`: hosts
+    about which the user has not decided, latest first.
     """
 
     mode: EgressMode
@@ -57,10 +58,10 @@ class ConversationNetwork(BaseModel):
 
 
 class AnswerNetwork(BaseModel):
-    """An answer about a refused host.
+    """The request body with the user's decision about a refused host.
 
-    answer: allow the host for this conversation, allow it for all conversations of its repository, or do not
-    ask again.
+    `answer`: allow the host for this conversation, allow it for all conversations of the repository, or do
+    not ask again.
     """
 
     host: Annotated[str, StringConstraints(max_length=255), AfterValidator(parse_host)]

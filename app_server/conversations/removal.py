@@ -1,7 +1,7 @@
-"""Removes the data of deleted conversations.
+"""Removes the stored data of deleted conversations.
 
-The sandbox is removed with its last conversation. If other conversations still use the sandbox, only the
-files and the log of the deleted conversation are removed from it.
+A sandbox is removed with its last conversation. If other conversations still use the sandbox, only the files
+and the log of the deleted conversation are removed from the sandbox.
 """
 
 import logging
@@ -36,10 +36,10 @@ async def deleted_conversations(
     database: Database, limit: int, server_id: str | None = None
 ) -> Sequence[UUID]:
     """Returns the ids of at most `limit` deleted conversations whose data this server can remove now.
-    server_id: the id of this server; None means that there is only one server.
+    `server_id`: the id of this server; None means that there is only one server.
 
-    If other conversations use the sandbox, the removal waits until the sandbox is reachable, for example
-    until the sandbox is restored from its archive or repaired.
+    If other conversations use the sandbox, the conversation is not returned before the sandbox can be
+    reached. For example, an archived sandbox must be restored first.
     """
     other = aliased(Conversation)
     others = select(other.id).where(other.sandbox_id == Conversation.sandbox_id, other.deleted_at.is_(None))
@@ -59,7 +59,7 @@ async def deleted_conversations(
 
 
 async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: UUID) -> None:
-    """Removes the conversation's data. May be repeated.
+    """Removes the data of a deleted conversation. May be repeated.
 
     Raises Unavailable, Conflict or BadGateway if not all data could be removed; a later call then removes the
     rest.
@@ -85,8 +85,8 @@ async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: U
 
 
 async def _forget_words(database: Database, conversation_id: UUID) -> None:
-    """Deletes the conversation's entries in the search index. Uses short transactions, so that others can
-    write between them.
+    """Deletes the conversation's entries in the search index. Uses short transactions, so that other requests
+    can write to the database in between.
     """
     while True:
         async with database.session() as session:

@@ -1,5 +1,5 @@
-"""Publishes to the live streams of users that a conversation has changed. The published message contains only
-the conversation's id. Each stream then reads from SQL what its user may see.
+"""Tells the live streams of users that a conversation has changed. The published message contains only the id
+of the conversation. Each stream then reads from SQL what its user may see.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -20,9 +20,9 @@ from app_server.users.models import User
 
 
 async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset[UUID]:
-    """Returns the pubsub channels of all users and teams who may see the conversation, also if it is deleted.
-    For a conversation that is shared with everyone, this is the channel of the organisation. Returns no
-    channels if there is no such conversation.
+    """Returns the ids of the pubsub channels of all users and teams who may see the conversation, also if it
+    is deleted. A conversation that is shared with everyone has the channel of the organisation. Returns an
+    empty set if there is no such conversation.
     """
     people = select(ConversationShare.user_id).where(ConversationShare.conversation_id == conversation_id)
     teams = select(ConversationTeamShare.team_id).where(
@@ -43,8 +43,8 @@ async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset
 
 
 def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> None:
-    """Publishes on these channels that the conversation has changed or is gone. The live streams of users
-    listen there.
+    """Publishes on these channels that the conversation has changed or was deleted. The live streams of users
+    subscribe to the channels.
     """
     for channel in channels:
         pubsub.publish(channel, [Frame(conversation_id.hex)])
@@ -52,8 +52,8 @@ def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> Non
 
 @dataclass(frozen=True)
 class News:
-    """The changed state of a conversation, ready to be published to its followers and to the live streams of
-    all users who may see it.
+    """The current state of a changed conversation, ready to be published. The receivers are the users who
+    follow the conversation, and the live streams of all users who may see it.
     """
 
     conversation_id: UUID
@@ -78,8 +78,8 @@ async def announce(database: Database, pubsub: PubSub, sandboxes: Sandboxes, con
 
 
 def named_in(frame: Frame) -> UUID | None:
-    """Returns the id of the conversation that the published message is about. Returns None for a message
-    about something else.
+    """Returns the id of the conversation that a published message reports as changed. Returns None for
+    messages of other kinds.
     """
     try:
         return UUID(hex=frame.text)
@@ -89,8 +89,9 @@ def named_in(frame: Frame) -> UUID | None:
 
 @asynccontextmanager
 async def telling(session: AsyncSession, pubsub: PubSub, conversation_id: UUID) -> AsyncIterator[None]:
-    """Runs the block. After the commit of `session`, notifies the live streams of all users who could see the
-    conversation before the block or can see it after the block.
+    """Runs the `async with` block, which may change the access to the conversation. After the commit of
+    `session`, notifies the live streams of all users who could see the conversation before the block or can
+    see it after the block.
     """
     before = await channels_of(session, conversation_id)
     yield

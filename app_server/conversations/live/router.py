@@ -1,4 +1,6 @@
-"""Routes for the live stream of the current user's lists, over a WebSocket or as server-sent events."""
+"""Routes for the live stream of the current user's lists of conversations, over a WebSocket or as server-sent
+events.
+"""
 
 from contextlib import aclosing
 
@@ -35,11 +37,11 @@ _SIGNED_OUT = "You are signed out."
 async def follow(
     principal: CurrentPrincipal, open_streams: ServerOpenStreams, request: Request
 ) -> ServerSentEvents:
-    """Streams what changes in the user's lists of conversations, as server-sent events without a name.
+    """Streams the changes in the user's lists of conversations, as server-sent events without a name.
 
-    The first event is a snapshot. After a lost connection, connect again: the new snapshot takes the place of
-    what is missing. The last event before the server ends the stream is `{"type": "error", "code",
-    "detail"}`: `not_authenticated`, `overrun` or `closed`.
+    The first event is a snapshot of the lists. After a lost connection, the client connects again and gets a
+    new snapshot, which includes the changes that it missed. The last event before the server ends the stream
+    is `{"type": "error", "code", "detail"}`: `not_authenticated`, `overrun` or `closed`.
 
     429 `too_many_streams`.
     """
@@ -60,7 +62,9 @@ async def follow(
 
 @router.websocket("")
 async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSocket) -> None:
-    """Streams the same frames. Errors are sent after the handshake, where browsers can read them."""
+    """Streams over a WebSocket the same frames that `follow` sends. Errors are sent after the handshake,
+    because browsers cannot read errors of the handshake.
+    """
     principal = await authenticate_websocket(websocket)
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
     if principal is None:

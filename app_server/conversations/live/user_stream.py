@@ -1,7 +1,8 @@
-"""The live stream of one user: first a snapshot of the user's lists, then each change in them.
+"""The live stream of one user: first a snapshot of the user's lists of conversations, then each change in
+these lists.
 
-Every frame is read from SQL with the access of this user. So any app server may publish a change, and a
-published message may be lost.
+Each frame is read from SQL with the access rights of this user. So any app server may publish that a
+conversation has changed. A published message may also be lost, because the stream reads the present state.
 """
 
 import asyncio
@@ -36,10 +37,10 @@ _ENDED = frozenset((StartStatus.READY, StartStatus.ERROR))
 
 
 class SnapshotFrame(BaseModel):
-    """The first frame. It is sent again when the user's teams have changed.
+    """The first frame of a user's live stream. It is sent again when the user's teams have changed.
 
-    `conversations`: the newest 50 that the user may see, and those that wait for the user. `start_tasks`: the
-    tasks of the user's own conversations among them that have not ended.
+    `conversations`: the newest 50 conversations that the user may see, and those that wait for the user.
+    `start_tasks`: the start tasks, not ended yet, of those of these conversations that the user owns.
     """
 
     type: Literal["snapshot"] = "snapshot"
@@ -49,28 +50,30 @@ class SnapshotFrame(BaseModel):
 
 
 class ConversationFrame(BaseModel):
-    """A conversation that is new to the user, or has changed."""
+    """A frame with a conversation that has changed, or that the user may see from now on."""
 
     type: Literal["conversation"] = "conversation"
     conversation: AppConversation
 
 
 class StartTaskFrame(BaseModel):
-    """A start task of the user that has changed."""
+    """A frame with a start task (the stored progress of a conversation's start) that has changed."""
 
     type: Literal["start_task"] = "start_task"
     task: StartTaskInfo
 
 
 class RemovedFrame(BaseModel):
-    """A conversation that was deleted, or is no longer shared with the user."""
+    """A frame with the id of a conversation that was deleted or that the user may no longer see."""
 
     type: Literal["removed"] = "removed"
     conversation_id: Id
 
 
 class SpendingFrame(BaseModel):
-    """What the user has spent on models, and the limits, after a change."""
+    """A frame that is sent when the user's spending or its limits have changed: what the user has spent on
+    models, and the limits.
+    """
 
     type: Literal["spending"] = "spending"
     spending: SpendingLimit
@@ -83,7 +86,7 @@ UserFrame = SnapshotFrame | ConversationFrame | StartTaskFrame | RemovedFrame | 
 
 @dataclass
 class UserStream:
-    """The live stream of one client connection. It yields the frames to send."""
+    """The live stream for one connection of a user. The method `frames` yields what to send."""
 
     database: Database
     pubsub: PubSub
@@ -146,7 +149,9 @@ class UserStream:
         return SnapshotFrame(conversations=conversations, start_tasks=tasks, spending=await self._spending())
 
     async def _rows(self) -> list[Row]:
-        """Returns the user's newest conversations, and those that wait for an approval or an answer."""
+        """Returns the rows of the user's newest conversations, and of those that wait for the user to approve
+        an action or to answer a question.
+        """
         visible = conversation_rows(self.user_id)
         waits = or_(
             Conversation.execution_status == "waiting_for_confirmation", Conversation.open_questions > 0
@@ -159,8 +164,8 @@ class UserStream:
         return list(found.values())
 
     async def _changes(self, told: Collection[Frame]) -> list[UserFrame]:
-        """Returns the frames for everything that differs from what the client has received. `told`: the
-        published messages.
+        """Returns the frames for all values that have changed since the client last received them. `told`:
+        the published messages, which say what may have changed.
         """
         ids = {named for frame in told if (named := named_in(frame)) is not None}
         frames: list[UserFrame] = []
@@ -202,8 +207,8 @@ class UserStream:
         return task.user_id == self.user_id
 
     def _is_news(self, key: _Key, shown: BaseModel) -> bool:
-        """Notes that the client receives this value now. Returns whether the value differs from the one that
-        the client received last.
+        """Returns whether this value differs from the value that the client received last for this
+        conversation or start task. Remembers the value as received.
         """
         content = hash(shown.model_dump_json())
         before = self._known.pop(key, None)
@@ -214,14 +219,14 @@ class UserStream:
 
 
 class _Arriving:
-    """A queue for the published messages of several pubsub subscriptions."""
+    """A queue of published messages from several pubsub subscriptions."""
 
     def __init__(self, subscriptions: tuple[Subscription, ...]) -> None:
         self._next = {one: asyncio.ensure_future(one.next()) for one in subscriptions}
 
     async def next(self) -> set[Frame]:
-        """Waits for a message and returns all messages that have arrived. Raises Ended when a subscription
-        ends.
+        """Waits until there is at least one message, and returns all messages in the queue. Raises Ended when
+        a subscription ends.
         """
         await asyncio.wait(self._next.values(), return_when=asyncio.FIRST_COMPLETED)
         told: set[Frame] = set()

@@ -1,5 +1,5 @@
-"""Reads the events of one branch of a conversation's log and numbers them without gaps, for the log of a
-fork.
+"""Reads those events of a conversation's log that a fork copies, and numbers them anew without gaps. These
+are the events of one branch: the branch that remains if the user has gone back to earlier points.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -28,8 +28,8 @@ _PAGE = 500
 async def copied_frames(
     database: Database, conversation_id: UUID, positions: Sequence[int]
 ) -> AsyncIterator[list[DurableFrame]]:
-    """Yields the events at these positions, in parts for `filling.fill` and numbered from 1. No transaction
-    is open while a part is used.
+    """Yields the events at these positions of the log, numbered anew from 1, in parts of the size that
+    `filling.fill` accepts. No transaction is open while the caller uses a part.
     """
     seq = 0
     for begin in range(0, len(positions), PER_TRANSACTION):
@@ -46,9 +46,10 @@ async def copied_frames(
 async def positions_to_copy(
     session: AsyncSession, conversation_id: UUID, *, through_seq: int, from_event_id: str | None = None
 ) -> list[int]:
-    """Returns the positions of the events that a fork copies, in ascending order. These are the events of the
-    branch that ends with `from_event_id`, or of the active branch, and the newest event of each safeguard
-    setting. Positions after `through_seq` are left out.
+    """Returns the positions of the events that a fork copies, in ascending order. These are the events of one
+    branch, and the newest event of each safeguard setting (such as the confirmation policy). The branch is
+    the one that ends with `from_event_id`; without this id, it is the active branch. Events after the
+    position `through_seq` are left out.
 
     Raises NotFound `event_not_found`.
     """

@@ -1,8 +1,8 @@
-"""Exports a conversation as a file: a zip of its events, Markdown to read, or one document in the Agent
-Trajectory Interchange Format (ATIF).
+"""Exports a conversation as a file. The formats are a zip with one file for each event, Markdown for people,
+and one document in the Agent Trajectory Interchange Format (ATIF).
 
-All three are made from the log in SQL. So they are available while the sandbox sleeps, is archived or is
-lost.
+All formats are made from the event log in SQL. So an export is possible while the sandbox sleeps, is archived
+or is lost.
 """
 
 import asyncio
@@ -45,8 +45,8 @@ async def zip_chunks(database: Database, conversation: AppConversation) -> Async
 
 
 async def markdown_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[str]:
-    """Yields the conversation as Markdown. Events that were undone by going back to an earlier point are left
-    out.
+    """Yields the conversation as Markdown, in pieces. Events that the user undid by going back to an earlier
+    point are left out.
     """
     kept = await _current_branch(database, conversation.id, conversation.last_seq)
     yield heading_of(conversation)
@@ -55,9 +55,9 @@ async def markdown_chunks(database: Database, conversation: AppConversation) -> 
 
 
 async def atif_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
-    """Yields the conversation as one JSON document in the Agent Trajectory Interchange Format, version 1.7.
-    Events that were undone by going back to an earlier point are left out, but their costs count in the
-    totals.
+    """Yields the conversation as one JSON document in the Agent Trajectory Interchange Format, version 1.7,
+    in pieces. Events that the user undid by going back to an earlier point are left out, but the totals
+    include their costs.
     """
     kept = await _current_branch(database, conversation.id, conversation.last_seq)
     writer = AtifWriter(
@@ -93,7 +93,9 @@ def _add_events(zipped: StreamedZip, position: int, bodies: Sequence[str]) -> No
 
 
 async def _current_branch(database: Database, conversation_id: UUID, last_seq: int) -> set[str]:
-    """Returns the ids of the events that were not undone by going back to an earlier point."""
+    """Returns the ids of the events of the active branch. These are the events that the user has not undone
+    by going back to an earlier point.
+    """
     parents: dict[str, str | None] = {}
     leaf: str | None = None
     async for bodies in _pages(database, conversation_id, last_seq):
@@ -106,8 +108,8 @@ async def _current_branch(database: Database, conversation_id: UUID, last_seq: i
 
 
 def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
-    """Adds the parent of each event to `parents`. Returns the id of the last event of the active branch so
-    far.
+    """Adds the parent of each of these events to `parents`. Returns the id of the last event of the active
+    branch, as far as these events tell; `leaf` is this id before them.
     """
     for body in bodies:
         event = orjson.loads(body)

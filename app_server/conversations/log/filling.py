@@ -1,9 +1,9 @@
-"""Writes events that exist already, for example in an exported file, into the log of a new conversation, in
-short transactions.
+"""Writes existing events, for example from an exported file, into the log of a new conversation. Uses short
+transactions.
 
-Other writers can write between two of these transactions. The conversation is hidden until its log is
-complete: its `deleted_at` is a time in the future, and each transaction sets a later time. After a crash that
-time passes, and the conversation is removed like a deleted one.
+Between these transactions, other requests can write to the database. Until its log is complete, the
+conversation is hidden: its `deleted_at` is a time in the future, and each transaction sets a later time. If
+the server crashes, that time passes, and the conversation is removed like a deleted one.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -31,15 +31,15 @@ _HIDDEN = timedelta(minutes=2)
 
 
 def hide(conversation: Conversation) -> None:
-    """Hides the conversation until `revealed` is called. If the server crashes before that, the conversation
-    is removed.
+    """Hides the conversation from users until `revealed` is called. If the server crashes before that call,
+    the conversation is removed.
     """
     conversation.deleted_at = now() + _HIDDEN
 
 
 @asynccontextmanager
 async def removed_after_failure(database: Database, conversation_id: UUID) -> AsyncIterator[None]:
-    """Runs the block. Removes the hidden conversation if the block raises an error."""
+    """Runs the `async with` block. If the block raises an error, removes the hidden conversation."""
     try:
         yield
     except BaseException:
@@ -68,8 +68,8 @@ async def fill(database: Database, conversation_id: UUID, frames: Sequence[Durab
 
 
 async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation:
-    """Makes the conversation visible from the commit on, because its log is complete. Returns the
-    conversation.
+    """Makes a hidden conversation visible to users, because its log is complete, and returns the
+    conversation. The change takes effect when the caller commits.
 
     Raises Unavailable `copy_cut_off`.
     """

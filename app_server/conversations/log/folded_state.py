@@ -1,9 +1,9 @@
-"""Notes which events a reader needs for the folded state of a conversation: its settings, its task list and
-its open tool calls. So a reader of the last events need not read the whole log. Each function takes one event
-at a time and does no I/O.
+"""Records which events a reader needs in order to know the state of a conversation: its settings, its task
+list and its open tool calls (the folded state). So a reader of the last events does not need the whole log.
+Each function takes one event at a time and does no I/O.
 
-Each part of the state is set by the last event about this part. A reader that folds the noted events in their
-order, and then the events of a window, gets the state of the whole log.
+The last event about a part of the state sets this part. A reader applies the recorded events in their order,
+and then the last events of the log. The result is the state after the whole log.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,11 +20,12 @@ _TOLD_OF_TOOLS = ("mcp_changes", "mcp_questions")
 
 @dataclass(frozen=True)
 class FoldedState:
-    """The positions of the events that make up the folded state, as it is after the event at `seq`.
+    """The positions of the events that make up the folded state of a conversation, after the event at
+    position `seq`.
 
-    parts: position by name of the part. tasks: position by id of the task. calls: actions without an
-    observation, by id of the tool call; each value is the id of the action event and its position. status:
-    the last execution status.
+    `parts`: positions by the name of the part, such as a setting. `tasks`: positions by the id of the task.
+    `calls`: actions that have no observation yet, by the id of the tool call; each value is the id of the
+    action event and its position. `status`: the last execution status.
     """
 
     seq: int = 0
@@ -39,7 +40,7 @@ class FoldedState:
         return {*self.parts.values(), *self.tasks.values(), *(seq for _, seq in self.calls.values())}
 
     def stored(self) -> dict[str, Any]:
-        """Returns this object as JSON values, for the row of the conversation."""
+        """Returns this object as JSON values, which the conversation's row stores."""
         return {
             "seq": self.seq,
             "parts": dict(self.parts),
@@ -51,8 +52,8 @@ class FoldedState:
 
 
 def restored(stored: Mapping[str, Any] | None) -> FoldedState:
-    """Returns the FoldedState from the JSON values that `stored()` has returned. `stored`: None means an
-    empty log.
+    """Returns the FoldedState from JSON values of the conversation's row; the inverse of `stored()`.
+    `stored`: None means that the log is empty.
     """
     if stored is None:
         return FoldedState()

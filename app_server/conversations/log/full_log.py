@@ -1,4 +1,6 @@
-"""Ends a conversation's log when it reaches its maximum size. After that, the log accepts no events."""
+"""Closes a conversation's log when the log reaches its maximum size. A closed log accepts no
+further events.
+"""
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -32,9 +34,9 @@ def require_open(conversation: Conversation) -> None:
 
 
 def take_room(conversation: Conversation, appended: Appended) -> None:
-    """Adds the size of the new events to the stored size of the conversation's log.
+    """Adds the size of the new events to the size of the log that the conversation's row stores.
 
-    Raises LogFull if the log becomes too large. The caller must then discard these events and end the log.
+    Raises LogFull if the log becomes too large. The caller must then discard these events and call `end`.
     """
     conversation.log_size += sum(len(frame.body) for frame in appended.new)
     if appended.acknowledged_seq > MAX_EVENTS:
@@ -43,8 +45,8 @@ def take_room(conversation: Conversation, appended: Appended) -> None:
 
 
 async def end(session: AsyncSession, conversation: Conversation) -> Appended:
-    """Appends the events that tell the reader why the log has ended. The caller holds the lock of the
-    conversation's row.
+    """Closes the log: appends the last events, which tell the reader that the log has its maximum size. The
+    caller holds the lock of the conversation's row.
     """
     last = await log.last_seq(session, conversation.id)
     whole = ErrorClassification(kind="quota", retryable=False, user_action="none")

@@ -1,5 +1,5 @@
-"""Reads an exported conversation: the zip that the route `download` returns, or the zip that an agent server
-exports.
+"""Reads the zip file of an exported conversation. The file comes from the route `download` of Slipway, or
+from an agent server.
 """
 
 import io
@@ -32,8 +32,8 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError
 
 
 class NotAnExport(AppError):
-    """The error for an imported file that is not an exported conversation, or is too large. The text says
-    what is wrong.
+    """The error that is raised when an imported file is not an exported conversation, or is too large. The
+    message says what is wrong with the file.
     """
 
     status = 422
@@ -42,8 +42,8 @@ class NotAnExport(AppError):
 
 @dataclass(frozen=True)
 class ImportedLog:
-    """The events of an exported conversation, numbered from 1, with the title, model and repository from the
-    file.
+    """The content of an exported conversation: its events, numbered from 1, and its title, model and
+    repository.
     """
 
     frames: list[DurableFrame]
@@ -53,8 +53,8 @@ class ImportedLog:
 
 
 def read_export(content: bytes) -> ImportedLog:
-    """Returns the content of an exported zip file after checking each event. Paths in the zip are never
-    followed. Raises NotAnExport. Blocks for up to some seconds: run it in a thread.
+    """Checks each event in an exported zip file and returns the content. Does not write files of the zip to
+    disk. Raises NotAnExport. May block for some seconds, so the caller runs it in a thread.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -112,8 +112,8 @@ def _text(given: Any, most: int) -> str | None:
 
 
 def _repository(meta: dict[str, Any]) -> str | None:
-    """Returns the repository that the exported file names, if it is at a git host. This repository is only
-    shown to people.
+    """Returns the repository that the exported file names. Returns None if this repository is not at a git
+    host. The result is only shown to people.
     """
     given = _text(meta.get("selected_repository"), 2000)
     try:

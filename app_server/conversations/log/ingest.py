@@ -1,6 +1,7 @@
-"""Stores the events that a sandbox reports, and publishes them to the subscribers.
+"""Stores the events that a sandbox reports, and publishes them to the clients that follow the conversation.
 
-The log and the conversation's row, whose fields are computed from the log, are written in one transaction.
+One transaction writes both the log and the conversation's row, because fields of the row, such as the title
+and the cost, are computed from the log.
 """
 
 from dataclasses import replace
@@ -37,10 +38,11 @@ async def ingest(
     conversation_id: UUID,
     report: EventsReport,
 ) -> int:
-    """Stores the reported events and returns the position of the newest stored event.
+    """Stores the reported events and returns the position of the newest event in the log.
 
-    Raises NotFound, also for a conversation of another sandbox. Raises Conflict `seq_gap` or `seq_conflict`
-    (see events.log.append). Raises LogFull, after which the sandbox stops reporting this conversation.
+    Raises NotFound if the conversation does not exist or is in another sandbox. Raises Conflict `seq_gap` or
+    `seq_conflict` (see events.log.append). Raises LogFull, after which the sandbox reports no more events of
+    this conversation.
     """
     try:
         async with database.session() as session:
@@ -73,8 +75,8 @@ async def ingest(
 async def _end(
     database: Database, pubsub: PubSub, viewer: Viewer, sandbox_id: UUID, conversation_id: UUID
 ) -> None:
-    """Ends the log, which has its maximum size, and notifies its readers. Raises LogFull if the log had
-    already ended.
+    """Closes a log that has its maximum size, and notifies its readers. Raises LogFull if the log was already
+    closed.
     """
     async with database.session() as session:
         conversation = await _locked(session, sandbox_id, conversation_id)
@@ -106,8 +108,9 @@ async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID
 
 
 def project(conversation: Conversation, appended: Appended) -> bool:
-    """Updates the conversation's row from the new events. Returns whether any field but `last_seq` changed.
-    The row must have its `folded_state` loaded.
+    """Computes fields of the conversation's row, such as the title and the cost, from the new events. Returns
+    whether a field other than `last_seq` has changed. The caller has loaded the field `folded_state` of the
+    row.
     """
     if not appended.new:
         return False
@@ -147,8 +150,9 @@ def _fold_state(conversation: Conversation, appended: Appended) -> None:
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
-    """Returns the frames to publish: those after the last event that was stored before this report, or all
-    frames if there is no such event. So a repeated report does not publish the pieces of a reply again.
+    """Returns the frames of a report that must be published. If the report repeats events that are already
+    stored, these are the frames after the last such event. So clients do not get the pieces of a streamed
+    reply twice.
     """
     new = {frame.seq for frame in appended.new}
     known = [

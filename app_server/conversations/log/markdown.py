@@ -23,8 +23,8 @@ _SPEAKERS = {"user": "User", "agent": "Agent", "environment": "Slipway", "hook":
 
 
 def heading_of(conversation: AppConversation) -> str:
-    """Returns the title of the conversation, its repository, branch and model, and its start time, as
-    Markdown.
+    """Returns the beginning of the Markdown export: the conversation's title, repository, branch, model and
+    start time.
     """
     facts = {
         "Repository": conversation.selected_repository,
@@ -118,7 +118,9 @@ def _text(content: list[Content]) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """Returns the text as a Markdown code block. Its fence is longer than any fence in the text."""
+    """Returns the text as a Markdown code block. The line of backquotes around the block is longer than any
+    such line in the text.
+    """
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}\n\n"

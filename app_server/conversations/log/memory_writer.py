@@ -1,6 +1,8 @@
-"""Reads the agent's notes and the approved MCP tools from new events, and saves them for later conversations.
+"""Saves notes of the agent and approvals of MCP tools from new events, so that later conversations can use
+them.
 
-This happens in the transaction that stores the events, so each event counts once.
+The transaction that stores the events also saves the notes and approvals, so that each event counts exactly
+once.
 """
 
 from collections.abc import Sequence
@@ -23,10 +25,10 @@ from app_server.trust_grants.service import of_repository
 async def take_over_proposals(
     session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
 ) -> None:
-    """Saves the notes that the agent proposed in these events. Saves nothing for a conversation without a
-    repository.
+    """Saves the notes about the repository that the agent proposed in these events. Saves nothing if the
+    conversation has no repository.
 
-    frames: new events that are already appended.
+    `frames`: new events that the caller has already appended to the log.
     """
     calls = [call_id for frame in frames if (call_id := succeeded(frame.event)) is not None]
     if not calls or conversation.selected_repository is None:
@@ -42,9 +44,9 @@ async def take_over_proposals(
 async def take_over_approvals(
     session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
 ) -> None:
-    """Saves the versions of MCP tools that the user has approved in these events.
+    """Saves which versions of MCP tools the user has approved in these events.
 
-    frames: new events that are already appended.
+    `frames`: new events that the caller has already appended to the log.
     """
     told = [one for frame in frames if (one := mcp_approvals.approved_by(frame.event)) is not None]
     if not told:

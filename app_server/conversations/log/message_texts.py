@@ -1,4 +1,4 @@
-"""The index of message texts, for the search over all conversations. SQLite uses FTS5, PostgreSQL its
+"""The index of message texts, for the search over all conversations. SQLite uses FTS5; PostgreSQL uses its
 full-text search.
 """
 
@@ -34,7 +34,7 @@ POSTGRESQL: Final = "postgresql"
 
 
 class MessageText(Base):
-    """The text of one message that the user or the agent has written."""
+    """One row for each message that the user or the agent has written, with its text."""
 
     __tablename__ = "message_texts"
 
@@ -79,7 +79,7 @@ event.listen(MessageText.__table__, "after_create", _make_searchable)
 
 
 async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Adds the texts of the messages among these new events to the index."""
+    """Adds to the index the texts of the messages that are among these new events."""
     found = [text_of(frame.event) for frame in frames]
     rows = [{"conversation_id": conversation_id, "text": each} for each in found if each]
     if rows:
@@ -103,11 +103,11 @@ def text_of(event_: Mapping[str, Any]) -> str | None:
 
 
 def with_words(query: str, dialect: str) -> Select[UUID] | None:
-    """Returns the query for the ids of conversations with a message that contains all words of `query`. A
-    word of `query` also matches longer words that begin with it, unless it is a single letter. Returns None
-    if `query` contains no word.
+    """Returns the SQL query for the ids of the conversations in which one message contains all words of
+    `query`. A word of `query` also matches longer words that begin with it, unless it is a single letter.
+    Returns None if `query` contains no word.
 
-    dialect: the name of the database's dialect.
+    `dialect`: the name of the database's SQL dialect.
     """
     words = _WORD.findall(query)[:MAX_WORDS]
     if not words:

@@ -1,7 +1,8 @@
-"""Computes from the log how much of the agent's prompts the vendor's prompt cache serves. Does no I/O.
+"""Computes from the event log which part of the agent's prompts the vendor's prompt cache supplies. Does no
+I/O.
 
-A call is a miss if it reads much less from the cache than the call before has left there. The likely cause of
-the miss is what the log shows between the two calls.
+A model call is a miss if it reads much less from the cache than the call before has stored there. The events
+between the two calls show the likely cause of the miss.
 """
 
 from collections.abc import Mapping
@@ -22,9 +23,10 @@ _COUNTED = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 class MissCause(StrEnum):
-    """What most likely made the vendor read a prompt again. `agent_changed`: the same model with another
-    profile or with a plugin more. `expired`: five minutes or more passed since the last call. `unknown`: the
-    log shows no reason, so the vendor or the server has dropped the prompt.
+    """The likely cause of a cache miss, after which the vendor had to read the prompt again. `agent_changed`:
+    the same model with another profile or with one more plugin. `expired`: five minutes or more passed since
+    the last call. `unknown`: the log shows no cause, so the vendor or the model server has removed the prompt
+    from the cache.
     """
 
     MODEL_CHANGED = "model_changed"
@@ -37,9 +39,10 @@ class MissCause(StrEnum):
 
 
 class PromptCache(BaseModel):
-    """The agent's last calls, ten at most. `hit_rate`: the part of their prompt tokens that came from the
-    vendor's cache, from 0 to 1. `misses`: how many of them read much less than the call before had left in
-    the cache. `cause`: the likely cause of the last miss; null without a miss.
+    """Statistics of the prompt cache over the agent's last model calls, at most ten. `hit_rate`: the part of
+    the prompt tokens that came from the vendor's cache, from 0 to 1. `misses`: how many of these calls read
+    much less from the cache than the call before had stored. `cause`: the likely cause of the last miss; null
+    if there was no miss.
     """
 
     calls: int
@@ -49,8 +52,9 @@ class PromptCache(BaseModel):
 
 
 def shown(metrics: Mapping[str, Any] | None) -> PromptCache | None:
-    """Returns the statistics of the prompt cache, from the stored metrics of a conversation. Returns None
-    before the second call, and if the vendor has reported no cached token for the last calls.
+    """Returns the statistics of the prompt cache for the API. `metrics`: the stored metrics of a
+    conversation. Returns None before the second model call, and if the vendor has reported no cached tokens
+    for the last calls.
     """
     recent = ((metrics or {}).get("prompt_cache") or {}).get("recent", ())
     causes = [call["cause"] for call in recent if call["cause"] is not None]
@@ -67,8 +71,8 @@ def shown(metrics: Mapping[str, Any] | None) -> PromptCache | None:
 
 
 def change_of(event: Mapping[str, Any]) -> MissCause | None:
-    """Returns why this event changes the beginning of the next prompt. Returns None if the beginning stays
-    the same.
+    """Returns why this event changes the beginning of the next prompt, so that the cached prompt cannot be
+    used. Returns None if the beginning stays the same.
     """
     match event:
         case {"kind": "Condensation"}:
@@ -98,7 +102,10 @@ _ORDER = (
 
 
 def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping[str, Any] | None:
-    """Returns the stored metrics with the cause noted, after the beginning of the prompt has changed."""
+    """Returns the stored metrics with `cause` as the likely cause of the next cache miss, because the
+    beginning of the prompt has changed. Returns `metrics` unchanged if they have no statistics of the prompt
+    cache yet.
+    """
     kept = (metrics or {}).get("prompt_cache")
     if metrics is None or kept is None:
         return metrics
@@ -109,9 +116,9 @@ def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping
 def after_stats(
     metrics: Mapping[str, Any] | None, usage: Mapping[str, Any], timestamp: Any
 ) -> dict[str, dict[str, Any]]:
-    """Returns the field `prompt_cache` of the stored metrics after an update of the agent's statistics.
-    Returns an empty dict before the first model call. `usage`: the total tokens of all calls so far, from the
-    log. `timestamp`: the time of the update, from the log. Accepts values of any type.
+    """Returns the new value of the field `prompt_cache` of the stored metrics, after the log has reported new
+    token counts. Returns an empty dict before the first model call. `usage`: the total tokens of all calls so
+    far, from the log. `timestamp`: the time of the report, from the log. Accepts values of any type.
     """
     kept = (metrics or {}).get("prompt_cache")
     totals = [_tokens(usage.get(name)) for name in _COUNTED]
@@ -148,8 +155,8 @@ def after_stats(
 
 
 def _expected(kept: Mapping[str, Any]) -> int:
-    """Returns how many tokens the last call has left in the cache. Returns 0 if this is not known or too few
-    to count.
+    """Returns how many tokens the last model call has stored in the vendor's cache. Returns 0 if the number
+    is not known or too small to count.
     """
     if not kept["recent"]:
         return 0

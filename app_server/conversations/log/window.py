@@ -1,5 +1,5 @@
-"""Reads what a client needs to open a long conversation: the folded state (settings, task list and open tool
-calls), and the last events of the log.
+"""Reads what a client needs to open a long conversation: the last events of the log, and earlier events that
+give the settings, the task list and the open tool calls (the folded state).
 """
 
 import asyncio
@@ -21,8 +21,8 @@ _PAGE = 500
 
 
 async def state_of(database: Database, session: AsyncSession, conversation_id: UUID) -> FoldedState:
-    """Returns the folded state of the log (folded_state.py). If it was never computed, computes it from all
-    events and stores it.
+    """Returns the FoldedState of the log (folded_state.py). If it was never computed, for example for an old
+    conversation, computes it from all events and stores it.
     """
     state = await _stored(session, conversation_id)
     last_seq = await log.last_seq(session, conversation_id)
@@ -52,8 +52,8 @@ async def state_frames(
 
 
 async def opening(database: Database, conversation_id: UUID, limit: int) -> tuple[int, Frame]:
-    """Returns the position of the first event in the newest window, and a frame with the folded state
-    (folded_state.py) before that event.
+    """Returns what a client that opens the conversation gets first: the position of the first event in the
+    newest window, and a frame with the earlier events that make up the folded state (folded_state.py).
     """
     async with database.read() as session:
         state = await state_of(database, session, conversation_id)
@@ -66,8 +66,8 @@ async def opening(database: Database, conversation_id: UUID, limit: int) -> tupl
 
 
 def to_json(window: Window, state: Sequence[Frame] | None) -> str:
-    """Returns the window as the JSON text of the API's reply. `state`: the events of the folded state; None
-    leaves the field out.
+    """Returns the window as the JSON text of the HTTP reply. `state`: the events of the folded state; None
+    means that the reply has no field `state`.
     """
     shown = "null" if state is None else _array(state)
     return (
