@@ -95,8 +95,8 @@ async def _forget_words(database: Database, conversation_id: UUID) -> None:
 
 
 async def _remove_part(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> None:
-    """Removes the conversation's log, directory and snapshots from a sandbox that other conversations still
-    use.
+    """Removes the log, the directory and the snapshots of the conversation from a sandbox that other
+    conversations still use.
     """
     await sandboxes.wake(conversation.sandbox_id)
     running = sandboxes.running(conversation.sandbox_id)

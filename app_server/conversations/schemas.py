@@ -1,4 +1,6 @@
-"""Schemas of the conversation routes, with the names and shapes of docs/protocol.md §5."""
+"""Schemas of the requests and replies of the conversation routes. The names and shapes are those of
+docs/protocol.md §5.
+"""
 
 from collections.abc import Mapping
 from types import NoneType
@@ -60,8 +62,9 @@ TagFilter = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}(:.{0,256})?$"), After
 
 
 class StartGoal(BaseModel):
-    """Makes the first message a goal. max_iterations: how many times a judge may send the agent
-    back to work.
+    """The part of a start request that makes the first message a goal, on which the agent works until a judge
+    (a model) finds that it is reached. `max_iterations`: how many times the judge may send the agent back to
+    work.
     """
 
     max_iterations: GoalRounds = 10
@@ -87,8 +90,8 @@ _MEANS_NOTHING: tuple[object, ...] = (None, False, "", [], {}, "default")
 
 
 class _Strict(BaseModel):
-    """The base class of requests that refuse fields without an effect. Fields of the protocol that Slipway
-    does not support are accepted if they request nothing.
+    """The base class of request bodies that refuse fields without an effect. A field of the protocol that
+    Slipway does not support is accepted if its value requests nothing.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -107,11 +110,11 @@ class _Strict(BaseModel):
 
 
 class StartRequest(_Strict):
-    """The properties of a new conversation.
+    """The request body that starts a conversation.
 
-    `ask_when_stuck`: an agent that repeats itself asks the user before it is stopped, and MCP servers may ask
-    the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the limit of the
-    model's profile.
+    `ask_when_stuck`: whether an agent that repeats itself asks the user before it is stopped, and whether MCP
+    servers may ask the user during a call. `max_budget_per_task`: the maximum cost in dollars; if left out,
+    the limit of the model's profile.
     """
 
     conversation_id: Id | None = None
@@ -187,16 +190,16 @@ class StartRequest(_Strict):
 
     @property
     def objective(self) -> str:
-        """Returns the text of the first message."""
+        """Returns the text of the first message, which is also the text of the goal if there is one."""
         content = self.initial_message.content if self.initial_message else []
         return "\n".join(part.text for part in content if isinstance(part, TextContent)).strip()
 
 
 class RetryStart(_Strict):
-    """The changes for the retry of a failed start. A field that is left out stays as it was.
+    """The request body that retries a failed start, with changes. A field that is left out stays as it was.
 
-    selected_repository: null also means no change. selected_branch: null means the default branch.
-    selected_directory: null means the root of the repository.
+    `selected_repository`: null also means no change. `selected_branch`: null means the default branch.
+    `selected_directory`: null means the root of the repository.
     """
 
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
@@ -205,7 +208,9 @@ class RetryStart(_Strict):
 
 
 class StartStage(BaseModel):
-    """One stage of a start. `output` is the end of its command's output."""
+    """One stage of a conversation's start, in a reply. `output`: the last part of what the stage's command
+    printed.
+    """
 
     status: StartStatus
     state: Literal["pending", "running", "done", "skipped", "failed"] = "pending"
@@ -244,7 +249,9 @@ class StartTaskInfo(BaseModel):
 
 
 class ConversationGoal(BaseModel):
-    """The state of a goal. iteration: the number of audits so far; objective: the beginning of the text."""
+    """The state of a conversation's goal, in a reply. `iteration`: how many times a judge (a model) has
+    checked the work so far. `objective`: the beginning of the goal's text.
+    """
 
     objective: str
     status: Literal["running", "complete", "capped", "interrupted"]
@@ -253,7 +260,7 @@ class ConversationGoal(BaseModel):
 
 
 class SandboxError(BaseModel):
-    """Why a sandbox is in the status ERROR. `output`: the end of its output."""
+    """The error of a sandbox with the status ERROR. `output`: the last part of the sandbox's output."""
 
     code: str
     cause: str
@@ -328,8 +335,8 @@ class AppConversation(BaseModel):
 
 
 class UpdateConversation(_Strict):
-    """Changes to a conversation. A field that is left out stays as it is; title, public, tags and archived
-    also if they are null.
+    """The request body that changes a conversation. A field that is left out stays as it is. The fields
+    title, public, tags and archived also stay as they are if they are null.
     """
 
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -352,7 +359,7 @@ class UpdateConversation(_Strict):
 
 
 class TagCount(BaseModel):
-    """A tag, and how many of the conversations that the user may see have it."""
+    """A tag in a reply, with the number of conversations that have it and that the user may see."""
 
     key: str
     value: str
@@ -365,8 +372,9 @@ class ConversationOwner(BaseModel):
 
 
 class FilterChoices(BaseModel):
-    """What the filters of the search can be set to: the values of the conversations that the user may see,
-    each list by name. `owners`: other people whose conversations the user may see.
+    """The reply with the values that the filters of the list of conversations can have. They come from the
+    conversations that the user may see. Each list is sorted by name. `owners`: other people whose
+    conversations the user may see.
     """
 
     llm_models: list[str]

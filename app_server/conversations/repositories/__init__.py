@@ -1,3 +1,3 @@
-"""The repositories of a conversation: the further ones, the checkouts, and which repositories git in the
-sandbox can reach.
+"""The repositories that a conversation works on: further repositories beside the first one, their checkouts
+in the sandbox, and the repositories that git in the sandbox can reach.
 """

@@ -1,11 +1,11 @@
-"""How much of a repository's history is fetched when a conversation starts."""
+"""Chooses how much of a repository's history git fetches when a conversation starts (the clone mode)."""
 
 from app_server.git.address import Address
 from app_server.settings.cloning import DEFAULT_MODE, CloneMode
 
 
 def options_of(mode: CloneMode) -> str:
-    """Returns the options of `git clone` for this clone mode."""
+    """Returns the command-line options of `git clone` for this clone mode."""
     return {
         CloneMode.FULL: "",
         CloneMode.SHALLOW: "--depth=1 --no-single-branch",
@@ -14,9 +14,9 @@ def options_of(mode: CloneMode) -> str:
 
 
 def mode_for(wanted: CloneMode | None, address: Address) -> CloneMode:
-    """Returns the clone mode for this repository. A repository that git in a sandbox cannot reach is always
-    cloned in full, because git could not fetch the rest later. wanted: None for conversations that are older
-    than the setting; they use the default mode.
+    """Returns the clone mode to use for this repository. A repository that git in a sandbox cannot reach is
+    always cloned in full, because git could not fetch the rest later. `wanted`: the mode from the start
+    request; None, in requests older than this setting, means the default mode.
     """
     return wanted or DEFAULT_MODE if address.web_url is not None else CloneMode.FULL
 

@@ -1,5 +1,5 @@
-"""Finds the repositories that git in a sandbox may reach: those of the conversations in the sandbox. A
-repository may have several URLs, for example for HTTPS and SSH.
+"""Finds the repositories that git in a sandbox may reach. These are the repositories of the conversations in
+the sandbox. A repository may have several URLs, for example for HTTPS and SSH.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,9 +23,9 @@ from app_server.sandbox_records.models import Sandbox
 async def git_work_of(
     session: AsyncSession, cipher: Cipher, sandbox: Sandbox
 ) -> Sequence[ConversationRepository]:
-    """Returns the repositories of the sandbox's conversations, including passwords that were in their URLs.
-    These are the repositories that the conversations began with, those that the user has named since, and
-    their submodules.
+    """Returns the repositories of all conversations in the sandbox, with the passwords that were in their
+    URLs. For each conversation, these are the repositories that it began with, those that the user has named
+    later, and their submodules.
     """
     query = (
         select(Conversation, StartTask)
@@ -56,8 +56,8 @@ async def git_work_of(
 
 
 async def providers_with_token(session: AsyncSession, conversation: Conversation) -> frozenset[GitProvider]:
-    """Returns the kinds of git hosts that the conversation's repositories are at and for which the
-    conversation's user has a token.
+    """Returns the kinds of git hosts (such as GitHub) where the conversation has repositories and for which
+    the conversation's user has saved a token.
     """
     named = [
         (conversation.selected_repository, conversation.git_provider),
@@ -90,10 +90,10 @@ def named_by(
 
 
 def remotes_of(work: Iterable[ConversationRepository], signing_key: str | None) -> GitRemotes:
-    """Returns the git settings for a sandbox, with a remote for each repository that git reaches over HTTP.
-    Git itself reports all other repositories as unreachable.
+    """Returns the git settings for a sandbox. They contain a remote for each repository that git reaches over
+    HTTP. All other repositories are missing, so git itself reports them as unreachable.
 
-    signing_key: the public key that commits are signed with; None if commits are not signed.
+    `signing_key`: the public key with which commits are signed; None if commits are not signed.
     """
     named = ((proxied_name(one.address), one.address) for one in work)
     spelled: dict[str, tuple[str, ...]] = {}

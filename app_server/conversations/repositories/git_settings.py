@@ -1,4 +1,6 @@
-"""Sends git settings to sandboxes: which repositories git can reach, and how git signs commits."""
+"""Sends the git settings to sandboxes. The settings say which repositories git can reach, and how git signs
+commits.
+"""
 
 import logging
 from uuid import UUID
@@ -19,16 +21,16 @@ logger = logging.getLogger(__name__)
 
 
 async def git_settings_of(session: AsyncSession, cipher: Cipher, sandbox: Sandbox) -> GitRemotes:
-    """Returns the current settings for git in a sandbox."""
+    """Returns the settings that git in this sandbox must have now."""
     work = await git_work_of(session, cipher, sandbox)
     return remotes_of(work, await key_for_git(session, sandbox.user_id))
 
 
 async def renew_git_settings(database: Database, cipher: Cipher, sandboxes: Sandboxes, user_id: UUID) -> None:
-    """Sends the current settings of git to all running sandboxes of the user. Other sandboxes get the
-    settings when they wake.
+    """Sends the current git settings to all running sandboxes of the user. A sandbox that sleeps gets the
+    settings when it wakes.
 
-    A sandbox that cannot be reached is logged and skipped.
+    If a sandbox cannot be reached, logs this and continues with the next sandbox.
     """
     running = select(Sandbox).where(Sandbox.user_id == user_id, Sandbox.status == SandboxStatus.RUNNING)
     async with database.read() as session:

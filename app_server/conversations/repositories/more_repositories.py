@@ -1,5 +1,5 @@
-"""Further repositories of a conversation. Each is checked out in a directory beside that of the first
-repository.
+"""The further repositories of a conversation. Each is checked out in a separate directory beside the
+directory of the first repository.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,8 +14,8 @@ MAX_MORE = 9
 
 
 class AnotherRepository(BaseModel):
-    """A further repository that a conversation works on. branch: null for the default branch. A URL may not
-    contain a password: the token of its git host is used.
+    """A further repository in a start request, beside the first one. `branch`: null means the default branch.
+    The URL may not contain a password, because the user's token for the git host is used.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -26,9 +26,9 @@ class AnotherRepository(BaseModel):
 
 
 class KeptRepository(AnotherRepository):
-    """A further repository of a conversation, as it is stored. `directory`: its name, beside the directory of
-    the first repository. `base_commit`: the commit where the work began; null until the repository is checked
-    out, or if it was empty.
+    """A further repository of a conversation, as the conversation's row stores it. `directory`: the name of
+    its directory, which is beside the directory of the first repository. `base_commit`: the commit where the
+    agent's work began; null until the repository is checked out, or if it was empty.
     """
 
     directory: str
@@ -40,18 +40,18 @@ class KeptRepository(AnotherRepository):
 
     @classmethod
     def all_of(cls, stored: Iterable[Any]) -> list[Self]:
-        """Returns the further repositories from their JSON values in the database."""
+        """Converts the JSON values of the conversation's row to KeptRepository objects and returns these."""
         return [cls.model_validate(one) for one in stored]
 
 
 def with_directories(
     more: Sequence[AnotherRepository], addresses: Sequence[Address], first: Address | None
 ) -> list[KeptRepository]:
-    """Returns the further repositories, each with a directory name. Repositories with the same name get
-    different directories.
+    """Gives each further repository a directory name and returns the repositories in the form in which they
+    are stored. Repositories with the same name get different directory names.
 
-    `addresses`: the addresses of these repositories, in the same order. `first`: the address of the
-    conversation's first repository. Raises BadRequest `more_without_first`, `repository_has_password`,
+    `addresses`: the addresses (parsed URLs or names) of `more`, in the same order. `first`: the address of
+    the conversation's first repository. Raises BadRequest `more_without_first`, `repository_has_password`,
     `repository_twice`.
     """
     if not more:

@@ -22,9 +22,10 @@ _SETTING = re.compile(r"submodule\.(?P<name>.+)\.(?P<field>path|url)", re.DOTALL
 
 
 class KeptSubmodule(BaseModel):
-    """A submodule of a conversation's repository, as it is stored. directory: the directory of the
-    repository. path: the submodule's folder in the repository. repository: the submodule's URL. uses_token:
-    whether it is fetched with the user's token. reason: why it is not fetched; null if it is fetched.
+    """A submodule of a conversation's repository, as the conversation's row stores it. `directory`: the
+    directory of the repository that contains the submodule. `path`: the submodule's folder in that
+    repository. `repository`: the submodule's URL. `uses_token`: whether the submodule is fetched with the
+    user's token. `reason`: why the submodule is not fetched; null if it is fetched.
     """
 
     directory: str
@@ -35,16 +36,16 @@ class KeptSubmodule(BaseModel):
 
     @classmethod
     def all_of(cls, stored: Iterable[Any]) -> list[Self]:
-        """Returns the submodules from their JSON values in the database."""
+        """Converts the JSON values of the conversation's row to KeptSubmodule objects and returns these."""
         return [cls.model_validate(one) for one in stored]
 
 
 def submodules_in(settings: str, parent: Address, directory: str) -> list[KeptSubmodule]:
-    """Returns the submodules that a `.gitmodules` file names, in the order of the file, at most
+    """Returns the submodules that a `.gitmodules` file names, in the order of the file. Returns at most
     MAX_SUBMODULES.
 
-    settings: the file as `git config --list -z` prints it. parent: the address of the repository. directory:
-    the name of the repository's directory.
+    `settings`: the content of the file as `git config --list -z` prints it. `parent`: the address of the
+    repository with this file. `directory`: the name of that repository's directory.
     """
     named: dict[str, dict[str, str]] = {}
     for entry in settings.split("\0"):
@@ -60,7 +61,7 @@ def submodules_in(settings: str, parent: Address, directory: str) -> list[KeptSu
 
 
 def words_about(kept: Iterable[KeptSubmodule]) -> Iterator[str]:
-    """Yields the sentences about submodules that the user sees in the progress of the start."""
+    """Yields sentences about the submodules, which the user reads in the progress of the start."""
     every = list(kept)
     if fetched := [one.path for one in every if one.reason is None]:
         yield f"Submodules: {', '.join(fetched)}"
@@ -83,8 +84,8 @@ def _judged(one: KeptSubmodule, name: str, url: str, parent: Address) -> KeptSub
 
 
 def _address_of(url: str) -> Address | None:
-    """Returns the address of a submodule's URL. Returns None if the URL is not valid, leads to this machine
-    or contains a password.
+    """Parses the URL of a submodule and returns it as an Address. Returns None if the URL is not valid, names
+    this machine or contains a password.
     """
     if not _PLAIN_URL.fullmatch(url):
         return None
@@ -102,8 +103,8 @@ def _is_inside(path: str) -> bool:
 
 
 def _absolute(url: str, parent: Address) -> str:
-    """Returns the absolute URL of a submodule, as git resolves it: `./` and `../` are relative to the URL of
-    the repository.
+    """Returns the absolute URL of a submodule, as git computes it. `url`: may begin with `./` or `../`, which
+    are relative to the URL of the repository (`parent`).
     """
     if not url.startswith(("./", "../")):
         # A name such as owner/repo would be looked up at another host than the repository's.

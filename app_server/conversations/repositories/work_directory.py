@@ -1,5 +1,5 @@
-"""Checks and describes the folder of the first repository in which the agent works, and lists the folders
-above it. Does no I/O.
+"""Checks the folder in which the agent works, which is a folder of the first repository. Also lists the
+folders above it and describes it to the agent. Does no I/O.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ MAX_DEPTH = 20
 
 
 def checked_directory(given: str | None, *, has_repository: bool) -> str | None:
-    """Returns the wanted folder relative to the repository's root, without `.` and double slashes. Returns
-    None for the root. `given`: None means the root.
+    """Checks the folder that the user wants the agent to work in. Returns its path relative to the
+    repository's root, without `.` and double slashes, or None for the root. `given`: None means the root.
 
     Raises BadRequest `directory_without_repository` and `directory_outside_repository`.
     """
@@ -43,8 +43,8 @@ def checked_directory(given: str | None, *, has_repository: bool) -> str | None:
 
 
 def levels_of(directory: str | None) -> Iterator[str]:
-    """Yields the folder and then each folder above it, up to the root of the repository. The root is the
-    empty text.
+    """Yields the path of the folder and then of each folder above it, up to the root of the repository. The
+    path of the root is the empty text.
     """
     path = PurePosixPath(directory or "")
     for level in (path, *path.parents):

@@ -1,5 +1,5 @@
-"""Where a conversation works: the checkouts of its repositories, and a client of the agent server in its
-sandbox.
+"""The directories in which a conversation works, which are the checkouts of its repositories, and a client of
+the agent server in its sandbox.
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,12 @@ from app_server.core.errors import BadRequest
 
 @dataclass(frozen=True)
 class Checkout:
-    """A repository of a conversation, checked out in the sandbox, or one folder of it.
+    """A repository of a conversation that is checked out in the sandbox, or one folder of this repository.
 
-    directory: an absolute path. identity: the key under which the user's consents are stored. base_commit:
-    the commit where the agent's work began; None if the repository was empty. folder: the path of `directory`
-    relative to the root of the repository; empty if `directory` is the root.
+    `directory`: an absolute path. `identity`: the key under which the user's decisions about the repository's
+    hooks and scripts are stored. `base_commit`: the commit where the agent's work began; None if the
+    repository was empty. `folder`: the path of `directory` relative to the root of the repository; empty if
+    `directory` is the root.
     """
 
     directory: str
@@ -30,7 +31,7 @@ class Checkout:
 
     @property
     def name(self) -> str:
-        """Returns the name of the repository's directory, followed by the folder. The name is unique within
+        """Returns the name of the repository's directory, followed by the folder. This name is unique within
         the conversation.
         """
         depth = len(PurePosixPath(self.folder).parts) + 1
@@ -44,9 +45,9 @@ class Checkout:
 
 
 def checkouts_of(conversation: Conversation, directory: str) -> list[Checkout]:
-    """Returns the checkouts of a conversation: that of the first repository, then those of the further
-    repositories in the order in which the user named them. The directories of the further ones are beside the
-    first. `directory`: the directory of the first repository.
+    """Returns the checkouts of a conversation: the first repository, then the further repositories in the
+    order in which the user named them. `directory`: the directory of the first repository. The directories of
+    the further repositories are beside this directory.
     """
     identity = identity_of(conversation) or f"conversation/{conversation.id.hex}"
     parent = PurePosixPath(directory).parent
@@ -60,11 +61,11 @@ def checkouts_of(conversation: Conversation, directory: str) -> list[Checkout]:
 
 
 def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Checkout]:
-    """Returns the folders whose offers (hooks, scripts, MCP servers …) belong to the conversation. They are
-    the agent's working folder, the folders above it up to the root of its repository, then the further
-    repositories.
+    """Returns the folders whose hooks, setup scripts, MCP servers and other project executables the
+    conversation can use. They are the agent's working folder, the folders above it up to the root of its
+    repository, then the further repositories.
 
-    `checkouts`: the first repository first. `directory`: see Conversation.selected_directory.
+    `checkouts`: all checkouts, the first repository first. `directory`: see Conversation.selected_directory.
     """
     first, *further = checkouts
     around = (
@@ -82,10 +83,10 @@ def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Ch
 
 
 def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
-    """Returns the checkout with this name; None as the name stands for the first checkout. `checkouts`: the
-    first repository first.
+    """Returns the checkout with this name. `checkouts`: all checkouts, the first repository first. `name`:
+    None means the first checkout.
 
-    Raises BadRequest `repository_not_in_conversation`.
+    Raises BadRequest `repository_not_in_conversation` if no checkout has the name.
     """
     if name is None:
         return checkouts[0]
@@ -114,7 +115,7 @@ class Workplace:
     """Where its offers come from, see projects_of. The agent works in the first one."""
 
     def checkout_with(self, path: str) -> Checkout | None:
-        """Returns the checkout that contains this absolute, normalised path. Returns None if no checkout
-        contains it.
+        """Returns the checkout that contains this path. Returns None if no checkout contains it. `path`:
+        absolute and normalised.
         """
         return next((one for one in self.checkouts if one.contains(path)), None)

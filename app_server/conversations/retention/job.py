@@ -1,5 +1,5 @@
-"""The job that archives or deletes conversations that were without activity for the time of the retention
-rule.
+"""The background job that applies the retention rule: it archives or deletes conversations that had no
+activity for the number of days in the rule.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,8 +40,8 @@ _MOST = 1000
 def retainer(
     database: Database, pubsub: PubSub, sandboxes: Sandboxes, on_deleted: Callable[[], None]
 ) -> Handler:
-    """Returns the handler of the retention job. on_deleted: a function that the handler calls after
-    deletions; it must have the data removed.
+    """Returns the handler of the retention job. `on_deleted`: a function that the handler calls after it has
+    marked conversations as deleted; the function starts the removal of their data.
     """
 
     async def retain(_attempt: JobAttempt) -> dict[str, Any] | None:
@@ -66,8 +66,8 @@ def retainer(
 
 
 async def _apply(session: AsyncSession, viewer: Viewer, rule: Rule, ids: Sequence[UUID]) -> list[News]:
-    """Archives or deletes those of the given conversations that the rule still applies to. Returns the
-    changes to publish to their users.
+    """Archives or deletes the given conversations. Skips those to which the rule no longer applies. Returns
+    the new states, which the caller publishes to the users.
     """
     news: list[News] = []
     for conversation_id in ids:

@@ -1,4 +1,6 @@
-"""The table of the retention rule, by which conversations without activity are archived or deleted."""
+"""The database table of the retention rule. The rule says when conversations without activity are archived or
+deleted.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -18,11 +20,11 @@ class RetentionAction(StrEnum):
 
 
 class RetentionRule(Base):
-    """The retention rule of the installation. There is at most one row, with RULE_ID; without it all
-    conversations stay.
+    """The row with the retention rule of the installation. There is at most one row, with the id RULE_ID.
+    Without a row, all conversations are kept.
 
-    days: how long a conversation must be without activity. kept_tags: each is `key` or `key:value`; the rule
-    does not apply to a conversation that has one of these tags.
+    `days`: for how many days a conversation must have no activity. `kept_tags`: each is `key` or `key:value`;
+    the rule does not apply to a conversation that has one of these tags.
     """
 
     __tablename__ = "retention_rules"

@@ -1,4 +1,4 @@
-"""Routes by which administrators decide how long conversations without activity are kept."""
+"""Routes with which administrators set how long conversations without activity are kept."""
 
 from typing import Annotated
 
@@ -18,9 +18,10 @@ MAX_DAYS = 3650
 
 
 class RetentionSetting(BaseModel):
-    """What happens to conversations without activity for `days` days. `days` is null if nothing happens.
+    """The request body and reply with the retention rule: what happens to conversations that have no activity
+    for `days` days. `days`: null means that all conversations are kept.
 
-    `kept_tags`: each is `key` or `key:value`. A conversation with one of them is kept.
+    `kept_tags`: each is `key` or `key:value`. Conversations that have one of these tags are kept.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -35,7 +36,9 @@ class RetentionSetting(BaseModel):
 
 
 class RetentionPreview(BaseModel):
-    """count: how many conversations the setting would archive or delete now."""
+    """The reply with the effect of a retention rule. `count`: how many conversations the rule would archive
+    or delete now.
+    """
 
     count: int
 
@@ -52,8 +55,8 @@ async def get_conversation_retention(session: ReadSession) -> RetentionSetting:
 async def set_conversation_retention(
     trail: CurrentTrail, session: Session, body: RetentionSetting
 ) -> RetentionSetting:
-    """Saves the setting. A job applies it once an hour, to the conversations of all users. Deleted
-    conversations cannot be restored.
+    """Saves the retention rule. Once an hour, a job applies the rule to the conversations of all users.
+    Deleted conversations cannot be restored.
     """
     stored = await session.get(RetentionRule, RULE_ID, with_for_update=True)
     if body.days is None:
@@ -77,6 +80,8 @@ async def set_conversation_retention(
 
 @router.post("/preview")
 async def preview_conversation_retention(session: ReadSession, body: RetentionSetting) -> RetentionPreview:
-    """Counts the conversations that the setting would archive or delete now. It changes nothing."""
+    """Returns how many conversations the retention rule in the request would archive or delete now. Saves
+    nothing.
+    """
     rule = body.rule
     return RetentionPreview(count=len(await due_conversations(session, rule)) if rule else 0)

@@ -1,4 +1,4 @@
-"""Selects the conversations that a retention rule archives or deletes."""
+"""Finds the conversations that a retention rule archives or deletes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ _AT_WORK = ("running", "waiting_for_confirmation")
 
 @dataclass(frozen=True)
 class Rule:
-    """A retention rule that is in force or that an administrator tries out. See RetentionRule for
-    the fields.
+    """A retention rule, either the saved rule or one that an administrator only previews. The fields are
+    those of RetentionRule.
     """
 
     days: int
@@ -35,8 +35,8 @@ async def rule_in_force(session: AsyncSession) -> Rule | None:
 
 
 def is_due(rule: Rule) -> ColumnElement[bool]:
-    """Returns the SQL condition that the rule applies to the conversation. The conversation's
-    sub-conversations are not checked.
+    """Returns the SQL condition that the rule applies to a conversation. The condition does not check the
+    conversation's sub-conversations.
 
     The rule never applies to a conversation that is starting, or whose agent works or waits for an approval.
     """
@@ -67,8 +67,8 @@ def has_sub_conversations() -> ColumnElement[bool]:
 
 
 async def due_conversations(session: AsyncSession, rule: Rule) -> list[UUID]:
-    """Returns the ids of the conversations that the rule applies to, newest first. So sub-conversations come
-    before their parents. A parent is left out while one of its sub-conversations is kept.
+    """Returns the ids of the conversations to which the rule applies, newest first, so that sub-conversations
+    come before their parents. A parent is left out if one of its sub-conversations is kept.
     """
     query = select(Conversation.id).where(is_due(rule)).order_by(Conversation.created_at.desc())
     due = list(await session.scalars(query))

@@ -10,7 +10,7 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/browser",
 
 @router.get("")
 async def browser(viewer: Viewer, conversation: OwnedConversation) -> BrowserView:
-    """Returns the browser's tabs and a picture of the current page, as they are now. 409
+    """Returns the open tabs of the agent's browser, and a picture of the current page. 409
     `sandbox_not_running`.
     """
     return await viewer.sandboxes.client(conversation.sandbox_id).browser(conversation.id)

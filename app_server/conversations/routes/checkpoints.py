@@ -1,5 +1,5 @@
-"""Routes that list checkpoints of a conversation's workspace, compare the files with a checkpoint, and go
-back to a checkpoint.
+"""Routes for checkpoints, which are saved states of a conversation's workspace. They list checkpoints,
+compare the present files with a checkpoint, and restore a checkpoint.
 """
 
 from fastapi import APIRouter
@@ -12,8 +12,8 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/checkpoin
 
 @router.get("")
 async def list_checkpoints(viewer: Viewer, conversation: OwnedConversation) -> CheckpointList:
-    """Returns the checkpoints, oldest first. A `turn` checkpoint names the message that the agent then began
-    to work on.
+    """Returns the checkpoints of the workspace, oldest first. A checkpoint of the kind `turn` was saved
+    before the agent began to work on a message; it names this message.
     """
     return await viewer.sandboxes.client(conversation.sandbox_id).checkpoints(conversation.id)
 
@@ -22,7 +22,8 @@ async def list_checkpoints(viewer: Viewer, conversation: OwnedConversation) -> C
 async def diff_checkpoint(
     viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int
 ) -> CheckpointDiff:
-    """Returns how the files differ now from this checkpoint: a rewind would undo these changes.
+    """Returns how the present files differ from this checkpoint. A rewind to the checkpoint would undo these
+    changes.
 
     409 `checkpoints_unavailable`.
     """
@@ -35,7 +36,8 @@ async def diff_checkpoint(
 async def rewind(
     viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int, body: RewindRequest
 ) -> RewindResult:
-    """Restores files, chat or both from a checkpoint. The current state is saved as a checkpoint first.
+    """Restores the files, the chat or both from a checkpoint. Before that, saves the present state as another
+    checkpoint.
 
     409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
     """

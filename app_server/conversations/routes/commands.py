@@ -1,4 +1,4 @@
-"""Route for commands that the user runs in the sandbox, separately from the agent's commands."""
+"""The route for commands that the user runs in the sandbox. The agent's commands run separately."""
 
 from typing import Annotated
 
@@ -25,8 +25,9 @@ class ExecuteCommandRequest(BaseModel):
 
 @router.post("/execute-bash-command")
 async def execute_bash_command(place: OwnedWorkplace, body: ExecuteCommandRequest) -> BashOutput:
-    """Runs a command in the conversation's directory, in a separate shell. The agent does not see it.
+    """Runs a command of the user in the conversation's directory, in a new shell. The agent does not see the
+    command or its output.
 
-    `exit_code` is -1 if the command was ended at its timeout.
+    `exit_code` is -1 if the command was stopped at its timeout.
     """
     return await place.client.execute_command(body.command, cwd=place.directory, timeout_seconds=body.timeout)

@@ -30,11 +30,12 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_0
 
 
 class RespondToConfirmation(BaseModel):
-    """The user's decision about waiting actions.
+    """The request body with the user's decision about the actions that wait for approval.
 
-    `action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
-    `reason`: a text for the agent if the actions are refused; the agent continues with it at once.
-    `approved_action_ids`: with a refusal, those of the `action_ids` that are approved nevertheless.
+    `action_ids`: the waiting actions that the user has seen. `remember`: whether the agent does not ask about
+    such actions again. `reason`: why the actions are refused; the agent gets this text and continues at once.
+    `approved_action_ids`: together with a refusal, those of the `action_ids` that the user approves
+    nevertheless.
     """
 
     accept: bool
@@ -63,8 +64,9 @@ async def respond(
     body: RespondToConfirmation,
     database: ServerDatabase,
 ) -> Success:
-    """Approves or refuses all or some of the waiting actions. 409 `nothing_to_confirm`,
-    `confirmation_outdated`.
+    """Approves or refuses the actions that wait for approval, all of them or some.
+
+    409 `nothing_to_confirm`, `confirmation_outdated`.
     """
     answer = ConfirmationResponseRequest(
         accept=body.accept,
@@ -90,14 +92,16 @@ async def respond(
 
 
 class PresentMode(BaseModel):
-    """The mode in force. `mode`: null if a program has set another policy."""
+    """The reply with the confirmation mode of a conversation. `mode`: null if a program has set a policy that
+    belongs to no mode.
+    """
 
     mode: ConfirmationMode | None
 
 
 @router.get("/confirmation-mode")
 async def get_mode(viewer: Viewer, conversation: SeenConversation) -> PresentMode:
-    """Returns the confirmation mode in force."""
+    """Returns the conversation's confirmation mode, which says when the agent asks before an action."""
     info = await viewer.sandboxes.client(conversation.sandbox_id).get_conversation(conversation.id)
     return PresentMode(mode=mode_of(info.confirmation_policy))
 
@@ -110,7 +114,8 @@ async def set_mode(
     body: SetConfirmationMode,
     database: ServerDatabase,
 ) -> Success:
-    """Sets the confirmation mode from the agent's next step on. Actions that already wait keep waiting. 403
+    """Sets the conversation's confirmation mode, which says when the agent asks before an action. The mode
+    applies from the agent's next step on. Actions that already wait for approval continue to wait. 403
     `setting_enforced`.
     """
     async with database.read() as session:

@@ -113,11 +113,11 @@ async def search_conversations(
 ) -> Page[AppConversation]:
     """Returns a page of the conversations that the user may see, newest first.
 
-    `shared`: true for conversations that others share with the user, false for the user's own; left out,
-    both. `query`: a part of the title, or words of one message of the user or the agent, or their beginnings.
-    `tag`: a key, or `key:value`; a conversation must have all tags that are given. `archived`: true for
-    conversations that were put aside, false for the others; left out, both. `created_by_user_id__eq`: only
-    conversations of this user, as far as the current user may see them.
+    `shared`: true for conversations that other users share with the user, false for the user's own; if left
+    out, both. `query`: a part of the title, or words of one message of the user or the agent, or the
+    beginnings of such words. `tag`: a key, or `key:value`; a conversation must have all given tags.
+    `archived`: true for archived conversations, false for all others; if left out, both.
+    `created_by_user_id__eq`: only conversations of this user that the current user may see.
     """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
@@ -130,7 +130,9 @@ async def count_conversations(user: CurrentUser, session: ReadSession, criteria:
 
 @router.get("/tags")
 async def get_tags(user: CurrentUser, session: ReadSession) -> list[TagCount]:
-    """Returns the tags of the conversations that the user may see, with the number of conversations."""
+    """Returns the tags of the conversations that the user may see, with the number of conversations for each
+    tag.
+    """
     return await listing.tags_of(session, user.id)
 
 
@@ -138,7 +140,9 @@ async def get_tags(user: CurrentUser, session: ReadSession) -> list[TagCount]:
 async def get_conversations(
     user: CurrentUser, session: ReadSession, viewer: Viewer, links: Linked, ids: Annotated[Ids, Query()]
 ) -> list[AppConversation | None]:
-    """Returns one entry for each id; null for an unknown id, or a conversation that the user may not see."""
+    """Returns the conversations with these ids, one entry for each id. The entry is null for an unknown id,
+    and for a conversation that the user may not see.
+    """
     found = await listing.batch(session, viewer, user.id, ids)
     return in_order(ids, {each: links.on(conversation) for each, conversation in found.items()})
 
@@ -147,7 +151,9 @@ async def get_conversations(
 async def start_conversation(
     user: CurrentUser, trail: CurrentTrail, links: Linked, body: StartRequest, request: Request
 ) -> StartTaskInfo:
-    """Starts a conversation and returns its start task at once. The task shows the progress of the start."""
+    """Creates a conversation and returns at once its start task, in which the progress of the start is
+    stored.
+    """
     return links.task(await _start(request, user, trail, body))
 
 
@@ -155,9 +161,9 @@ async def start_conversation(
 async def stream_start(
     user: CurrentUser, trail: CurrentTrail, links: Linked, body: StartRequest, request: Request
 ) -> StreamingResponse:
-    """Starts a conversation and streams a JSON array.
+    """Creates a conversation and streams the progress of its start as a JSON array of start tasks.
 
-    A new element is added at each change of the task's status; the last one is READY or ERROR.
+    The array gets a new element at each change of the task's status; the last element is READY or ERROR.
     """
     task = await _start(request, user, trail, body)
     return StreamingResponse(_progress(request, links, task.id), media_type="application/json")
@@ -174,7 +180,7 @@ async def update_conversation(
     request: Request,
 ) -> AppConversation:
     """Changes the title, the tags, the repository that the conversation is about, who may view it, or whether
-    it is archived. A new title is also sent to the agent server, at once or when it is next reachable.
+    it is archived. A new title is also sent to the agent server, as soon as the agent server can be reached.
     """
     changes = ConversationChanges(request.state, viewer, user, trail)
     return links.on(await changes.update(conversation_id, body))
@@ -198,11 +204,12 @@ async def send_message(
     start_worker: ServerStartWorker,
     config: ServerConfig,
 ) -> SendMessageReply:
-    """Sends a message to the agent. Before READY, the message is stored and delivered later (`message:
-    "queued"`).
+    """Sends a message to the agent. If the conversation has not started yet (READY), the message is stored
+    and delivered later (`message: "queued"`).
 
-    If the sandbox is archived, it is restored and the message is delivered when the start is READY again. The
-    same applies if there is no memory to wake a sleeping sandbox, or if the sandbox is being restarted.
+    If the sandbox is archived, this request makes the server restore it, and the message is delivered after
+    that. The same is done if there is no memory to wake a sleeping sandbox, or if the sandbox is being
+    restarted.
     """
     reply = await service.send_message(
         database,
@@ -227,8 +234,8 @@ async def queue_message(
     start_worker: ServerStartWorker,
     config: ServerConfig,
 ) -> QueuedMessage:
-    """Stores a message for a conversation that is starting. `task-ID` means the conversation of that start
-    task. A conversation that is READY gets the message as by `send-message`.
+    """Stores a message for a conversation that is starting. In the path, `task-ID` means the conversation of
+    the start task ID. If the conversation is READY, the message is sent as by `send-message`.
     """
     queued = await service.queue_message(
         database,
@@ -247,7 +254,7 @@ async def queue_message(
 async def get_waiting_messages(
     user: CurrentUser, session: ReadSession, conversation_id: ConversationOrTask
 ) -> list[WaitingMessage]:
-    """Returns the messages that the agent does not have yet, in the order of sending."""
+    """Returns the messages that the agent has not received yet, in the order in which they were sent."""
     return await waiting.waiting_messages(session, user.id, conversation_id)
 
 
@@ -263,8 +270,8 @@ async def take_message_back(
     sandboxes: ServerSandboxes,
     start_worker: ServerStartWorker,
 ) -> Success:
-    """Deletes a waiting message, so that the agent does not get it. If the sandbox was waking only for this
-    message, it stays asleep.
+    """Deletes a message that the agent has not received yet. If the sandbox was waking only for this message,
+    it stays asleep.
     """
     async with database.session() as session:
         sleeps_on = await waiting.take_back(session, user.id, conversation_id, message_id)
@@ -286,14 +293,14 @@ async def run_conversation(
 
 @router.post("/{conversation_id}/pause")
 async def pause_conversation(viewer: Viewer, conversation: SteeredConversation) -> Success:
-    """Pauses the agent after its current step."""
+    """Pauses the agent after the step that it is doing now."""
     await viewer.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
     return Success()
 
 
 @router.post("/{conversation_id}/interrupt")
 async def interrupt_conversation(viewer: Viewer, conversation: SteeredConversation) -> Success:
-    """Stops the agent immediately."""
+    """Stops the agent immediately, also in the middle of a step."""
     await viewer.sandboxes.client(conversation.sandbox_id).interrupt(conversation.id)
     return Success()
 

@@ -1,4 +1,4 @@
-"""FastAPI dependencies of the conversation routes, for example the conversation that is named in the path."""
+"""FastAPI dependencies of the conversation routes, such as the conversation whose id is in the path."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -57,8 +57,8 @@ async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID)
 
 @dataclass(frozen=True)
 class Links:
-    """A helper that adds URLs, which the current user can open, to conversations and start tasks
-    in replies.
+    """A helper that adds URLs to the conversations and start tasks in replies. The current user can open
+    these URLs.
     """
 
     request: Request
@@ -79,8 +79,8 @@ class Links:
         return conversation.model_copy(update=opened)
 
     def task(self, task: StartTask) -> StartTaskInfo:
-        """Returns the start task for the API's reply. If the start is READY, the reply contains the address
-        of the agent server.
+        """Returns the start task in the form of the API. If the start is READY, the URL of the agent server
+        is included.
         """
         if task.status != StartStatus.READY or not self.principal.may(Permission.WORK):
             return show_task(task)

@@ -74,7 +74,9 @@ async def search_events(
     full: Full = True,
     query: Words = None,
 ) -> Response:
-    """With `query`, `matches` has the position and the matching passage of each event in `items`."""
+    """Returns a page of the conversation's events. With `query`, only events that contain all its words;
+    `matches` then has the position and the matching passage of each event in `items`.
+    """
     if query is not None:
         found = await matches.search(
             session,
@@ -109,8 +111,9 @@ async def get_events(
     id: Annotated[list[Annotated[PlainText, Query(max_length=128)]], Query(max_length=100)],  # noqa: A002
     full: Full = True,
 ) -> Response:
-    """Returns one entry for each id; null for an unknown id. 413 `events_too_large` for complete events that
-    are too large together.
+    """Returns the events with these ids, one entry for each id. The entry is null for an unknown id.
+
+    413 `events_too_large` if the complete events are too large for one reply.
     """
     return _json(await log.batch(session, conversation_id, id, full=full))
 
@@ -121,7 +124,9 @@ async def get_blob(
     session: ReadSession,
     sha256: Annotated[PlainText, Path(max_length=64)],
 ) -> Response:
-    """Returns a large part of an event: the bytes of an image, or a text. 404 `blob_not_found`."""
+    """Returns a large part of an event that is stored separately: the bytes of an image, or a text. 404
+    `blob_not_found`.
+    """
     blob = await blobs.find(session, conversation_id, sha256)
     if blob is None:
         raise NotFound("The conversation has no such part of an event.", code="blob_not_found")
@@ -139,11 +144,13 @@ async def get_window(
     around_event_id: Annotated[PlainText | None, Query(min_length=1, max_length=128)] = None,
     limit: Annotated[int, Query(ge=1, le=windows.MAX_EVENTS)] = 200,
 ) -> Response:
-    """Returns the newest events with the events before them that make up the folded state; or the events
-    before or after a position or around an event, without the state. A window holds up to `limit` events and
-    about 192 KiB (around an event, twice as much), at least one event unless there is none.
+    """Returns the newest events, and those earlier events that give the settings, the task list and the open
+    tool calls (the folded state). With a position or an event id, returns instead the events before or after
+    the position, or around the event, without the folded state. A window has up to `limit` events and about
+    192 KiB (around an event, twice as much), but at least one event if there is one.
 
-    400 `one_side_only` if more than one place is given; 404 `event_not_found`.
+    400 `one_side_only` for more than one of `before_seq`, `after_seq` and `around_event_id`; 404
+    `event_not_found`.
     """
     if sum(place is not None for place in (before_seq, after_seq, around_event_id)) > 1:
         raise BadRequest(
@@ -174,8 +181,9 @@ async def stream_events(
     after_seq: str = "0",
     window_events: Annotated[str, Query(alias="window")] = "0",
 ) -> None:
-    """Streams the frames of docs/protocol.md §2. Errors are sent after the handshake, where browsers can read
-    them. `window`: how many events a reader gets who has none yet (`after_seq` is 0).
+    """Streams the frames that docs/protocol.md §2 describes. Errors are sent after the handshake, because
+    browsers cannot read errors of the handshake. `window`: how many of the newest events a client gets first
+    if it has no events yet (`after_seq` is 0).
     """
     signed_in = await authenticate_websocket(websocket)
     # Browsers end a connection for which they offered subprotocols and none was selected.

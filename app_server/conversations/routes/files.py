@@ -36,7 +36,9 @@ PLAN = "PLAN.md"
 
 @dataclass(frozen=True)
 class _Form:
-    """A file format in which a conversation can be downloaded. ending: the ending of the file's name."""
+    """A file format in which a conversation can be downloaded. `ending`: the ending of the file's name.
+    `chunks`: the function that yields the content of the file.
+    """
 
     media_type: str
     ending: str
@@ -52,14 +54,16 @@ _PIECE_BYTES = 1024**2
 
 
 class ProjectHookMatcher(BaseModel):
-    """Selects the tools that a hook applies to. matcher: a tool's name, a regular expression, or `*`."""
+    """Hooks of a repository and the tools that they apply to. `matcher`: a tool's name, a regular expression,
+    or `*`.
+    """
 
     matcher: str
     hooks: list[JsonObject]
 
 
 class ProjectHookEvent(BaseModel):
-    """The hooks for one type of event. event_type: for example `pre_tool_use` or `stop`."""
+    """The hooks of a repository for one type of event. `event_type`: for example `pre_tool_use` or `stop`."""
 
     event_type: str
     matchers: list[ProjectHookMatcher]
@@ -82,11 +86,11 @@ async def download_conversation(
     database: ServerDatabase,
     format: Literal["zip", "markdown", "atif"] = "zip",  # noqa: A002
 ) -> StreamingResponse:
-    """Downloads the conversation.
+    """Downloads the conversation as a file.
 
-    `zip`: a JSON file for each event, and `meta.json`. `markdown`: a readable text of messages and actions.
-    `atif`: one document in the Agent Trajectory Interchange Format, version 1.7. The sandbox is not needed:
-    it may sleep, be archived or be deleted.
+    `zip`: a JSON file for each event, and `meta.json`. `markdown`: the messages and actions as a text for
+    people. `atif`: one document in the Agent Trajectory Interchange Format, version 1.7. The sandbox is not
+    needed: it may sleep, be archived or be deleted.
     """
     async with database.read() as session:
         conversation = await viewer.find(session, conversation_id, user_id=user.id)
@@ -114,12 +118,13 @@ async def download_conversation(
 async def download_workspace(
     conversation: OwnedConversation, trail: CurrentTrail, database: ServerDatabase, sandboxes: ServerSandboxes
 ) -> StreamingResponse:
-    """Downloads the present files of the conversation as a tar with gzip. The names begin with `project/`.
+    """Downloads the present files of the conversation as a gzipped tar file. The names in the file begin with
+    `project/`.
 
     The sandbox may run, sleep or be archived. A container is paused while its files are copied. The agent's
-    home and the data of the agent server are left out. 409 `conversation_imported`, `sandbox_deleted`,
-    `conversation_not_started`, `sandbox_not_at_rest`, `sandbox_shared` (files of other conversations lie
-    among them), `download_running`.
+    home directory and the data of the agent server are left out. 409 `conversation_imported`,
+    `sandbox_deleted`, `conversation_not_started`, `sandbox_not_at_rest`, `sandbox_shared` (the sandbox also
+    has files of other conversations), `download_running`.
     """
     file = await copy_of_files(database, sandboxes, conversation)
     async with database.session() as session:
@@ -136,10 +141,10 @@ async def download_workspace(
 async def read_conversation_file(
     place: SeenWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
 ) -> str:
-    """Returns the text of a file; empty if the file does not exist. The path is relative to the repository,
-    or absolute.
+    """Returns the text of a file in the sandbox, or an empty text if the file does not exist. `file_path`:
+    relative to the repository, or absolute.
 
-    403 `outside_the_repository` if the conversation is shared with the user and the file is not in its
+    403 `outside_the_repository` if another user has shared the conversation and the file is not in its
     directory.
     """
     absolute = file_path if file_path.startswith("/") else f"{place.directory}/{file_path}"
@@ -150,8 +155,8 @@ async def read_conversation_file(
 
 @router.get("/hooks")
 async def get_conversation_hooks(place: OwnedWorkplace) -> ProjectHooks:
-    """Returns the hooks that the repository suggests now. Only hooks that the user allowed at the start are
-    run.
+    """Returns the hooks that the repository contains now. The conversation runs only those that the user
+    allowed at the start.
     """
     config = await place.client.project_hooks(place.directory) or {}
     events = [

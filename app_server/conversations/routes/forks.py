@@ -38,12 +38,14 @@ async def fork_conversation(
     pubsub: ServerPubSub,
     start_worker: ServerStartWorker,
 ) -> StartTaskInfo:
-    """Makes an independent copy of the conversation in a separate sandbox, and returns its start task.
+    """Makes an independent copy (a fork) of the conversation in a separate sandbox, and returns the start
+    task of the fork.
 
-    The fork has the events, up to `from_event_id` if that is given, and the current files of the project. It
-    keeps the model, the tags, the repositories, the secrets of the start and the safeguards. It does not have
-    the checkpoints, the sub-conversations, the costs, the messages that wait, and the people with access. A
-    container is paused while its files are copied. Deleting one of the two does not change the other.
+    The fork has the events of the original, up to `from_event_id` if it is given, and the present files of
+    the project. It keeps the model, the tags, the repositories, the secrets of the start request and the
+    safeguards. It does not get the checkpoints, the sub-conversations, the costs, the messages that wait, and
+    the people with access. A container is paused while its files are copied. If the fork or the original is
+    deleted, the other conversation does not change.
     """
     forks = Forks(
         config,

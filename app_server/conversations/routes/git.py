@@ -1,5 +1,5 @@
-"""Routes for what git knows about a conversation: changed files since the conversation began, diffs, and
-pushes.
+"""Routes for the git repositories of a conversation: files that changed since the conversation began, diffs,
+and pushes.
 """
 
 import posixpath
@@ -26,8 +26,8 @@ Ref = Annotated[PlainText | None, Query(max_length=255)]
 
 
 class GitPushInfo(BaseModel):
-    """One ref of a push. repository: `host/owner/name`. A commit of zeros: the ref did not exist before, or
-    was deleted.
+    """One branch or tag (`ref`) of a push, in a reply. `repository`: `host/owner/name`. `old_commit`: only
+    zeros if the push has created the ref. `new_commit`: only zeros if the push has deleted the ref.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -46,7 +46,9 @@ class GitPushInfo(BaseModel):
 async def git_pushes(
     user: CurrentUser, conversation: SeenConversation, session: ReadSession
 ) -> list[GitPushInfo]:
-    """Returns the pushes and attempted pushes of the conversation's sandbox: the last 200, newest first."""
+    """Returns the last 200 pushes from the conversation's sandbox, newest first. Pushes that failed or were
+    refused are included.
+    """
     await require_no_private_neighbours(session, user.id, conversation, Access.VIEW)
     return [GitPushInfo.model_validate(row) for row in await list_pushes(session, conversation.sandbox_id)]
 
@@ -57,11 +59,13 @@ async def git_changes(
     path: Annotated[PlainText | None, Query(min_length=1, max_length=4096)] = None,
     ref: Ref = None,
 ) -> list[GitChange]:
-    """Returns the files that differ from `ref`, or without it from the commit where the conversation began.
+    """Returns the files that differ from the commit `ref`. Without `ref`, compares with the commit where the
+    conversation began.
 
-    `path`: a repository, relative to the conversation's first one (`../lamp`) or absolute within the sandbox;
-    if left out, the first one. For one that is not a repository of the conversation the start commit is
-    unknown: without `ref` it is compared with its default branch.
+    `path`: the directory of a repository, relative to that of the conversation's first repository (`../lamp`)
+    or absolute in the sandbox; if left out, the first repository. The start commit is unknown for a
+    repository that does not belong to the conversation; without `ref`, such a repository is compared with its
+    default branch.
     """
     directory = within(place.directory, path)
     require_within(place, directory)
@@ -73,8 +77,8 @@ async def git_changes(
 async def git_diff(
     place: SeenWorkplace, path: Annotated[PlainText, Query(min_length=1, max_length=4096)], ref: Ref = None
 ) -> GitDiff:
-    """Returns the content of one file before and after. `path`: relative to the conversation's first
-    repository, or absolute within the sandbox.
+    """Returns the content of one file at the commit `ref` (by default, where the conversation began) and its
+    present content. `path`: relative to the conversation's first repository, or absolute in the sandbox.
     """
     file = within(place.directory, path)
     require_within(place, file)
@@ -88,8 +92,8 @@ def within(directory: str, path: str | None) -> str:
 
 
 def require_within(place: Workplace, path: str) -> None:
-    """Checks that the user may read this path. The owner of the conversation may read all of the sandbox.
-    Other users may read only the repositories of the conversation.
+    """Checks that the user may read this path in the sandbox. The owner of the conversation may read the
+    whole sandbox. Other users may read only the repositories of the conversation.
 
     Raises Forbidden `outside_the_repository`.
     """
@@ -104,10 +108,11 @@ def require_within(place: Workplace, path: str) -> None:
 async def git_patch(
     place: SeenWorkplace, repository: Annotated[PlainText | None, Query(max_length=255)] = None
 ) -> Response:
-    """Returns all changes of one repository as one unified diff, including untracked files.
+    """Returns all changes of one repository since the conversation began as one unified diff, with new files
+    that git does not track.
 
-    `repository`: the name of its directory; if left out, the conversation's first one. 400
-    `repository_not_in_conversation`.
+    `repository`: the name of the repository's directory; if left out, the conversation's first repository.
+    400 `repository_not_in_conversation`.
     """
     checkout = named(place.checkouts, repository)
     patch = await place.client.git_patch(checkout.directory, checkout.base_commit)

@@ -32,7 +32,8 @@ ReadyConversation = Annotated[Conversation, Depends(_ready)]
 
 @router.post("")
 async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartGoalRequest) -> Success:
-    """Sends the objective as a message and makes the agent work on it until it is reached.
+    """Sends the goal to the agent as a message. The agent then works until a judge (a model) finds that the
+    goal is reached.
 
     409 `already_running`, `conversation_not_ready`.
     """
@@ -42,14 +43,16 @@ async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartG
 
 @router.post("/stop")
 async def stop_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
-    """Stops the goal, but not the current run. The goal can be resumed."""
+    """Stops the goal, so that the agent gets no further rounds of work for it. The run of the agent that is
+    in progress continues. The goal can be resumed.
+    """
     await viewer.sandboxes.client(conversation.sandbox_id).stop_goal(conversation.id)
     return Success()
 
 
 @router.post("/resume")
 async def resume_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
-    """Resumes a stopped goal with its remaining rounds.
+    """Resumes a stopped goal with the rounds of work that it has left.
 
     409 `no_resumable_goal`, `already_running`, `conversation_not_ready`.
     """

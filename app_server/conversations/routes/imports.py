@@ -26,11 +26,11 @@ async def import_exported_conversation(
     pubsub: ServerPubSub,
     request: Request,
 ) -> AppConversation:
-    """Makes a conversation from the zip that `download` returns. It can be read and shared, and has no
-    sandbox: messages are refused with 409 `conversation_imported`.
+    """Makes a conversation from the zip file that the route `download` returns. The conversation can be read
+    and shared. It has no sandbox, so messages to it are refused with 409 `conversation_imported`.
 
-    422 `not_an_export` if the file is something else, has more than 20,000 events or unpacks to more than
-    64 MB.
+    422 `not_an_export` if the file is not such a zip file, has more than 20,000 events or is larger than 64
+    MB when unpacked.
     """
     conversation_id = await import_conversation(database, user, trail, await request.body())
     async with database.read() as session:

@@ -1,4 +1,4 @@
-"""Routes for lists of conversations: the values to filter by, and one change to many conversations."""
+"""Routes for lists of conversations: the values to filter a list by, and one change to many conversations."""
 
 from fastapi import APIRouter, Request
 
@@ -15,8 +15,9 @@ router = APIRouter(prefix="/api/v1/app-conversations", tags=["Conversations"])
 
 @router.get("/filter-choices")
 async def get_filter_choices(user: CurrentUser, session: ReadSession) -> FilterChoices:
-    """Returns the models, branches and owners that the search can filter by: of the conversations that the
-    user may see, at most 200 each, those with the most conversations.
+    """Returns the values by which the user can filter the list of conversations: the models, branches and
+    owners of the conversations that the user may see. Each of the three lists has at most 200 values, those
+    with the most conversations.
     """
     return await listing.filter_choices(session, user.id)
 
@@ -30,10 +31,10 @@ async def change_conversations(
     body: ConversationBatch,
     request: Request,
 ) -> BatchResults:
-    """Archives, brings back, deletes or tags up to 100 conversations of the user.
+    """Archives, restores from the archive, deletes or tags up to 100 conversations of the user.
 
-    Each is changed by itself: the reply is 200 also if some were not changed, and each of their results has a
-    `problem`. 409 `too_many_tags` is among these.
+    Each conversation is changed separately. The status is 200 even if some conversations were not changed;
+    the result of such a conversation has a `problem`, for example 409 `too_many_tags`.
     """
     results = await ConversationChanges(request.state, viewer, user, trail).batch(body)
     for result in results:

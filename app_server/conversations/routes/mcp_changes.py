@@ -23,8 +23,8 @@ async def answer(
     body: McpChangeAnswer,
     database: ServerDatabase,
 ) -> Success:
-    """Approves a changed tool in the form that its server offers now, or keeps refusing it. 409
-    `mcp_change_outdated`.
+    """Stores the user's decision about an MCP tool that has changed: allows the version that the MCP server
+    has now, or refuses the tool further. 409 `mcp_change_outdated`.
     """
     client = viewer.sandboxes.client(conversation.sandbox_id)
     # The answer is stored before it is sent, because the sandbox may report the approval before it replies.
@@ -41,7 +41,7 @@ async def answer(
 async def answer_question(
     viewer: Viewer, conversation: SteeredConversation, body: McpQuestionAnswer
 ) -> Success:
-    """Sends the user's answer to a question that an MCP server asked during a call.
+    """Sends the user's answer to a question that an MCP server asked during a tool call.
 
     409 `mcp_question_closed`, 400 `mcp_answer_invalid`.
     """

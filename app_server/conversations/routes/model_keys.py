@@ -26,7 +26,7 @@ _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
 class CreateModelKey(BaseModel):
-    """`hours`: how long the key is valid."""
+    """The request body that makes a model key. `hours`: for how many hours the key is valid."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,17 +34,19 @@ class CreateModelKey(BaseModel):
 
 
 class ModelKeyState(BaseModel):
-    """`expires_at`: when the key ends; null if programs may not call the model."""
+    """The reply that says whether a conversation has a valid model key. `expires_at`: when the key expires;
+    null if there is no key, so that programs may not call the model.
+    """
 
     expires_at: datetime | None
 
 
 class ModelKey(BaseModel):
-    """A new model key. It is shown only once.
+    """The reply with a new model key. No later reply contains the key.
 
-    `shell`: a line for a shell in the sandbox. It sets the variables that the libraries and programs of
-    OpenAI and Anthropic read. Every command in the sandbox has the variable `$SLIPWAY_MODELS_URL` that it
-    uses.
+    `shell`: a command line to run in a shell in the sandbox. It sets the environment variables that the
+    libraries and programs of OpenAI and Anthropic read. It uses the variable `$SLIPWAY_MODELS_URL`, which
+    every command in the sandbox has.
     """
 
     key: str
@@ -54,7 +56,7 @@ class ModelKey(BaseModel):
 
 @router.get("")
 async def get_model_key(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> ModelKeyState:
-    """Returns whether programs in the sandbox may call the conversation's model, and how long."""
+    """Returns whether programs in the sandbox may call the conversation's model, and until when."""
     conversation = await service.require(session, user.id, conversation_id)
     until = conversation.model_key_until
     return ModelKeyState(expires_at=until if until and until > now() else None)
@@ -64,9 +66,10 @@ async def get_model_key(user: CurrentUser, session: ReadSession, conversation_id
 async def create_model_key(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, body: CreateModelKey
 ) -> ModelKey:
-    """Makes a key with which programs in the conversation's sandbox call its model, within its budget.
+    """Makes a model key, with which programs in the conversation's sandbox call the model of the
+    conversation, within the budget of the conversation.
 
-    The key replaces the earlier one, gives access to nothing else, and works only inside the sandbox.
+    The key replaces an earlier key, gives access to nothing else, and works only inside the sandbox.
     """
     conversation = await service.require(session, user.id, conversation_id)
     key, until = new_token(), now() + timedelta(hours=body.hours)
@@ -80,7 +83,9 @@ async def create_model_key(
 async def revoke_model_key(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID
 ) -> None:
-    """Revokes the key. Calls that have begun continue to their end. Does nothing if there is no key."""
+    """Revokes the model key. Model calls that are in progress are not stopped. Does nothing if there is no
+    key.
+    """
     conversation = await service.require(session, user.id, conversation_id)
     if conversation.model_key_hash is None:
         return

@@ -1,5 +1,5 @@
-"""Routes for the network requests of a conversation that were refused, and for the user's decisions about
-their hosts.
+"""Routes for network requests of a conversation that were refused, and for the user's decisions about the
+hosts of these requests.
 """
 
 from uuid import UUID
@@ -22,8 +22,8 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/network",
 async def get_conversation_network(
     user: CurrentUser, session: ReadSession, conversation_id: UUID, config: ServerConfig
 ) -> ConversationNetwork:
-    """Returns the network mode in force, the hosts that were allowed for this conversation, and the refused
-    hosts that wait for an answer.
+    """Returns the present network mode, the hosts that the user has allowed for this conversation only, and
+    the refused hosts about which the user has not decided.
     """
     conversation = await service.require(session, user.id, conversation_id)
     return await network.network_of(session, config, conversation)
@@ -38,7 +38,7 @@ async def answer_refused_host(
     body: AnswerNetwork,
     config: ServerConfig,
 ) -> ConversationNetwork:
-    """Stores the answer about a refused host. It applies from the next request on.
+    """Stores the user's decision about a refused host. The decision applies from the next network request on.
 
     400 `no_repository`, 409 `too_many_hosts`.
     """

@@ -1,4 +1,6 @@
-"""The route from which a program inside a sandbox gets the settings of one of its user's models."""
+"""The route from which a program inside a sandbox gets the settings of a model that the sandbox's user has
+saved.
+"""
 
 from typing import Any
 from uuid import UUID
@@ -30,11 +32,11 @@ async def get_llm(
     config: ServerConfig,
     profile: str | None = None,
 ) -> dict[str, Any]:
-    """Returns the settings of a model, from the named profile or the active one, for calls from inside the
-    sandbox. They contain no vendor key.
+    """Returns the settings with which a program in the sandbox calls a model. The model is that of the user's
+    profile `profile`, or else of the active profile. The settings do not contain the vendor's key.
 
-    The calls count for the sandbox's conversation. 409 `sandbox_shared` if several conversations work there,
-    because a program cannot choose which one pays.
+    The cost of the calls is added to the sandbox's conversation. 409 `sandbox_shared` if several
+    conversations work in the sandbox, because a program cannot choose which conversation pays.
     """
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")

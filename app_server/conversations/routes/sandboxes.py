@@ -40,9 +40,11 @@ async def create_sandbox(
     sandboxes: ServerSandboxes,
     sandbox_spec_id: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
 ) -> SandboxInfo:
-    """Creates a sandbox without a conversation and starts it at once. Conversations join it by its id.
+    """Creates a sandbox without a conversation and starts it at once. A later start request can name the
+    sandbox's id, so that the new conversation works in it.
 
-    `sandbox_spec_id`: what it starts from; if left out, the user's setting.
+    `sandbox_spec_id`: the sandbox spec (image, ports, limits) to use; if left out, that of the user's
+    settings.
     """
     permission = permission_of(config, sandboxes.describe(), administers=user.administers_installation)
     async with database.session() as session:
@@ -70,8 +72,8 @@ async def delete_sandbox(
     start_worker: ServerStartWorker,
     named: Annotated[UUID | None, Query(alias="sandbox_id")] = None,
 ) -> Success:
-    """Deletes the sandbox, its files and its snapshots. Its conversations stay and can be read, and no agent
-    works on them. The query may repeat the id, as the protocol's clients do.
+    """Deletes the sandbox with its files and its snapshots. The conversations of the sandbox can still be
+    read, but no agent can work on them. The query may repeat the id, because clients of the protocol do so.
     """
     if named not in {None, sandbox_id}:
         raise BadRequest("The path and the query name two sandboxes.", code="two_sandboxes")

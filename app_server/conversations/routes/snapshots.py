@@ -1,5 +1,5 @@
-"""Routes for snapshots of workspaces. A new conversation can begin with the files of a snapshot (field
-`snapshot_id` of its start request).
+"""Routes for snapshots, which are stored copies of a workspace. A new conversation can begin with the files
+of a snapshot (field `snapshot_id` of its start request).
 """
 
 from typing import Annotated
@@ -27,7 +27,7 @@ class NewSnapshot(BaseModel):
 
 
 class Snapshot(BaseModel):
-    """A snapshot. `size_bytes`: size of its file on the server."""
+    """A snapshot of a workspace, in a reply. `size_bytes`: the size of the snapshot's file on the server."""
 
     id: Id
     sandbox_id: Id
@@ -51,7 +51,8 @@ class Snapshot(BaseModel):
 async def take_snapshot(
     conversation: OwnedConversation, body: NewSnapshot, database: ServerDatabase, sandboxes: ServerSandboxes
 ) -> Snapshot:
-    """Takes a snapshot of the conversation's current files. A container is paused meanwhile.
+    """Stores a snapshot of the conversation's present files. A container is paused while its files are
+    copied.
 
     429 `quota_reached` if the user's quota of storage is used up.
     """
@@ -60,7 +61,9 @@ async def take_snapshot(
 
 @router.get("")
 async def list_snapshots(conversation_id: OwnedConversationId, session: ReadSession) -> list[Snapshot]:
-    """Returns the conversation's snapshots, newest first. They are deleted with the conversation."""
+    """Returns the snapshots of the conversation, newest first. If the conversation is deleted, its snapshots
+    are deleted too.
+    """
     query = select(Archive).where(
         Archive.conversation_id == conversation_id, Archive.kind == ArchiveKind.SNAPSHOT
     )

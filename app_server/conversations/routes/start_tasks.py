@@ -1,4 +1,6 @@
-"""Routes for the start tasks of the current user's conversations."""
+"""Routes for the start tasks of the current user's conversations. A start task stores the progress of a
+conversation's start.
+"""
 
 from enum import StrEnum
 from typing import Annotated
@@ -76,7 +78,7 @@ async def count_start_tasks(
 async def get_start_tasks(
     user: CurrentUser, session: ReadSession, links: Linked, ids: Annotated[Ids, Query()]
 ) -> list[StartTaskInfo | None]:
-    """Returns one entry for each id; null for an unknown id."""
+    """Returns the start tasks with these ids, one entry for each id. The entry is null for an unknown id."""
     query = select(StartTask).where(*_owned(user.id, None, None), StartTask.id.in_(ids))
     return in_order(ids, {task.id: links.task(task) for task in await session.scalars(query)})
 
@@ -93,9 +95,9 @@ async def retry_start(
     config: ServerConfig,
     body: RetryStart | None = None,
 ) -> StartTaskInfo:
-    """Retries a failed start at the stage that failed.
+    """Continues a failed start of a conversation at the stage that failed, and returns its start task.
 
-    The body can name another branch or repository, as long as the repository was not fetched yet.
+    As long as the repository was not fetched yet, the request body can name another branch or repository.
     """
     async with database.session() as session:
         task = await retry(session, cipher, config.home, user, task_id, body)

@@ -1,5 +1,5 @@
-"""Routes that set the budget of a conversation and condense its history. Also the protocol's route to change
-the model of an ACP agent.
+"""Routes that set the budget of a conversation and condense its history, and a route of the protocol for
+agents that Slipway does not have (ACP agents).
 """
 
 from typing import Annotated
@@ -23,7 +23,8 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 
 class SetBudget(BaseModel):
-    """`max_budget_per_task`: the maximum total cost of the conversation in dollars; null means no limit.
+    """The request body that sets the budget of a conversation. `max_budget_per_task`: the maximum total cost
+    of the conversation in dollars; null means no limit.
 
     `run`: whether the agent continues at once.
     """
@@ -45,7 +46,9 @@ async def set_budget(
     body: SetBudget,
     database: ServerDatabase,
 ) -> Success:
-    """Sets the budget. Setting the same amount again changes nothing. 403 `setting_enforced`."""
+    """Sets the budget of the conversation. If the amount is equal to the present budget, nothing changes. 403
+    `setting_enforced`.
+    """
     async with database.session() as session:
         conversation = await require(session, user.id, conversation.id)
         await require_allowed_budget(session, user.id, body.max_budget_per_task)
@@ -68,7 +71,8 @@ async def set_budget(
 
 @router.post("/condense")
 async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success:
-    """Condenses older events into a summary: now, or before the next reply if the agent is working.
+    """Replaces older events by a summary in what the model reads. This is done now or, if the agent is
+    working, before the next model reply.
 
     409 `nothing_to_condense`.
     """
@@ -81,8 +85,8 @@ async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success
     responses={400: {"description": "The agent does not speak ACP"}},
 )
 async def switch_acp_model(_conversation: OwnedConversation, _body: SwitchAcpModel) -> Success:
-    """The protocol's route for the model of an agent that speaks ACP. Slipway has no such agents, so it
-    always answers 400 `not_an_acp_agent`.
+    """Always returns 400 `not_an_acp_agent`. The OpenHands protocol has this route for changing the model of
+    an agent that speaks ACP (Agent Client Protocol), and Slipway has no such agents.
     """
     raise BadRequest(
         "The agent of this conversation does not speak ACP.",

@@ -1,5 +1,5 @@
-"""Routes for the hooks, scripts and other programs that a conversation's repositories offer to run, and for
-the user's decisions about them.
+"""Routes for the project executables of a conversation's repositories (hooks, setup scripts, MCP servers and
+other programs, named "offers" in the API). The user decides which of them may run.
 """
 
 from collections.abc import Collection, Sequence
@@ -45,7 +45,7 @@ EVERY_KIND: Collection[OfferKind] = get_args(OfferKind)
 
 @dataclass(frozen=True)
 class _Offered:
-    """A folder of a conversation with the programs that it offers to run now."""
+    """A folder of a conversation and the project executables (such as hooks) that it contains now."""
 
     checkout: Checkout
     found: OffersResponse
@@ -63,8 +63,8 @@ async def get_consent(
     database: ServerDatabase,
     request: Request,
 ) -> ConversationConsent:
-    """Returns everything that the repositories would run in their current version. Nothing of it runs until
-    it is allowed.
+    """Returns all project executables (offers, such as hooks and setup scripts) in the present version of the
+    repositories, with the user's decisions. None of them runs before the user allows it.
     """
     task = await _task(request, user, conversation_id)
     return await _shown(database, user, await _offered(place, task))
@@ -80,11 +80,13 @@ async def answer_offers(
     database: ServerDatabase,
     request: Request,
 ) -> ConversationConsent:
-    """Stores the user's decisions. Offers that are allowed run, or join the conversation, at once.
+    """Stores the user's decisions about offers (hooks, setup scripts and other executables of the
+    repositories). The offers that the user allows run, or are loaded into the conversation, at once.
 
-    409 `offer_changed` if a hash is not offered or no longer offered, and `setup_script_runs` if a set-up
-    script is allowed while one is running; nothing is changed then. 409 `not_ready` while the conversation
-    starts. After a failed start, the retry uses the decisions. 400 `repository_not_in_conversation`.
+    409 `offer_changed` if the repositories have no offer with one of the hashes, and `setup_script_runs` if a
+    setup script is allowed while one is running; in both cases nothing is changed. 409 `not_ready` while the
+    conversation starts. After a failed start, the retry uses the decisions. 400
+    `repository_not_in_conversation`.
     """
     task = await _task(request, user, conversation_id)
     if task.status not in {StartStatus.READY, StartStatus.ERROR}:
@@ -129,10 +131,11 @@ async def run_setup_script(
     database: ServerDatabase,
     request: Request,
 ) -> Success:
-    """Runs this version of a repository's set-up script again. The stage of the start shows its progress.
+    """Runs this version of a repository's setup script again. The start task shows the progress, in its stage
+    for setup scripts.
 
-    409 `offer_changed` if the script has changed, `not_allowed`, `setup_script_runs`, and `not_ready` while
-    the conversation starts or after the start has failed: the retry runs the script. 400
+    409 `offer_changed` if the script has changed; `not_allowed`; `setup_script_runs`; `not_ready` while the
+    conversation starts, and after a failed start, because the retry of the start runs the script. 400
     `repository_not_in_conversation`.
     """
     task = await _task(request, user, conversation_id)
@@ -193,7 +196,9 @@ async def _task(request: Request, user: User, conversation_id: UUID) -> StartTas
 
 
 async def _offered(place: Workplace, task: StartTask) -> list[_Offered]:
-    """Returns what each folder of the conversation offers to run. The agent's working folder comes first."""
+    """Returns, for each folder of the conversation, its project executables (such as hooks). The agent's
+    working folder comes first.
+    """
     found = [(checkout, await _found(place, task, checkout)) for checkout in place.projects]
     kept = without_outer([(checkout, reply.offers) for checkout, reply in found])
     return [
@@ -231,8 +236,8 @@ async def _shown(database: ServerDatabase, user: User, offered: Sequence[_Offere
 def _chosen(
     offered: Sequence[_Offered], hashes: Sequence[str], kinds: Collection[OfferKind] = EVERY_KIND
 ) -> list[tuple[Checkout, list[Offer]]]:
-    """Returns the offers that have these hashes, each with the checkout that contains it. Raises Conflict
-    `offer_changed` if a hash is not among the offers.
+    """Returns the offers (project executables) of these kinds that have one of the hashes, each with the
+    checkout that contains it. Raises Conflict `offer_changed` if a hash belongs to no offer.
     """
 
     def is_chosen(offer: Offer) -> bool:
