@@ -1,5 +1,5 @@
-"""What a user can do with conversations: start, delete, send messages. Every query is limited to
-conversations that the user has access to.
+"""The operations of users on conversations: start, delete, send messages. Every query returns only
+conversations to which the user has access.
 """
 
 from collections.abc import Collection
@@ -61,7 +61,7 @@ from app_server.users.models import User
 async def require(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, access: Access = Access.OWN
 ) -> Conversation:
-    """Returns the conversation if the user has this access to it.
+    """Returns the conversation if the user has at least this kind of access to it.
 
     Raises NotFound if there is no such conversation or the user has no access to it. Raises Forbidden
     `conversation_access_missing` if the user has less access than `access`.
@@ -186,7 +186,7 @@ async def start(
 
 async def bring_back(session: AsyncSession, task: StartTask) -> bool:
     """Reopens the start of the conversation if its sandbox is archived, so that the start worker restores the
-    sandbox. Returns whether the sandbox was archived.
+    sandbox. Returns whether the start was reopened for this reason.
     """
     return await _begin_again(session, task, {SandboxStatus.ARCHIVED})
 
@@ -208,7 +208,7 @@ async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collect
 
 
 async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> list[UUID]:
-    """Hides the conversation and its sub-conversations at once and permanently. The start worker removes
+    """Hides the conversation and its sub-conversations from all users, permanently. The start worker removes
     their data later.
 
     Returns the ids of all deleted conversations. Raises what `require` raises.
@@ -314,7 +314,7 @@ async def workplace(
     conversation_id: UUID,
     access: Access = Access.OWN,
 ) -> Workplace:
-    """Returns the checkouts of the conversation and the client of its agent server.
+    """Returns the checkouts of the conversation's repositories and a client of its agent server.
 
     Raises what `require` raises, and Conflict `sandbox_not_running`, `repository_not_ready`,
     `sandbox_holds_private_work`.
@@ -371,7 +371,9 @@ async def _keep_for_later(
     message_id: str,
     message: SendMessageRequest,
 ) -> SendMessageReply:
-    """Stores the message until the sandbox runs again, and begins to start or restore the sandbox."""
+    """Stores the message until the sandbox runs again, and makes the start worker start or restore the
+    sandbox.
+    """
     async with database.session() as session:
         task = await locked_task(session, user.id, conversation_id)
         if task.status == StartStatus.READY:

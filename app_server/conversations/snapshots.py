@@ -1,4 +1,4 @@
-"""Takes snapshots of a conversation's files, and makes copies of the files to download."""
+"""Takes snapshots (stored copies) of a conversation's files, and makes copies of the files for a download."""
 
 from typing import BinaryIO
 
@@ -16,8 +16,8 @@ from app_server.sandboxes.service import Sandboxes
 async def snapshot_of(
     database: Database, sandboxes: Sandboxes, conversation: Conversation, name: str | None
 ) -> Archive:
-    """Takes a snapshot of the conversation's current files and returns its row. A container is paused while
-    the files are copied.
+    """Stores a snapshot of the conversation's present files and returns the database row of the snapshot. A
+    container is paused while the files are copied.
 
     Raises Conflict `sandbox_shared` and `sandbox_not_at_rest`, TooManyRequests `quota_reached`, and
     Unavailable.
@@ -31,8 +31,8 @@ async def snapshot_of(
 
 
 async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> BinaryIO:
-    """Returns the current files of the conversation's project as an open gzipped tar file, which is deleted
-    when it is closed.
+    """Returns the present files of the conversation's project as an open gzipped tar file. The file is
+    deleted when the caller closes it.
 
     The agent's home directory and the data of the agent server are left out. Raises Conflict
     `conversation_imported`, `sandbox_deleted`, `conversation_not_started`, `sandbox_shared`,

@@ -1,4 +1,6 @@
-"""Limits the bytes that the server stores for a user, by the user's quota."""
+"""Limits how many bytes the server stores for a user. The limits are the quotas of the user and of the
+organisation.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -16,8 +18,8 @@ GIB = 1024**3
 
 
 async def require_storage(session: AsyncSession, user_id: UUID) -> None:
-    """Checks that the user's stored bytes are below the quotas of the user and of the organisation. Logs of
-    conversations, archives and snapshots count. Files of sandboxes that still exist do not count. Raises
+    """Checks that the stored bytes are below the quotas of the user and of the organisation. Logs of
+    conversations, archives and snapshots count; files of existing sandboxes do not count. Raises
     TooManyRequests `quota_reached`.
     """
     for name, owners in (

@@ -1,5 +1,5 @@
-"""Sub-conversations: what a new sub-conversation takes over from its parent, and its deletion together with
-the parent.
+"""Sub-conversations. A new sub-conversation takes settings over from its parent conversation, and is deleted
+together with it.
 """
 
 from datetime import datetime
@@ -18,8 +18,8 @@ _INHERITED = ("sandbox_id", "selected_repository", "selected_branch", "selected_
 
 
 async def with_parent(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns the request with the sandbox, repository and model of the parent conversation, where the
-    request names none.
+    """Returns the start request with the sandbox, the repository and the model of the parent conversation.
+    Values that the request names itself stay. A request without a parent is not changed.
 
     Raises NotFound `parent_not_found`.
     """
@@ -34,14 +34,16 @@ async def with_parent(session: AsyncSession, user: User, request: StartRequest) 
 
 
 async def join_family(session: AsyncSession, user_id: UUID, parent_id: UUID, child_id: UUID) -> None:
-    """Adds the child to the parent's list of sub-conversations. Raises NotFound `parent_not_found`."""
+    """Adds the conversation `child_id` to the parent's list of sub-conversations. Raises NotFound
+    `parent_not_found`.
+    """
     parent = await _locked(session, user_id, parent_id)
     parent.sub_conversation_ids = [*parent.sub_conversation_ids, child_id.hex]
 
 
 async def leave_family(session: AsyncSession, conversation: Conversation, moment: datetime) -> list[UUID]:
-    """Removes the conversation from its parent's list of sub-conversations. Deletes all sub-conversations of
-    the conversation and returns their ids.
+    """Removes a conversation that is being deleted from its parent's list of sub-conversations. Deletes its
+    own sub-conversations and returns their ids. `moment`: the time of the deletion.
     """
     if conversation.parent_conversation_id is not None:
         parent = await session.get(Conversation, conversation.parent_conversation_id, with_for_update=True)

@@ -1,4 +1,4 @@
-"""Changes the model that a conversation's agent uses, also while the agent works."""
+"""Changes the model that a conversation's agent uses. This is possible while the agent works."""
 
 from typing import Annotated
 from uuid import UUID
@@ -18,7 +18,9 @@ from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 
 class SwitchProfile(BaseModel):
-    """The saved model to switch to."""
+    """The request body with the name of the saved model (model profile) that the agent must use
+    from now on.
+    """
 
     profile_name: Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -33,8 +35,9 @@ async def switch_profile(
     *,
     silence_seconds: float,
 ) -> AppConversation:
-    """Makes the agent use the model of this profile from the agent's next model call on. Returns the changed
-    conversation. `silence_seconds`: as in `brokered_llm`.
+    """Makes the agent use the model of this profile from its next model call on, and returns the changed
+    conversation. `silence_seconds`: how long the LLM gateway waits for a vendor that sends nothing, as in
+    `brokered_llm`.
 
     Raises NotFound (also `llm_profile_not_found`), Forbidden `conversation_access_missing` and
     `setting_enforced`, Conflict `sandbox_not_running`, BadGateway.

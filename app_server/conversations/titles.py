@@ -1,5 +1,5 @@
-"""Sends the titles that users give to conversations to the agent servers, as soon as an agent server can be
-reached.
+"""Sends the titles that users give to conversations to the agent servers. A title waits until the agent
+server can be reached.
 
 The agent server writes the title to the event log. If both the user and the agent server change the title,
 the last change counts.
@@ -35,8 +35,8 @@ async def title_of(session: AsyncSession, conversation_id: UUID) -> str | None:
 
 
 class Titles:
-    """The sender of new titles to agent servers. `hand_over_all` is called repeatedly; `hand_over` sends one
-    title at once.
+    """The sender of new titles to agent servers. A background task calls `hand_over_all` repeatedly;
+    `hand_over` sends the title of one conversation at once.
     """
 
     def __init__(self, database: Database, sandboxes: Sandboxes) -> None:
@@ -47,8 +47,8 @@ class Titles:
         self._pauses: dict[UUID, _Pause] = {}
 
     async def hand_over_all(self) -> None:
-        """Sends the titles that wait to the running agent servers. A title that could not be sent is tried
-        again after a growing pause.
+        """Sends the waiting titles to those agent servers that run. If a title cannot be sent, it is tried
+        again later; the pause grows with each attempt.
         """
         waiting = await self._waiting()
         self._pauses = {key: pause for key, pause in self._pauses.items() if key in waiting}
@@ -56,7 +56,9 @@ class Titles:
         await asyncio.gather(*(self.hand_over(each) for each in due))
 
     async def hand_over(self, conversation_id: UUID) -> None:
-        """Sends the title of one conversation if it was not sent yet and the agent server can be reached."""
+        """Sends the title of one conversation to its agent server. Does nothing if the title was sent already
+        or the agent server cannot be reached.
+        """
         try:
             async with self._locks.setdefault(conversation_id, asyncio.Lock()):
                 await self._send(conversation_id)
@@ -101,8 +103,8 @@ class Titles:
 
 
 async def send_title(database: Database, client: AgentClient, conversation_id: UUID, title: str) -> None:
-    """Sends the title to the agent server and marks it as sent. Idempotent. Raises AppError; the title then
-    still waits.
+    """Sends the title to the agent server and stores that it was sent. May be repeated. Raises AppError; the
+    title then still waits to be sent.
     """
     await client.set_title(conversation_id, title)
     async with database.session() as session:

@@ -1,5 +1,5 @@
-"""Notifies triggers of changes in the conversations that they have started. A trigger starts conversations
-for events at a git host.
+"""Notifies triggers about changes in the conversations that they have started. A trigger is a rule that
+starts conversations for events at a git host.
 """
 
 from typing import Final
@@ -18,8 +18,8 @@ PROGRESS_KIND: Final = "triggers.progress"
 
 
 async def tell_of_progress(session: AsyncSession, conversation_id: UUID) -> None:
-    """Stores a job that reports the conversation's progress to the trigger that has started it. Does nothing
-    for a conversation that no trigger has started.
+    """Stores a background job that updates the comment at the git host, after a change in a conversation that
+    a trigger has started. Does nothing for other conversations.
     """
     query = select(Conversation.trigger).where(Conversation.id == conversation_id)
     if await session.scalar(query) == TRIGGER:

@@ -1,4 +1,4 @@
-"""Converts conversations and start tasks into the models and frames of the API."""
+"""Converts database rows of conversations and start tasks into the models and frames of the API."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,10 +53,10 @@ def conversation_rows(
     ShareRole | None,
     ShareRole | None,
 ]:
-    """Returns the query for the conversations that one user may see, with all columns that `Viewer.show`
+    """Returns the SQL query for the conversations that this user may see, with all columns that `Viewer.show`
     needs.
 
-    user_id: None means the conversations of all users, for internal use only.
+    `user_id`: None means the conversations of all users; only the server itself may use this.
     """
     given = (
         select(ConversationShare.role)
@@ -95,13 +95,15 @@ def conversation_rows(
 
 @dataclass(frozen=True)
 class Viewer:
-    """A converter of database rows to API models. It asks `sandboxes` whether a sandbox really runs."""
+    """An object that converts database rows of conversations to API models. It asks `sandboxes` whether a
+    sandbox really runs.
+    """
 
     sandboxes: Sandboxes
 
     def show(self, row: Row, user_id: UUID | None = None) -> AppConversation:
-        """Returns the conversation for the API. user_id: the user who sends the request. None means that all
-        subscribers get the returned object; its field `access` is then null.
+        """Returns the conversation in the form of the API. `user_id`: the user who gets it. None means that
+        all clients that follow the conversation get the same object; its field `access` is then null.
         """
         conversation, task, stored, error, by_programs, owner_name, shared, *given = row
         status = self._sandbox_status(conversation.sandbox_id, task, stored)
@@ -152,8 +154,8 @@ class Viewer:
         return self.show(row, user_id) if row else None
 
     async def frames(self, session: AsyncSession, conversation_id: UUID) -> list[Frame]:
-        """Returns the frames that tell subscribers the current state of the conversation and of its start.
-        Returns no frames if there is no such conversation.
+        """Returns the frames with the present state of the conversation and of its start, for clients that
+        follow it. Returns no frames if there is no such conversation.
         """
         query = conversation_rows(None).where(Conversation.id == conversation_id)
         row = (await session.execute(query)).one_or_none()
@@ -191,8 +193,8 @@ def _access(
 
 
 async def position_of(database: Database, sandbox_id: UUID) -> int:
-    """Returns the sum of the newest seq of each log in the sandbox. Returns 0 if the sandbox has no
-    conversations.
+    """Returns a number that grows with each new event in the sandbox: the sum of the newest seq of all its
+    conversations. Returns 0 if the sandbox has no conversations.
     """
     query = select(func.sum(Conversation.last_seq)).where(Conversation.sandbox_id == sandbox_id)
     async with database.read() as session:
@@ -200,8 +202,8 @@ async def position_of(database: Database, sandbox_id: UUID) -> int:
 
 
 def show_task(task: StartTask, agent_server_url: str | None = None) -> StartTaskInfo:
-    """Returns the start task for the API. agent_server_url: the address at which the current user reaches the
-    agent server; None leaves it out.
+    """Returns the start task in the form of the API. `agent_server_url`: the URL at which the current user
+    reaches the agent server; None means that the reply has no such URL.
     """
     return StartTaskInfo.model_validate(
         {
@@ -230,5 +232,7 @@ def conversation_frame(conversation: AppConversation) -> Frame:
 
 
 def in_order(ids: Sequence[UUID], found: dict[UUID, Item]) -> list[Item | None]:
-    """Returns the item for each id, in the order of `ids`. An id without an item gives None."""
+    """Returns the items with these ids, in the order of `ids`. The entry for an id without an
+    item is None.
+    """
     return [found.get(each) for each in ids]

@@ -30,8 +30,8 @@ async def waiting_messages(
 async def take_back(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, message_id: str
 ) -> UUID | None:
-    """Deletes a waiting message. If a sandbox was being started only for this message, the sandbox stays
-    asleep and its id is returned. Otherwise returns None.
+    """Deletes a message that the agent has not received yet. If the sandbox was being started only for this
+    message, the start is undone and the id of the sandbox is returned. Otherwise returns None.
 
     Raises what `locked_task` raises, NotFound `message_not_waiting`, Conflict `message_on_its_way`.
     """

@@ -14,7 +14,9 @@ from app_server.users.colleagues import are_colleagues, organisation_of
 
 
 class Access(StrEnum):
-    """The kinds of access to a conversation. Each kind includes the ones before it."""
+    """The kinds of access of a user to a conversation, weakest first. Each kind includes the
+    kinds before it.
+    """
 
     VIEW = "view"
     STEER = "steer"
@@ -35,8 +37,9 @@ def is_shared() -> ColumnElement[bool]:
 
 
 def visible_to(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the SQL condition that this user may see the conversation. The conversation is the user's own,
-    or is shared with the user, with a team of the user, or with everyone in the user's organisation.
+    """Returns the SQL condition that this user may see the conversation. This is so if the user owns the
+    conversation, or if it is shared with the user, with a team of the user, or with everyone in the user's
+    organisation.
     """
     given = or_(
         Conversation.everyone_role.is_not(None),
@@ -52,8 +55,8 @@ def visible_to(user_id: UUID) -> ColumnElement[bool]:
 
 
 def shared_with(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the SQL condition that the conversation belongs to another user and that this user may see it.
-    The database uses a separate index for each part of the condition.
+    """Returns the SQL condition that the conversation belongs to another user and is shared with this user.
+    The condition has several parts, and the database uses a separate index for each part.
     """
     everyone = select(Conversation.id).where(Conversation.everyone_role.is_not(None))
     person = select(ConversationShare.conversation_id).where(ConversationShare.user_id == user_id)
@@ -77,8 +80,8 @@ def _is_of_colleague(user_id: UUID) -> ColumnElement[bool]:
 
 
 async def access_of(session: AsyncSession, user_id: UUID, conversation: Conversation) -> Access | None:
-    """Returns the user's access to the conversation. Returns None without access; the API then answers as if
-    the conversation did not exist.
+    """Returns the kind of access that the user has to the conversation. Returns None if the user has no
+    access; the API then replies as if the conversation did not exist.
     """
     if conversation.user_id == user_id:
         return Access.OWN
@@ -103,7 +106,7 @@ def widest(*roles: ShareRole | None) -> Access | None:
 async def require_access(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, wanted: Access
 ) -> Conversation:
-    """Returns the conversation if the user has this access to it.
+    """Returns the conversation if the user has at least this kind of access to it.
 
     Raises NotFound if there is no such conversation or the user has no access to it. Raises Forbidden
     `conversation_access_missing` if the user has less access than `wanted`.
@@ -131,11 +134,12 @@ def access_missing(wanted: Access) -> Forbidden:
 async def require_no_private_neighbours(
     session: AsyncSession, user_id: UUID, conversation: Conversation, wanted: Access
 ) -> None:
-    """Checks that the user also has this access to all other conversations in the sandbox, because an agent
-    can reach all files of its sandbox. The check is skipped for the owner of the conversation.
+    """Checks that the user has the access `wanted` also to all other conversations in the sandbox. This is
+    necessary because an agent can reach all files of its sandbox. The check is skipped for the owner of the
+    conversation.
 
-    Raises Conflict `sandbox_holds_private_work` if the user does not have this access to another conversation
-    in the sandbox.
+    Raises Conflict `sandbox_holds_private_work` if the access to another conversation in the sandbox is
+    missing.
     """
     if conversation.user_id == user_id:
         return

@@ -1,4 +1,4 @@
-"""Ends the live streams of users who follow another user's conversation and have lost their access to it."""
+"""Ends the live streams of users who follow a conversation of another user and may no longer see it."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -14,14 +14,14 @@ from app_server.core.held_blocks import HeldBlocks
 
 
 class AccessEnded(Exception):
-    """The error that is raised when a conversation is no longer shared with a user who follows it."""
+    """The error that ends a live stream because its user may no longer see the conversation."""
 
 
 class Followers:
-    """The open live streams of conversations that belong to other users. One SQL statement for each following
-    user checks whether the access still exists.
+    """A register of the open live streams in which users follow conversations of other users. One SQL
+    statement for each of these users checks whether the user still has access.
 
-    The check reads the database, so the owner can end the access at any app server.
+    The access is read from the database, so the owner can end it at any app server.
     """
 
     def __init__(self, database: Database) -> None:
@@ -30,8 +30,8 @@ class Followers:
 
     @asynccontextmanager
     async def hold(self, user_id: UUID, conversation: Conversation) -> AsyncIterator[None]:
-        """Runs the block. When the user loses the access, cancels the block and raises AccessEnded. The owner
-        of the conversation never loses the access.
+        """Runs the `async with` block. If the user loses the access to the conversation meanwhile, cancels
+        the block and raises AccessEnded. The owner of the conversation cannot lose the access.
         """
         if conversation.user_id == user_id:
             yield
@@ -40,7 +40,7 @@ class Followers:
             yield
 
     async def check(self) -> None:
-        """Ends the live streams of users who have lost their access."""
+        """Ends the live streams of the users who have lost their access to the conversation."""
         followed: defaultdict[UUID, set[UUID]] = defaultdict(set)
         for user_id, conversation_id in self._held.causes:
             followed[user_id].add(conversation_id)

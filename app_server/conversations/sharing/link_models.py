@@ -1,4 +1,4 @@
-"""The table of read-only links to conversations."""
+"""The database table of read-only links, with which conversations can be read without a sign-in."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -10,10 +10,12 @@ from app_server.core.database import Base, now
 
 
 class ConversationLink(Base):
-    """A link with which people who are not signed in can read a conversation until `expires_at`.
+    """One row for each read-only link. Until `expires_at`, people who have the link can read the conversation
+    without a sign-in.
 
-    scanned_through: when the link was made, events up to this position were searched for secrets, and the
-    owner agreed to show the secrets that were found. Secrets in later events are hidden.
+    `scanned_through`: a position in the log. When the link was made, the events up to this position were
+    searched for secrets, and the owner agreed to show the secrets that were found. In later events, secrets
+    are hidden.
     """
 
     __tablename__ = "conversation_links"

@@ -1,4 +1,6 @@
-"""Counts how often read-only links are opened, and ends the live streams of a link when the link ends."""
+"""Limits how often read-only links are opened from one IP address, and ends the live streams of a link when
+the link is no longer valid.
+"""
 
 import time
 from collections import OrderedDict, deque
@@ -25,12 +27,12 @@ _BATCH = 500
 
 
 class LinkEnded(Exception):
-    """The error that is raised when a read-only link has expired or was revoked."""
+    """The error that ends a live stream because its read-only link has expired or was revoked."""
 
 
 class LinkReaders:
-    """The open live streams of read-only links. One SQL statement checks for all streams whether their links
-    are still valid.
+    """A register of the open live streams of read-only links. One SQL statement checks for all streams
+    together whether their links are still valid.
     """
 
     def __init__(self, database: Database) -> None:
@@ -40,7 +42,7 @@ class LinkReaders:
 
     def admit(self, address: str | None) -> None:
         """Counts one opening of a link from this IP address. Raises TooManyRequests `too_many_openings` with
-        `Retry-After`.
+        the header `Retry-After` if there are too many openings from this address.
         """
         moment = time.monotonic()
         known = self._openings.setdefault(address or "", deque())
@@ -64,12 +66,14 @@ class LinkReaders:
 
     @asynccontextmanager
     async def hold(self, link: ConversationLink) -> AsyncIterator[None]:
-        """Runs the block. When the link ends, cancels the block and raises LinkEnded."""
+        """Runs the `async with` block. If the link expires or is revoked meanwhile, cancels the block and
+        raises LinkEnded.
+        """
         async with self._held.until_ended(link.id, LinkEnded):
             yield
 
     async def check(self) -> None:
-        """Ends the streams of links that are no longer valid."""
+        """Ends the live streams whose links are no longer valid."""
         held = list(self._held.causes)
         for start in range(0, len(held), _BATCH):
             batch = held[start : start + _BATCH]

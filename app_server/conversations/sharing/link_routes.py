@@ -1,4 +1,6 @@
-"""Routes of read-only links: for the owner of a conversation, and for readers who are not signed in."""
+"""Routes of read-only links to conversations. Some are for the owner of a conversation, others for readers
+who are not signed in.
+"""
 
 import asyncio
 import time
@@ -44,10 +46,11 @@ _SECRETS_SECONDS = 30.0
 async def list_links(
     user: CurrentUser, session: ReadSession, conversation_id: UUID
 ) -> list[ConversationLinkInfo]:
-    """Returns the read-only links of the conversation, the newest first. Expired ones stay until they are
-    removed.
+    """Returns the read-only links of the conversation, the newest first. An expired link is included until it
+    is removed.
 
-    403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
+    403 `conversation_access_missing` if the user is not the owner of the conversation, also for the other
+    routes of this group.
     """
     found = await link_service.links_of(session, user.id, conversation_id)
     return [link_service.shown_link(link) for link in found]
@@ -63,10 +66,10 @@ async def create_link(
     conversation_id: UUID,
     body: CreateConversationLink,
 ) -> CreatedConversationLink:
-    """Makes a link to the conversation. Until the link expires, all people who have it can read the
+    """Makes a read-only link to the conversation. Until the link expires, all people who have it can read the
     conversation.
 
-    409 `secrets_found` with `findings` if the conversation shows secrets that are not in
+    409 `secrets_found` with `findings` if the conversation contains secrets whose ids are not in
     `confirmed_findings`, `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
     """
     # No transaction is open during the scan, which may take seconds.
@@ -84,7 +87,9 @@ async def create_link(
 async def end_link(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, link_id: UUID
 ) -> None:
-    """Removes a link. Its open streams end within two seconds. 404 `link_not_found`."""
+    """Removes a read-only link. Live streams that were opened with it end within two seconds. 404
+    `link_not_found`.
+    """
     await link_service.end_link(session, user.id, trail, conversation_id, link_id)
 
 
@@ -96,7 +101,8 @@ async def get_linked_conversation(
     request: Request,
     x_link_token: Annotated[str, Header(max_length=200)] = "",
 ) -> LinkedConversation:
-    """Returns the conversation of the link whose token is in the header `X-Link-Token`. Needs no sign-in.
+    """Returns the conversation of a read-only link. The header `X-Link-Token` has the token of the link.
+    Needs no sign-in.
 
     404 `link_ended` if the link has expired, was removed or never existed. 429 `too_many_openings`.
     """
@@ -120,8 +126,9 @@ async def stream_linked_conversation(
     websocket: WebSocket,
     after_seq: str = "0",
 ) -> None:
-    """Streams the finished events of the conversation of a link. The token is offered as the subprotocol
-    `slipway.link.TOKEN`, beside `slipway`, or is in the header `X-Link-Token`.
+    """Streams the finished events of the conversation of a read-only link. Needs no sign-in. The client sends
+    the token of the link as the WebSocket subprotocol `slipway.link.TOKEN`, beside `slipway`, or in the
+    header `X-Link-Token`.
     """
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
     readers: LinkReaders = link_readers
@@ -159,7 +166,9 @@ async def stream_linked_conversation(
 
 
 class _Shown:
-    """A converter of the frames of a conversation to the frames that the readers of one link receive."""
+    """A filter that converts the frames of a conversation to the frames that readers of one read-only link
+    receive.
+    """
 
     def __init__(self, database: Database, cipher: Cipher, link: ConversationLink, owner_id: UUID) -> None:
         self._database = database
@@ -170,8 +179,8 @@ class _Shown:
         self._read_at = 0.0
 
     async def frame(self, frame: Frame) -> Frame | None:
-        """Returns the part of a frame that the readers of the link may see. Returns None if they may see
-        nothing of it, such as of an unfinished reply or of the output of a running command.
+        """Returns those parts of a frame that readers of the link may see. Returns None if they may see no
+        part, for example of an unfinished reply or of the output of a running command.
         """
         seq = frame.seq
         if seq is None:
@@ -181,8 +190,8 @@ class _Shown:
         return await asyncio.to_thread(shown_frame, frame, scan)
 
     async def _whole(self, frame: Frame, seq: int) -> Frame:
-        """Returns the frame with the large parts of its event included. The large parts must be searched for
-        secrets, too.
+        """Returns the frame with the large parts of its event in place of the references to them, so that the
+        large parts are searched for secrets too.
         """
         if '"blobs":' not in frame.text:
             return frame

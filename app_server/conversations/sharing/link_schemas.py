@@ -1,4 +1,4 @@
-"""Schemas of read-only links to conversations."""
+"""Schemas of the requests and replies of the routes for read-only links."""
 
 from typing import Annotated
 
@@ -13,8 +13,8 @@ MAX_PLACES = 10
 
 
 class SecretPlace(BaseModel):
-    """The position of a secret. `seq`: the position of the event; 0 means the title. `path`: the field of the
-    event.
+    """A place where a secret occurs in a conversation. `seq`: the position of the event; 0 means the title.
+    `path`: the path of the field in the event.
     """
 
     seq: int
@@ -22,9 +22,9 @@ class SecretPlace(BaseModel):
 
 
 class SecretFinding(BaseModel):
-    """A secret in a conversation. `kind`: the form of the secret; `saved_secret` means a value that the owner
-    has stored, with its `name`. `excerpt`: the first characters. `count`: how often the secret occurs.
-    `places`: the first ten places.
+    """A secret that was found in a conversation. `kind`: the form of the secret; `saved_secret` means a value
+    that the owner has stored under `name`. `excerpt`: its first characters. `count`: how often it occurs.
+    `places`: the first ten places where it occurs.
     """
 
     id: str
@@ -36,8 +36,9 @@ class SecretFinding(BaseModel):
 
 
 class CreateConversationLink(BaseModel):
-    """A new link. `hours`: how long it is valid. `confirmed_findings`: the ids of the secrets that the owner
-    agrees to show. It must contain every finding.
+    """The request body that makes a read-only link. `hours`: for how many hours the link is valid.
+    `confirmed_findings`: the ids of the secrets that the owner agrees to show; they must include all secrets
+    that are found.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -50,7 +51,7 @@ class CreateConversationLink(BaseModel):
 
 
 class ConversationLinkInfo(BaseModel):
-    """A link without its address. `is_active`: false if it has expired."""
+    """A read-only link in a reply, without its URL. `is_active`: false if the link has expired."""
 
     id: Id
     name: str
@@ -61,13 +62,13 @@ class ConversationLinkInfo(BaseModel):
 
 
 class CreatedConversationLink(ConversationLinkInfo):
-    """A new link. `url`: its address, which is shown only in this reply."""
+    """The reply with a new read-only link. `url`: the URL of the link, which no later reply contains."""
 
     url: str
 
 
 class LinkedConversation(BaseModel):
-    """The facts that a link shows in addition to the events."""
+    """The reply that readers of a read-only link get: facts about the conversation, without its events."""
 
     title: str | None
     created_at: Timestamp

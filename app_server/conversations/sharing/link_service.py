@@ -1,4 +1,4 @@
-"""Makes, lists and ends read-only links to conversations. Only the owner of a conversation may do this."""
+"""Makes, lists and removes read-only links to conversations. Only the owner of a conversation may do this."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -61,7 +61,9 @@ async def links_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) 
 
 @dataclass
 class Scanned:
-    """The secrets that a scan found in a conversation, up to the event at position `through`."""
+    """The result of a search for secrets in a conversation. `through`: the position of the last event that
+    was searched.
+    """
 
     through: int
     title: str | None
@@ -95,7 +97,8 @@ class Scanned:
 
 
 async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_id: UUID) -> Scanned:
-    """Searches everything that a link to the conversation would show, and returns the secrets found.
+    """Searches all texts that a read-only link to the conversation would show for secrets, and returns the
+    secrets found.
 
     Raises NotFound, Forbidden `conversation_access_missing`, Conflict `conversation_too_long_to_scan`.
     """
@@ -122,9 +125,9 @@ async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_i
 
 
 def require_confirmed(scanned: Scanned, confirmed: Iterable[str]) -> list[SecretFinding]:
-    """Returns the found secrets if the owner has agreed to show all of them. `confirmed`: the ids that the
-    owner has agreed to. Raises Conflict `secrets_found` with `findings` if an id is missing, and Conflict
-    `too_many_secrets_found` if there are more than 100 secrets.
+    """Checks that the owner has agreed to show all secrets that were found, and returns these secrets.
+    `confirmed`: the ids of the secrets that the owner agrees to show. Raises Conflict `secrets_found` with
+    `findings` if an id is missing, and Conflict `too_many_secrets_found` if there are more than 100 secrets.
     """
     findings = scanned.findings
     if len(findings) > MAX_FINDINGS:
@@ -222,7 +225,7 @@ async def open_link(session: AsyncSession, token: str) -> tuple[ConversationLink
 
 
 def valid_links() -> Select[ConversationLink, Conversation]:
-    """Returns the query for the links that are valid now, each with its conversation."""
+    """Returns the SQL query for the read-only links that are valid now, each with its conversation."""
     return (
         select(ConversationLink, Conversation)
         .join(Conversation, Conversation.id == ConversationLink.conversation_id)
@@ -236,7 +239,7 @@ def valid_links() -> Select[ConversationLink, Conversation]:
 
 
 async def touch_link(database: Database, link: ConversationLink) -> None:
-    """Stores the present time as the time of the link's last use, at most once a minute."""
+    """Stores the present time as the last use of the link. Writes at most once a minute for each link."""
     if link.last_used_at is not None and now() - link.last_used_at < _TOUCH_INTERVAL:
         return
     async with database.session() as session:

@@ -1,5 +1,5 @@
-"""Selects what a read-only link shows of each event. Settings, the system prompt, tools and names of people
-are left out.
+"""Selects which parts of each event a read-only link shows. Settings, the system prompt, tools and names of
+people are left out.
 """
 
 from typing import Any, Final
@@ -39,8 +39,8 @@ _ENVELOPE: Final = frozenset(("id", "kind", "source", "timestamp", "parent_id"))
 
 
 def shown_event(event: dict[str, Any]) -> dict[str, Any]:
-    """Returns the event as a link shows it. An event that is not shown becomes an empty state update, so that
-    the positions have no gap.
+    """Returns the event as a read-only link shows it. If the link may not show the event, returns an empty
+    state update instead, so that the positions have no gap.
     """
     kind = event["kind"]
     if kind in _SHOWN_KINDS:
@@ -52,8 +52,8 @@ def shown_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_frame(frame: Frame, scan: SecretScan | None) -> Frame:
-    """Returns the frame of an event as a link shows it. scan: replaces secrets in the event; None replaces
-    nothing.
+    """Returns the frame of an event as a read-only link shows it. `scan`: hides the secrets in the event;
+    None hides nothing.
     """
     told = orjson.loads(frame.text)
     event = shown_event(told["event"])

@@ -1,4 +1,6 @@
-"""Tables of shared conversations: which other people and teams may view or steer a conversation."""
+"""Database tables of the shares of conversations: which other people and teams may view or steer a
+conversation.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,14 +13,16 @@ from app_server.core.database import Base, enum_column, now
 
 
 class ShareRole(StrEnum):
-    """`view`: may read the conversation. `steer`: may also send messages, pause, approve and continue."""
+    """The rights of a user or team with whom a conversation is shared. `view`: may read the conversation.
+    `steer`: may also send messages, and pause, continue and approve the agent's work.
+    """
 
     VIEW = "view"
     STEER = "steer"
 
 
 class ConversationTeamShare(Base):
-    """The share of a conversation with a team: all members of the team have access."""
+    """One row for each team that a conversation is shared with. All members of the team have access."""
 
     __tablename__ = "conversation_team_shares"
 
@@ -33,7 +37,7 @@ class ConversationTeamShare(Base):
 
 
 class ConversationShare(Base):
-    """The share of a conversation with one person who is not its owner."""
+    """One row for each person, other than the owner, that a conversation is shared with."""
 
     __tablename__ = "conversation_shares"
 

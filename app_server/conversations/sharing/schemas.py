@@ -1,4 +1,4 @@
-"""Schemas of the routes that share conversations with people and teams."""
+"""Schemas of the requests and replies of the routes that share conversations with people and teams."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,7 +14,9 @@ class SharedPerson(BaseModel):
 
 
 class SharedTeam(BaseModel):
-    """A team whose members have access. `member_count`: how many people are in it."""
+    """A team that a conversation is shared with, in a reply. `member_count`: how many people are
+    in the team.
+    """
 
     team_id: Id
     name: str
@@ -24,8 +26,8 @@ class SharedTeam(BaseModel):
 
 
 class Sharing(BaseModel):
-    """The people and teams that have access to a conversation. `everyone`: what every signed-in user may
-    do, or null.
+    """The reply with the people and teams that have access to a conversation. `everyone`: what every
+    signed-in user of the organisation may do; null means nothing.
     """
 
     everyone: ShareRole | None
@@ -46,8 +48,8 @@ class SetAccess(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A person or a team that can be given access. One of the two ids is null. `is_service`: the person is a
-    service account.
+    """A person or a team that the conversation can be shared with, in a reply. Of the two ids, that of the
+    person and that of the team, one is null. `is_service`: whether the person is a service account.
     """
 
     user_id: Id | None = None

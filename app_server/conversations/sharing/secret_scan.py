@@ -1,5 +1,5 @@
-"""Finds secrets in texts: known values, and texts that have the form of a key, a token or a password. Does no
-I/O.
+"""Finds secrets in texts. These are known values, and texts that have the form of a key, a token or a
+password. Does no I/O.
 """
 
 import re
@@ -67,11 +67,11 @@ class Match:
 
 
 class SecretScan:
-    """A search for secrets in texts and in the texts inside JSON values.
+    """A search for secrets in texts and in JSON values.
 
-    known: values that must not be in a text, by name. Values with fewer than 8 characters are not searched,
-    because they occur by chance. Known values are also found in the encoded forms that `ResponseRedaction`
-    knows.
+    `known`: by name, the values that a text must not contain. Values with fewer than 8 characters are not
+    searched for, because they occur by chance. The search also finds the encoded forms of known values that
+    `ResponseRedaction` knows.
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
@@ -79,7 +79,7 @@ class SecretScan:
         self._known = [(name, value, _finder(value)) for name, value in long_enough.items()]
 
     def matches(self, text: str) -> Iterator[Match]:
-        """Yields the secrets in the text. A value may be yielded several times."""
+        """Yields the secrets that the text contains. The same value may be yielded several times."""
         if len(text) < MIN_CHARACTERS or _IMAGE.match(text):
             return
         data = text.encode()
@@ -92,7 +92,7 @@ class SecretScan:
                     yield Match(kind, found[1])
 
     def hide(self, text: str) -> str:
-        """Returns the text with `<secret-hidden>` in the place of each secret."""
+        """Returns the text with `<secret-hidden>` in place of each secret."""
         if len(text) < MIN_CHARACTERS or _IMAGE.match(text):
             return text
         data = text.encode()
@@ -104,14 +104,16 @@ class SecretScan:
         return text
 
     def matches_in(self, value: Any, path: str = "") -> Iterator[tuple[str, Match]]:
-        """Yields each secret in a JSON value with its path, such as `llm_message.content.0.text`."""
+        """Yields each secret in the texts of a JSON value, with the path of the text, such as
+        `llm_message.content.0.text`.
+        """
         for at, text in _texts(value, path):
             for match in self.matches(text):
                 yield at, match
 
     def hide_in(self, value: Any) -> Any:
-        """Returns the JSON value with the secrets in all its texts replaced. Names of fields are
-        not changed.
+        """Returns the JSON value with `<secret-hidden>` in place of each secret in its texts. Names of fields
+        are not changed.
         """
         if isinstance(value, str):
             return self.hide(value)

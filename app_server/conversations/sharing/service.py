@@ -52,9 +52,9 @@ async def share_with_everyone(
 async def make_public(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, public: bool
 ) -> None:
-    """If `public`, lets all signed-in users view the conversation; otherwise ends their access. If they may
-    already do more than view, making the conversation public changes nothing. Raises the errors of
-    `share_with_everyone`.
+    """If `public` is true, lets all signed-in users of the organisation view the conversation, unless they
+    may do more already. If it is false, ends the access of all users who have it only in this way. Raises the
+    errors of `share_with_everyone`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     role = (conversation.everyone_role or ShareRole.VIEW) if public else None
@@ -117,8 +117,9 @@ async def candidates(
     text: str,
     with_address: Collection[UUID],
 ) -> Sequence[User]:
-    """Returns up to 20 people who can get access to the conversation, sorted by name. Their name contains
-    the text, or their id is in `with_address`. They are in the owner's organisation.
+    """Returns up to 20 people of the owner's organisation with whom the conversation can be shared, sorted by
+    name. `text`: a part of the name. `with_address`: ids of people who match by their e-mail address,
+    whatever their name is.
 
     Raises NotFound, Forbidden `conversation_access_missing`.
     """
@@ -146,8 +147,8 @@ def too_many(receivers: Literal["people", "teams"], limit: int) -> Conflict:
 async def record_shared(
     session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
 ) -> Sharing:
-    """Adds to the audit log that the conversation was shared. Returns the people and teams that have access
-    now.
+    """Writes into the audit log that the conversation was shared. Returns the people and teams that have
+    access now. `details`: what was shared with whom.
     """
     target = (AuditTarget.CONVERSATION, conversation.id)
     trail.record(session, AuditAction.CONVERSATION_SHARED, target, **details)
@@ -158,8 +159,8 @@ async def record_shared(
 async def record_unshared(
     session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
 ) -> Sharing:
-    """Adds to the audit log that the conversation is no longer shared with a person or team. Returns the
-    people and teams that have access now.
+    """Writes into the audit log that the sharing of the conversation with a person or team has ended. Returns
+    the people and teams that still have access. `details`: the person or team.
     """
     target = (AuditTarget.CONVERSATION, conversation.id)
     trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, **details)

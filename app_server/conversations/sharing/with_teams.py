@@ -34,7 +34,7 @@ async def share_with_team(
     team_id: UUID,
     role: ShareRole,
 ) -> Sharing:
-    """Shares the conversation with a team that the user may see, or changes the team's role.
+    """Shares the conversation with a team that the user may see, or changes the role of the team.
 
     Raises NotFound (also `team_not_found`), Forbidden `conversation_access_missing`, Conflict
     `too_many_teams`.

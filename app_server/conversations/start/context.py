@@ -1,5 +1,5 @@
-"""Data that the steps of a conversation's start share: the start itself, its progress, and the outcome of a
-step.
+"""The data that the steps of a conversation's start share: facts about the start, its progress, and the
+outcome of a step.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -29,8 +29,8 @@ def no_own_tools(_config: Config, _providers: Collection[GitProvider]) -> bool:
 
 
 class Progress:
-    """The progress of the running step of a start. `detail` is the latest line of output, `output` the last
-    lines of the step's command.
+    """The progress of the step that a start is running. `detail`: the latest line of output. `output`: the
+    last lines that the step's command has printed.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,9 @@ class Progress:
         self.output = ((self.output + "\n" if self.output else "") + line)[-OUTPUT_CHARACTERS:]
 
     def show(self, output: str) -> None:
-        """Replaces the shown output. `output`: the end of what the command has printed so far."""
+        """Replaces the output that the user sees. `output`: the last part of what the step's command has
+        printed so far.
+        """
         lines = output.rstrip().splitlines()
         if lines:
             self.say(lines[-1])
@@ -54,7 +56,7 @@ class Progress:
 
 @dataclass
 class Start:
-    """The data of one conversation's start that the steps use."""
+    """The data of the start of one conversation. All steps of the start use this object."""
 
     id: UUID
     sandbox_id: UUID
@@ -80,19 +82,23 @@ class Start:
     _running: RunningSandbox | None = None
 
     async def sandbox(self) -> RunningSandbox:
-        """Returns the running sandbox. The first call creates or wakes the sandbox."""
+        """Returns the running sandbox of the conversation. The first call creates or wakes the sandbox; later
+        calls return the same one.
+        """
         if self._running is None:
             self._running = await self.sandboxes.bring_up(self.sandbox_id, self.progress.log)
         return self._running
 
     async def sandbox_again(self) -> RunningSandbox:
-        """Wakes the sandbox again and returns it, for example after the agent server has not answered."""
+        """Wakes the sandbox of the conversation again and returns it. A step calls this method if the agent
+        server did not answer.
+        """
         self._running = None
         return await self.sandbox()
 
     async def workplace(self) -> tuple[AgentClient, str]:
-        """Returns the client of the agent server and the conversation's working directory. If no working
-        directory is stored yet, returns the root directory of the sandbox's work.
+        """Returns a client of the agent server, and the directory in which the conversation works. If no such
+        directory is stored yet, returns the root directory of the projects in the sandbox.
         """
         running = await self.sandbox()
         async with self.database.read() as session:
@@ -101,28 +107,28 @@ class Start:
 
     @property
     def is_guest(self) -> bool:
-        """Returns whether the sandbox was made for another conversation."""
+        """Returns whether the conversation works in a sandbox that was made for another conversation."""
         return self.sandbox_id != self.id
 
     def root(self, running: RunningSandbox) -> str:
-        """Returns the directory in the sandbox that only this conversation uses."""
+        """Returns the directory in the sandbox that belongs to this conversation alone."""
         return f"{running.working_root}/{self.folder}" if self.folder else running.working_root
 
     async def checkouts(self) -> list[Checkout]:
-        """Returns the checkouts of the conversation's repositories; that of the first repository
-        comes first.
-        """
+        """Returns the checkouts of the conversation's repositories, the first repository first."""
         _, directory = await self.workplace()
         async with self.database.read() as session:
             return checkouts_of(await session.get_one(Conversation, self.id), directory)
 
     async def projects(self) -> list[Checkout]:
-        """Returns the folders whose offers belong to the conversation. See projects_of."""
+        """Returns the folders whose project executables (such as hooks) the conversation can use. See
+        projects_of.
+        """
         return projects_of(await self.checkouts(), self.request.selected_directory)
 
     async def offered(self) -> list[Offered]:
-        """Returns, for each folder of the conversation, the programs that its current version offers to run,
-        and the user's decisions about them.
+        """Returns, for each folder of the conversation, its project executables in their present version
+        (such as hooks and setup scripts), and the user's decisions about them.
         """
         client, projects = (await self.sandbox()).client, await self.projects()
         found = without_outer([(each, await client.offers(each.directory)) for each in projects])

@@ -1,5 +1,5 @@
-"""Combines what a conversation's repositories offer to run (scripts, hooks, MCP servers …) with the user's
-decisions about these offers.
+"""Combines the project executables of a conversation's repositories (setup scripts, hooks, MCP servers and
+others, named "offers" in the API) with the user's decisions about them.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,13 @@ JOINING: frozenset[OfferKind] = frozenset(("hooks", "mcp_server", "sub_agent", "
 
 
 class OfferInfo(BaseModel):
-    """An offer and the user's decision.
+    """An offer in a reply (a project executable of a repository, such as a hook) with the user's decision
+    about it.
 
-    approved: the version that the user allowed last, if this version has no decision yet. is_loaded: whether
-    the conversation has loaded it; null for scripts, which the stages of the start report. is_name_taken:
-    whether it is an MCP server that the conversation does not use because another of its servers has the same
-    name.
+    `approved`: the version that the user allowed last, if the user has not decided about the present version.
+    `is_loaded`: whether the conversation has loaded the offer; null for scripts, whose results are in the
+    stages of the start. `is_name_taken`: whether the offer is an MCP server that is not used because another
+    MCP server of the conversation has the same name.
     """
 
     offer: Offer
@@ -36,9 +37,11 @@ class OfferInfo(BaseModel):
 
 
 class FurtherConsent(BaseModel):
-    """The offers of a further repository with the user's decisions. They run in its own directory.
+    """The offers (project executables, such as hooks) of a further repository of a conversation, with the
+    user's decisions. They run in the directory of this repository.
 
-    directory: its name beside that of the first one. repository: the key under which answers are stored.
+    `directory`: the name of the repository's directory. `repository`: the key under which the user's
+    decisions are stored.
     """
 
     directory: str
@@ -47,10 +50,12 @@ class FurtherConsent(BaseModel):
 
 
 class ConversationConsent(BaseModel):
-    """The offers of a conversation's first repository with the user's decisions.
+    """The reply with the offers (project executables, such as hooks) of a conversation's repositories and the
+    user's decisions about them.
 
-    directory: the name of its directory. repository: the key under which answers are stored. further: those
-    of its further repositories, as far as they offer anything.
+    `directory`: the name of the first repository's directory. `repository`: the key under which the user's
+    decisions are stored. `items`: the offers of the first repository. `further`: the further repositories
+    that have offers.
     """
 
     directory: str
@@ -60,10 +65,11 @@ class ConversationConsent(BaseModel):
 
 
 class AnswerOffers(BaseModel):
-    """The hashes of the offers that the user allows and refuses.
+    """The request body with the hashes of the offers (project executables, such as hooks) that the user
+    allows and refuses.
 
-    repository: the directory of the repository whose offers are meant; null for the offers with these hashes
-    in all repositories of the conversation.
+    `repository`: the directory of the repository to which the decisions apply; null means all repositories of
+    the conversation.
     """
 
     allow: list[OfferHash] = Field(default=[], max_length=200)
@@ -72,8 +78,8 @@ class AnswerOffers(BaseModel):
 
 
 class RunSetupScript(BaseModel):
-    """The hash of the script version that the user has seen. repository: the directory of its repository;
-    null for the first one.
+    """The request body that runs a setup script again. `hash`: the hash of the script version that the user
+    has seen. `repository`: the directory of the repository with the script; null means the first repository.
     """
 
     hash: OfferHash
@@ -86,7 +92,7 @@ NEAREST: frozenset[OfferKind] = frozenset(("setup_script", "git_hook"))
 
 @dataclass(frozen=True)
 class Word:
-    """The user's decisions about the offers of one repository."""
+    """The user's decisions about the offers (project executables, such as hooks) of one repository."""
 
     consents: Sequence[TrustGrant]
 
@@ -97,8 +103,8 @@ class Word:
         return offer.problem is None and self.of(offer) is Decision.ALLOWED
 
     def approved_before(self, offer: Offer) -> Offer | None:
-        """Returns the version of this offer that the user allowed last. Returns None if the user has decided
-        about the present version, or has never allowed an earlier one.
+        """Returns the earlier version of this offer that the user allowed last. Returns None if the user has
+        decided about the present version, or has never allowed an earlier version.
         """
         if self.of(offer) is not None:
             return None
@@ -110,7 +116,9 @@ class Word:
 
 @dataclass(frozen=True)
 class Offered:
-    """The programs that one folder of a conversation offers to run, and the user's decisions about them."""
+    """The project executables (such as hooks) of one folder of a conversation, and the user's decisions about
+    them.
+    """
 
     checkout: Checkout
     offers: Sequence[Offer]
@@ -120,8 +128,9 @@ class Offered:
 def without_outer(
     found: Sequence[tuple[Checkout, Sequence[Offer]]],
 ) -> list[tuple[Checkout, list[Offer]]]:
-    """Returns the offers of each folder without those that an inner folder replaces. An inner folder is
-    nearer to the agent's working folder. `found`: the folders with their offers, in the order of projects_of.
+    """Returns the offers of each folder, without those that an inner folder replaces. An inner folder is a
+    folder nearer to the agent's working folder. `found`: the folders, in the order of projects_of, with their
+    offers.
     """
     kept: list[tuple[Checkout, list[Offer]]] = []
     for checkout, offers in found:
@@ -140,7 +149,9 @@ async def word_of(session: AsyncSession, user_id: UUID, repository: str) -> Word
 
 
 def show(found: OffersResponse, word: Word) -> list[OfferInfo]:
-    """Returns the offers of one repository for the API, with the user's decisions."""
+    """Returns the offers of one repository in the form of the API, with the user's decisions. `found`: the
+    offers as the agent server reports them. `word`: the decisions.
+    """
     return [
         OfferInfo(
             offer=offer,

@@ -1,4 +1,4 @@
-"""Turns the error of a failed start into the text that the user sees."""
+"""Converts the error of a failed start of a conversation into the text that the user sees."""
 
 import logging
 import secrets
@@ -22,8 +22,8 @@ _START_CODES = frozenset(
 
 
 def start_error(error: Exception, stage: StartStatus, task_id: UUID) -> StartError:
-    """Returns the code, the cause and the fix of a failed start. An unexpected error is logged with a
-    reference, which is also in the text for the user.
+    """Returns the error code, the cause and the fix of a failed start. An unexpected error is written to the
+    server's log with a reference; the text for the user contains this reference.
     """
     match error:
         case StartFailure():

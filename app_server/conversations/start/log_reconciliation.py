@@ -1,8 +1,8 @@
-"""Completes the event logs of agent servers, in a sandbox that was restored from a backup or that belongs to
-a fork.
+"""Completes the event logs of an agent server in a sandbox that was restored from a backup, or that belongs
+to a fork.
 
-The log of the app server is complete and stays valid. Events that the agent server lacks are sent to it, and
-new events follow them.
+The event log of the app server is complete. Events that the agent server lacks are sent to the agent server,
+and new events are appended after them.
 """
 
 import json
@@ -27,10 +27,11 @@ PAGE_CHARACTERS = 2 * 1024 * 1024
 
 
 async def reconcile_all(database: Database, running: RunningSandbox, backup: Archive) -> None:
-    """Completes the logs of all conversations in the sandbox. May be repeated.
+    """Completes the event logs of all conversations in the sandbox, at the agent server there. May be
+    repeated.
 
-    Conversations that the backup does not contain start again; their logs are completed during that start.
-    Raises AppError; no conversation of the sandbox may continue then.
+    A conversation that the backup does not contain starts again, and its log is completed during that start.
+    Raises AppError; after an error, no conversation of the sandbox may continue.
     """
     async with database.read() as session:
         residents = [each for each in await residents_of(session, running.id) if each.last_seq]
@@ -45,8 +46,9 @@ async def reconcile_all(database: Database, running: RunningSandbox, backup: Arc
 
 
 async def reason_of(database: Database, conversation_id: UUID) -> Restored | Forked:
-    """Returns why the agent server does not have the complete log of the conversation: the conversation is a
-    new fork, or it has lost its workspace. The agent is told this reason.
+    """Returns why the agent server does not have the complete event log of the conversation: the conversation
+    is a new fork (Forked), or its workspace was lost and restored (Restored). The agent gets this reason as a
+    message.
     """
     async with database.read() as session:
         conversation = await session.get_one(Conversation, conversation_id)
@@ -60,10 +62,10 @@ async def reason_of(database: Database, conversation_id: UUID) -> Restored | For
 async def reconcile_log(
     database: Database, client: AgentClient, conversation_id: UUID, reason: Restored | Forked
 ) -> None:
-    """Sends the events that the agent server's log of this conversation lacks. If events were sent, tells the
-    agent the reason.
+    """Sends the events of this conversation that the agent server lacks. If it lacked events, also tells the
+    agent the `reason`.
 
-    Raises NotFound if the agent server does not have the conversation; AppError.
+    Raises NotFound if the agent server does not have the conversation, and other AppErrors.
     """
     reached = await client.log_position(conversation_id)
     async with database.read() as session:

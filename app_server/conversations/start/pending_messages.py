@@ -19,11 +19,11 @@ async def keep(
     message: SendMessageRequest,
     sender: str | None = None,
 ) -> int:
-    """Stores a message and returns its position in the queue, counted from 1. A message whose id is stored
-    already keeps its position.
+    """Stores a message and returns its position in the queue, counted from 1. If a message with this id is
+    stored already, it keeps its position.
 
-    sender: the name of the person who wrote the message; None means the owner of the conversation. The caller
-    holds the lock of the start task's row. Raises TooManyRequests.
+    `sender`: the name of the person who wrote the message; None means the owner of the conversation. The
+    caller holds the lock of the start task's row. Raises TooManyRequests if too many messages wait.
     """
     waiting = select(PendingMessage.id).where(PendingMessage.conversation_id == conversation_id)
     ids = list(await session.scalars(waiting.order_by(PendingMessage.position)))

@@ -1,4 +1,6 @@
-"""Makes callbacks from the event processors that a start request names."""
+"""Makes callbacks from the event processors that a start request names. An event processor is an action for
+each event of the conversation.
+"""
 
 from collections.abc import Iterable
 from uuid import UUID

@@ -1,4 +1,6 @@
-"""Limits how many conversations a user may start, by the user's quotas."""
+"""Limits how many conversations a user may start. The limits are the quotas of the user and of the
+organisation.
+"""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -21,10 +23,10 @@ _HOUR = timedelta(hours=1)
 
 
 async def require_start_quota(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> None:
-    """Checks that the user may start one more conversation in this sandbox.
+    """Checks that the quotas allow the user to start one more conversation in this sandbox.
 
-    If several conversations start at the same moment, they are checked one after the other. So together they
-    cannot exceed a quota. Raises TooManyRequests `quota_reached`.
+    Starts at the same moment are checked one after the other, so that together they cannot exceed a quota.
+    Raises TooManyRequests `quota_reached`.
     """
     await _lock(session, user_id)
     for name, of_user in (
@@ -88,7 +90,7 @@ async def _require_sandboxes(
 
 
 def _counted(user_id: UUID, *, of_user: bool) -> Sequence[UUID] | Select[UUID]:
-    """Returns the ids of the users whose starts and sandboxes count for the quota: only this user, or all
-    users of the user's organisation.
+    """Returns the ids of the users whose starts and sandboxes count for a quota. For a quota of the user
+    (`of_user`), this is only the user; for a quota of the organisation, all users of the organisation.
     """
     return [user_id] if of_user else colleagues_of(user_id)

@@ -1,4 +1,4 @@
-"""Sets up a repository inside the sandbox. All functions may be repeated, and none runs code of the
+"""Sets up a repository in the sandbox. Every function may be repeated. No function runs code of the
 repository.
 """
 
@@ -24,8 +24,8 @@ _NAMES = (("user.name", "Slipway"), ("user.email", "slipway@localhost"))
 
 @dataclass(frozen=True)
 class CommitIdentity:
-    """The author's name and e-mail address for commits. None in a field means that the user has
-    not set it.
+    """The author's name and e-mail address for commits of the agent. None means that the user has not set
+    this value.
     """
 
     name: str | None = None
@@ -33,8 +33,8 @@ class CommitIdentity:
 
     @property
     def script(self) -> str:
-        """Returns a shell script that sets the author's name and address in the repository. A value that
-        neither the user nor git has set becomes Slipway's.
+        """Returns a shell script that sets the author's name and e-mail address in the repository. If neither
+        the user nor git has a value, the script sets the value of Slipway.
         """
         own = zip(_NAMES, (self.name, self.email), strict=True)
         return "".join(
@@ -47,7 +47,9 @@ class CommitIdentity:
 
 @dataclass(frozen=True)
 class Finished:
-    """The result of a command in the sandbox. `output` is the end of what the command printed."""
+    """The result of a command that has ended in the sandbox. `output`: the last part of what the command
+    printed.
+    """
 
     exit_code: int
     output: str
@@ -68,10 +70,10 @@ async def start_empty(client: AgentClient, directory: str, identity: CommitIdent
 async def check_out(
     client: AgentClient, packed: PackedRepository, address: Address, directory: str, identity: CommitIdentity
 ) -> None:
-    """Replaces `directory` with a checkout of the packed repository. A failure leaves no partial checkout
-    there.
+    """Replaces the content of `directory` with a checkout of the packed repository. If this fails, no partial
+    checkout is left there.
 
-    The remote `origin` is set to the public address.
+    The git remote `origin` is set to the public address of the repository.
     """
     target = PurePosixPath(directory)
     bundle = str(target.parent / f".{target.name}.bundle")
@@ -111,11 +113,11 @@ async def clone_part(
     identity: CommitIdentity,
     timeout_seconds: float,
 ) -> None:
-    """Replaces `directory` with a clone that has only a part of the history. Git in the sandbox fetches it
-    through the git proxy. A failure leaves no partial checkout there.
+    """Replaces the content of `directory` with a clone that has only a part of the history. Git in the
+    sandbox fetches the clone through the git proxy. If this fails, no partial checkout is left there.
 
-    timeout_seconds: the limit for the clone. Raises StartFailure `repository_not_found`, `branch_not_found`,
-    `repository_clone_failed`.
+    `mode`: which part of the history is fetched. `timeout_seconds`: the time limit for the clone. Raises
+    StartFailure `repository_not_found`, `branch_not_found`, `repository_clone_failed`.
     """
     target = PurePosixPath(directory)
     partial = str(target.parent / f".{target.name}.partial")
@@ -194,8 +196,8 @@ async def submodule_settings(client: AgentClient, directory: str) -> str:
 async def fetch_submodule(
     client: AgentClient, directory: str, path: str, mode: CloneMode, timeout_seconds: float
 ) -> str | None:
-    """Fetches a submodule through the git proxy and checks it out. Returns None on success, or else the
-    reason of the failure.
+    """Fetches a submodule through the git proxy and checks it out. Returns None on success. Returns the
+    reason as a text if this fails.
     """
     place = shlex.quote(path)
     # `--checkout`: the repository must not choose a command. No other protocol runs a program here.

@@ -1,4 +1,6 @@
-"""Runs scripts of a repository inside the sandbox, only in the version that the user has allowed."""
+"""Runs scripts of a repository in the sandbox. A script runs only in the version that the user
+has allowed.
+"""
 
 import asyncio
 import shlex
@@ -31,10 +33,10 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ScriptRun:
-    """A set-up script and the checkout in which it runs.
+    """A setup script to run, and the checkout in which it runs.
 
-    repository: the name of the repository, with which failures and output begin; None if the conversation has
-    only one repository.
+    `repository`: the name of the repository, which is put before failures and output; None if the
+    conversation has only one repository.
     """
 
     directory: str
@@ -45,10 +47,11 @@ class ScriptRun:
 async def run_setup_scripts(
     client: AgentClient, runs: Sequence[ScriptRun], timeout_seconds: int, report: Report
 ) -> str:
-    """Runs set-up scripts one after the other and returns the end of their output.
+    """Runs setup scripts one after the other. Returns the last part of their output.
 
-    timeout_seconds: the limit for each script. Raises StartFailure `setup_script_failed` at the first script
-    that fails; the later scripts are not run.
+    `timeout_seconds`: the time limit for each script. `report`: a function that gets the output while a
+    script runs. Raises StartFailure `setup_script_failed` at the first script that fails; the later scripts
+    are not run.
     """
     output = ""
     for run in runs:
@@ -75,8 +78,8 @@ async def run_setup_scripts(
 async def run_setup_script(
     client: AgentClient, directory: str, script: Offer, timeout_seconds: int, report: Report
 ) -> Finished:
-    """Runs the set-up script with `source` in a separate bash, if its files are as the user has allowed them.
-    Raises StartFailure `setup_script_failed`.
+    """Runs one setup script with `source` in a new bash process. Before that, checks that the files of the
+    script are as the user has allowed them. Raises StartFailure `setup_script_failed`.
     """
     source = (
         f"exec 2>&1\nif ! {_unchanged(script)}\nthen echo {_changed(script)}; exit 1; fi\n"
@@ -102,7 +105,7 @@ async def run_setup_script(
 
 async def install_git_hook(client: AgentClient, directory: str, script: Offer) -> None:
     """Installs a git hook that runs the script before each commit. If the script is changed later, the hook
-    does not run it and prints why.
+    does not run the script and prints the reason.
     """
     hook = _HOOK.format(unchanged=_unchanged(script), changed=_changed(script), path=shlex.quote(script.path))
     await must_run(
@@ -123,8 +126,8 @@ async def install_git_hook(client: AgentClient, directory: str, script: Offer) -
 
 
 def _unchanged(script: Offer) -> str:
-    """Returns a shell command that succeeds if all files of the script are the same as when the user allowed
-    it.
+    """Returns a shell command that succeeds if no file of the script has changed since the user allowed the
+    script.
     """
     sums = "".join(f"{file.sha256}  {file.path}\n" for file in script.files)
     return f"sha256sum --check --status --strict <<'SLIPWAY_SUMS'\n{sums}SLIPWAY_SUMS"

@@ -1,5 +1,5 @@
-"""Completes a start request with values that the user has not given: first message, repository, clone
-settings and sandbox spec.
+"""Completes a start request: fills in the first message, the repository, the clone settings and the sandbox
+spec where the user has not given them.
 """
 
 import asyncio
@@ -35,7 +35,8 @@ from app_server.users.models import User
 
 
 def with_task(request: StartRequest) -> StartRequest:
-    """Returns the request with the first message and the repository of its suggested task.
+    """Returns the request with the first message and the repository of the suggested task that it names, such
+    as an open issue. A request without a suggested task is not changed.
 
     Raises BadRequest `two_messages`, `git_host_missing`.
     """
@@ -58,8 +59,8 @@ def with_task(request: StartRequest) -> StartRequest:
 
 
 def with_parameters(request: StartRequest) -> StartRequest:
-    """Returns the request with the parameters of its plugins added to the first message, where the agent
-    reads them. Without a first message, the parameters become the first message.
+    """Returns the request with the parameters of its plugins at the end of the first message, where the agent
+    reads them. If there is no first message, the parameters become the first message.
 
     Raises BadRequest `message_has_too_many_parts`.
     """
@@ -90,7 +91,8 @@ def _parameters_of(plugin: PluginSpec) -> str:
 
 
 async def with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns the request with the repository of the conversation that its snapshot was taken from.
+    """Returns the request with the repository of its snapshot: that of the conversation from which the
+    snapshot was taken. A request without a snapshot is not changed.
 
     Raises BadRequest `two_origins`, NotFound `snapshot_not_found`.
     """
@@ -120,9 +122,9 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
 
 
 async def with_clone_settings(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns the request with the clone mode and the submodule setting. If the request does not give them,
-    they are taken from the user's settings at this moment. A request that begins from a snapshot gets no
-    clone mode, because the files of the snapshot already have a history.
+    """Returns the request with a clone mode (how much history git fetches) and a setting for submodules.
+    Values that the request does not have come from the user's present settings. A request that begins from a
+    snapshot gets no clone mode, because the files of the snapshot already have a history.
 
     Raises Forbidden `setting_enforced`.
     """
@@ -135,8 +137,8 @@ async def with_clone_settings(session: AsyncSession, user: User, request: StartR
 
 
 async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted: Any, default: Any) -> Any:
-    """Returns the wanted value of a setting if the user may choose it. If `wanted` is None, returns the value
-    from the user's settings, or else `default`.
+    """Returns `wanted` if the user may choose the value of this setting. If `wanted` is None, returns the
+    value from the user's settings; if there is none, returns `default`. Raises Forbidden `setting_enforced`.
     """
     if wanted is not None:
         await require_allowed(session, user.id, name, wanted)
@@ -169,10 +171,11 @@ async def with_spec(
     address: Address | None,
     permission: SpecPermission,
 ) -> StartRequest:
-    """Returns the request with the sandbox spec from the user's settings at this moment, if it names none.
+    """Returns the request with a sandbox spec. If the request names none, the spec comes from the user's
+    present settings.
 
-    A request for a snapshot that names no spec is not changed, unless the user may not choose a spec or a
-    level (organisation or team) enforces one. Raises the errors of sandbox_specs.chosen.
+    A request for a snapshot that names no spec is not changed, unless the user may not choose a spec or the
+    organisation or a team enforces a spec. Raises the errors of sandbox_specs.chosen.
     """
     given = request.sandbox_spec_id
     may_keep = given is None and request.snapshot_id is not None and permission.why_not_own is None
@@ -185,8 +188,8 @@ async def with_spec(
 
 
 async def checked_address(request: StartRequest, user: User, home: Path) -> Address | None:
-    """Checks the repository of the request and returns its address. Returns None if the request has no
-    repository.
+    """Checks that the user may use the repository of the request, and returns its address. Returns None if
+    the request has no repository.
 
     Raises InvalidRepository, Forbidden `repository_not_allowed`.
     """
@@ -210,7 +213,7 @@ async def checked_more(
 
 
 async def checked(address: Address, user: User, home: Path) -> Address:
-    """Returns the address if this user may use the repository there.
+    """Checks that the user may use the repository at this address, and returns the address.
 
     Raises InvalidRepository, Forbidden `repository_not_allowed`.
     """

@@ -1,4 +1,4 @@
-"""Retries a failed start of a conversation, optionally on another branch or with another repository."""
+"""Retries a failed start of a conversation. The user can name another branch or repository for the retry."""
 
 from pathlib import Path
 from uuid import UUID
@@ -24,9 +24,9 @@ from app_server.users.models import User
 async def retry(
     session: AsyncSession, cipher: Cipher, home: Path, user: User, task_id: UUID, change: RetryStart | None
 ) -> StartTask:
-    """Reopens a start that has failed and returns its task. `change`: another branch or repository; None
-    changes nothing. `home`: the data directory of the app server. Without a change, a start that has not
-    failed stays as it is; with a change, this is an error.
+    """Reopens a failed start and returns its start task. `change`: another branch or repository; None changes
+    nothing. `home`: the data directory of the app server. If the start has not failed, the function does
+    nothing without a change, and raises an error with a change.
 
     Raises NotFound, Forbidden `conversation_access_missing`, `repository_of_team`. With a change, also raises
     Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden
@@ -79,8 +79,8 @@ async def _change(
 
 
 async def _require_member(session: AsyncSession, user: User, conversation: Conversation) -> None:
-    """Checks again that the user is in the teams that own the repositories. The user may have left a team
-    after the conversation was created.
+    """Checks that the user is still in the teams that own the repositories. The user may have left a team
+    since the conversation was created.
     """
     first, provider = conversation.selected_repository, conversation.git_provider
     addresses = [one.address for one in KeptRepository.all_of(conversation.more_repositories)]
@@ -110,8 +110,8 @@ def _require_open(task: StartTask, conversation: Conversation, request: StartReq
 
 
 async def _require_alone(session: AsyncSession, conversation: Conversation) -> None:
-    """Checks that no other conversation uses the sandbox. The network policy of a sandbox depends on the
-    repositories of all its conversations.
+    """Checks that no other conversation uses the sandbox, because the network policy of a sandbox depends on
+    the repositories of all its conversations. Raises Conflict `sandbox_shared`.
     """
     await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     if len(await residents_of(session, conversation.sandbox_id)) > 1:

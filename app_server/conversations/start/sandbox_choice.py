@@ -1,8 +1,8 @@
-"""Chooses the sandbox for a new conversation: a new sandbox, or one of the user's sandboxes that can be
-shared.
+"""Chooses the sandbox for a new conversation. It is a new sandbox, or one of the user's sandboxes that
+several conversations can share.
 
-A conversation joins only a sandbox that is equal to a new one. Equal means the same kind of machine, the same
-network policy, and a directory that no other conversation uses.
+A conversation joins only a sandbox that is equal to a new sandbox for it. Equal means that the sandbox has
+the same kind of machine and the same network policy, and a free directory for the conversation.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,12 @@ MAX_LOOKED_AT = 50
 
 @dataclass(frozen=True)
 class Newcomer:
-    """A new conversation that needs a sandbox.
+    """The requirements of a new conversation that needs a sandbox.
 
-    backend: the kind of sandboxes that this server makes. origin: what a new sandbox would be made from.
-    takes_any_image: whether a sandbox from another image is acceptable. repository: the identity of the
-    conversation's repository. team_id: the user's team that owns the repository; None if no team does.
+    `backend`: the kind of sandboxes that this server makes. `origin`: the image or snapshot that a new
+    sandbox would be made from. `takes_any_image`: whether a sandbox from another image is acceptable.
+    `repository`: the identity of the conversation's repository. `team_id`: the user's team that owns the
+    repository; None if no team owns it.
     """
 
     id: UUID
@@ -54,8 +55,8 @@ class Newcomer:
 class SandboxPlacement:
     """The sandbox and the folder that were chosen for a new conversation.
 
-    `folder`: the conversation's folder below the project's directory; None means the whole directory.
-    `is_open`: the sandbox is new, and other conversations may join it.
+    `folder`: the conversation's folder in the directory of projects; None means the whole directory.
+    `is_open`: whether the sandbox is new and other conversations may join it.
     """
 
     sandbox_id: UUID
@@ -93,8 +94,8 @@ async def place_of(
 
 
 async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID) -> None:
-    """Checks that the conversation may join the sandbox. The sandbox's row stays locked until the transaction
-    ends.
+    """Checks that the new conversation may work in this existing sandbox. Locks the row of the sandbox until
+    the transaction ends.
 
     Raises NotFound `sandbox_not_found`, `sandbox_gone`; Conflict `sandbox_archived`, `sandbox_failed`,
     `sandbox_of_other_kind`, `sandbox_of_other_image`, `sandbox_full`, `sandbox_not_shareable`,
@@ -119,8 +120,8 @@ async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbo
 async def _has_the_same_way_out(
     session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID
 ) -> bool:
-    """Returns whether the network policy of the new conversation alone is equal to that of the conversations
-    in the sandbox.
+    """Returns whether the new conversation needs the same network policy as the conversations in the sandbox
+    have.
 
     Returns False if the repositories differ and there are network credentials for only one of them, or if the
     repositories belong to different teams.
@@ -142,10 +143,10 @@ async def _has_the_same_way_out(
 async def find(
     session: AsyncSession, config: Config, newcomer: Newcomer, strategy: GroupingStrategy
 ) -> UUID | None:
-    """Returns the id of one of the user's sandboxes that the conversation can join. The strategy gives the
-    order in which sandboxes are tried; running sandboxes come first.
+    """Returns the id of one of the user's sandboxes that the new conversation can join. Returns None if a new
+    sandbox is needed.
 
-    Returns None if a new sandbox is needed.
+    `strategy`: the order in which sandboxes are tried; running sandboxes are always tried first.
     """
     for sandbox_id in await _candidates(session, newcomer.user_id, strategy):
         try:
@@ -213,8 +214,8 @@ def _require_status(sandbox: Sandbox) -> None:
 
 
 async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequence[Conversation]) -> None:
-    """Checks that the sandbox is not being deleted because its last conversation was deleted. A sandbox that
-    never had a conversation can be joined.
+    """Checks that the sandbox is not being deleted. A sandbox is deleted after its last conversation; a
+    sandbox that never had a conversation can be joined. `residents`: the conversations in the sandbox.
     """
     had_one = exists().where(Conversation.sandbox_id == sandbox_id)
     if not residents and await session.scalar(select(had_one)):

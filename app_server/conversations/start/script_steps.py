@@ -1,7 +1,7 @@
-"""The steps of a start that run the set-up scripts of the repositories and install their Git hooks.
+"""The steps of a start that run the setup scripts of the repositories and install their git hooks.
 
-Every repository of the conversation takes part: the first one, then the further ones in the order in which
-the user named them. The first set-up script that fails ends the start.
+Both steps go through all repositories of the conversation: the first one, then the further ones in the order
+in which the user named them. The first setup script that fails ends the start.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,9 +63,10 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
 
 
 def _allowed(offered: Sequence[Offered], kind: OfferKind) -> list[tuple[Checkout, Offer | None, str]]:
-    """Returns a checkout, an offer and a reason for each folder that has an offer of this kind. The offer is
-    None if the user has not allowed this version; the reason then says why. A repository without such an
-    offer is listed with its root and None.
+    """Returns the scripts of this kind in the folders of the conversation, each as a checkout, the script (an
+    offer) and a reason. If the user has not allowed the present version, the script is None and the reason
+    says why. For a repository without such a script, the checkout is its root, the script is None, and the
+    reason says that there is none.
     """
     found: list[tuple[Checkout, Offer | None, str]] = []
     for one in offered:
@@ -82,8 +83,8 @@ def _allowed(offered: Sequence[Offered], kind: OfferKind) -> list[tuple[Checkout
 def _outcome(
     told: Iterable[tuple[Checkout, str]], *, is_done: bool, output: str | None = None
 ) -> StepOutcome:
-    """Combines the outcomes of several repositories in one outcome of the step. With more than one
-    repository, each sentence begins with the repository's name.
+    """Returns the outcome of a step, combined from the outcomes of several repositories (`told`). If there is
+    more than one repository, each sentence begins with the repository's name.
     """
     each = list(told)
     lines = [f"{checkout.name}: {text}" for checkout, text in each] if len(each) > 1 else [each[0][1]]

@@ -1,5 +1,5 @@
-"""Secrets that the user gives for one conversation in its start request. They are stored encrypted, and only
-this conversation can use them.
+"""Stores the secrets that a user gives for one conversation in its start request. They are stored encrypted,
+and only this conversation can use them.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,9 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
 
 def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | None:
-    """Encrypts the secrets, for storing them in the start task. Returns None if there are none."""
+    """Encrypts the secrets of a start request, so that the start task can store them. Returns None if there
+    are no secrets.
+    """
     if not secrets:
         return None
     values = {name: value.get_secret_value() for name, value in secrets.items()}
@@ -33,15 +35,17 @@ def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | Non
 
 
 def opened(cipher: Cipher, encrypted: str | None) -> dict[str, SecretStr] | None:
-    """Decrypts the secrets that `sealed` has encrypted. Returns None if `encrypted` is None."""
+    """Decrypts the text that `sealed` has returned, and returns the secrets by name. Returns None if
+    `encrypted` is None.
+    """
     if encrypted is None:
         return None
     return {name: SecretStr(value) for name, value in orjson.loads(cipher.decrypt(encrypted)).items()}
 
 
 def url_of(inner_url: str, sandbox_id: UUID, conversation_id: UUID, name: str) -> str:
-    """Returns the URL at which the sandbox fetches the value of a secret. Only the key of this sandbox gives
-    access.
+    """Returns the URL from which the sandbox fetches the value of this secret. A request needs the key of
+    this sandbox.
     """
     place = f"{sandbox_id.hex}/conversations/{conversation_id.hex}"
     return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{place}/secrets/{name}"
@@ -58,7 +62,9 @@ async def look_up(
     database: ServerDatabase,
     cipher: ServerCipher,
 ) -> PlainTextResponse:
-    """Returns, as text, the secret value that the conversation was started with."""
+    """Returns, as plain text, the value of a secret from the conversation's start request. Programs in the
+    sandbox call this route.
+    """
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise _not_found()
     async with database.read() as session:

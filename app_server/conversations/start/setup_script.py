@@ -1,7 +1,7 @@
-"""Runs an allowed set-up script in a conversation that is already READY. The script's progress is shown in
-the stage of the start task for set-up scripts.
+"""Runs an allowed setup script in a conversation that has already started (READY). The start task shows the
+progress, in its stage for setup scripts.
 
-While the script runs, its server holds the lease of the start task. An expired lease means that the server
+While the script runs, its server holds the lease of the start task. If the lease has expired, the server has
 died during the run.
 """
 
@@ -36,7 +36,9 @@ MAX_ROUND = 100
 
 @dataclass(frozen=True)
 class SetupRun:
-    """One run of set-up scripts, one after the other, in a conversation that is READY."""
+    """One run of the setup scripts of a conversation that has already started (READY). The scripts run one
+    after the other.
+    """
 
     conversation_id: UUID
     runs: Sequence[ScriptRun]
@@ -47,8 +49,8 @@ class SetupRun:
     owner: str = field(default_factory=lambda: secrets.token_hex(16))
 
     async def claim(self) -> None:
-        """Takes the lease of the start task for this run. Raises Conflict `setup_script_runs` if another run
-        has the lease.
+        """Leases the start task for this run, so that no other run can begin. Raises Conflict
+        `setup_script_runs` if another run has the lease.
         """
         async with self.database.session() as session:
             task = await session.get_one(StartTask, self.conversation_id, with_for_update=True)
@@ -58,8 +60,8 @@ class SetupRun:
         await self.announce(self.conversation_id)
 
     async def run(self) -> None:
-        """Runs the set-up scripts to their end. A failure is stored in the stage of the start task and is not
-        raised.
+        """Runs the setup scripts and waits for their end. If a script fails, stores the failure in the start
+        task's stage and raises nothing.
         """
         progress = Progress()
         work = asyncio.create_task(
@@ -107,8 +109,8 @@ def require_none(task: StartTask) -> None:
 
 
 async def end_cut_off(session: AsyncSession) -> list[UUID]:
-    """Marks runs of set-up scripts as failed if their server has died. Returns the ids of their
-    conversations.
+    """Finds runs of setup scripts whose server has died, and stores that they have failed. Returns the ids of
+    their conversations.
     """
     leased = select(StartTask).where(
         StartTask.status == StartStatus.READY, StartTask.lease_until > LONG_AGO, StartTask.lease_until < now()

@@ -1,4 +1,6 @@
-"""Functions that change the stage of a start task when a step has ended or has made progress."""
+"""Makes functions that change a stage of a start task, when the step of this stage has ended or has made
+progress.
+"""
 
 from collections.abc import Callable
 
@@ -9,7 +11,7 @@ from app_server.core.database import now
 
 
 def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], None]:
-    """Returns a function that ends this stage of a start task with this outcome."""
+    """Returns a function that stores in a start task that this stage has ended with this outcome."""
 
     def finish(task: StartTask) -> None:
         start_tasks.set_stage(
@@ -27,7 +29,9 @@ def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], 
 def progress_setter(
     stage: StartStatus, detail: str | None, output: str | None
 ) -> Callable[[StartTask], None]:
-    """Returns a function that stores the progress of this stage in a start task."""
+    """Returns a function that stores the progress of this stage in a start task. `detail`: the latest line.
+    `output`: the last lines that were printed.
+    """
 
     def apply(task: StartTask) -> None:
         task.detail = detail

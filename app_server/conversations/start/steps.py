@@ -251,7 +251,7 @@ def _address(request: StartRequest) -> Address | None:
 
 
 async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
-    """Checks out each further repository in a separate directory, and returns their addresses."""
+    """Checks out each further repository in a separate directory. Returns the repositories' URLs."""
     async with start.database.read() as session:
         conversation = await session.get_one(Conversation, start.id)
     kept = KeptRepository.all_of(conversation.more_repositories)
@@ -268,7 +268,7 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
 
 
 async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
-    """Fetches and returns the submodules of all repositories. One that cannot be fetched has a `reason`."""
+    """Fetches and returns the submodules of all repositories. `reason` says why one was not fetched."""
     address = _address(start.request)
     if address is None or start.request.submodules is False:
         return []
@@ -360,8 +360,8 @@ async def _identity(start: Start) -> repository.CommitIdentity:
 
 
 def _emptied(directory: Path) -> Path:
-    """Deletes all files in the directory, or creates it, and returns its path. A killed server may have left
-    partly fetched files there.
+    """Empties the directory, or creates it, and returns its path. If a server was killed during a fetch,
+    incomplete files may be left in the directory.
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True, mode=0o700)
@@ -385,8 +385,8 @@ async def _save_workplace(start: Start, directory: str, base_commit: str | None)
 
 
 async def _remember_consent(start: Start) -> None:
-    """Stores the user's consents from the start request. Stores nothing once the agent has worked, because
-    the agent may have changed the files.
+    """Stores which project executables the start request allows. Stores nothing if the agent has worked
+    already, because the agent may have changed the files.
     """
     if not start.request.consent or start.has_worked:
         return

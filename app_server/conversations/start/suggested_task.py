@@ -1,5 +1,5 @@
-"""Turns a task that a git host suggests, such as an open issue, into the first message of a conversation.
-Does no I/O.
+"""Builds the first message of a conversation from a task that Slipway suggests to the user, such as an open
+issue at a git host. Does no I/O.
 """
 
 from enum import StrEnum
@@ -22,8 +22,8 @@ class TaskType(StrEnum):
 
 
 class SuggestedTask(BaseModel):
-    """A task that a git host suggests. `issue_number`, `title`: of the issue or pull request. `host`: null
-    for the usual host of the provider.
+    """A suggested task, such as an open issue, in a start request. `issue_number`, `title`: those of the
+    issue or pull request. `host`: the git host; null means the usual host of the provider.
     """
 
     git_provider: GitProvider
@@ -59,8 +59,8 @@ _ASKS: dict[TaskType, str] = {
 
 
 def repository_of(task: SuggestedTask) -> str | None:
-    """Returns the repository of the suggested task: `owner/name` at the provider's usual host, or the URL at
-    another host. Returns None if the task names no host and its provider has no usual host.
+    """Returns the repository of the suggested task. This is `owner/name` at the usual host of the provider,
+    or the URL at another host. Returns None if the task names no host and its provider has no usual host.
     """
     usual = HOSTS[task.git_provider]
     if task.git_provider in HOST_OF_PROVIDER and task.host in {None, f"https://{usual}"}:

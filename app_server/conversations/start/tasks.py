@@ -1,5 +1,5 @@
 """Creates, leases, reopens and ends start tasks in SQL. A lease gives one start worker the right to work on a
-task for a limited time.
+start task for a limited time.
 """
 
 from collections.abc import Callable, Collection
@@ -24,8 +24,8 @@ _ENDED = (StartStatus.READY, StartStatus.ERROR)
 
 
 class LeaseLost(Exception):
-    """The error that a start worker gets when the start task was deleted or another worker has leased it. The
-    worker then stops and saves nothing.
+    """The error that is raised when a start worker no longer has the lease of a start task. The task was
+    deleted or another worker has leased it. The worker then stops its work on the task and saves nothing.
     """
 
 
@@ -35,7 +35,7 @@ def new_stages() -> list[Any]:
 
 @dataclass(frozen=True)
 class Claim:
-    """A start task that the worker has leased, and its sandbox."""
+    """The ids of a start task that a start worker has just leased, and of its sandbox."""
 
     id: UUID
     sandbox_id: UUID
@@ -44,13 +44,15 @@ class Claim:
 async def claim(
     session: AsyncSession, owner: str, server_id: str | None = None, under_way: Collection[UUID] = ()
 ) -> Claim | None:
-    """Leases the oldest free start task to `owner` for the time LEASE. Returns None if no task is free.
+    """Leases the oldest free start task to the worker `owner` for the time LEASE. Returns None if no task is
+    free.
 
-    Users with the fewest active starts come first, so that no user waits behind all starts of another.
+    Tasks of users with the fewest active starts come first, so that one user's many starts do not block other
+    users.
 
-    server_id: a start whose sandbox is a process of another server is left to that server. under_way: ids of
-    starts that `owner` works on. These starts are skipped even if their leases were renewed too late, because
-    two runs of one start would undo each other's work.
+    `server_id`: the id of this server; starts whose sandbox is a process of another server are left to that
+    server. `under_way`: ids of starts that `owner` works on now. These starts are skipped even if their
+    leases have expired, because two runs of one start would undo each other's work.
     """
     moment = now()
     other = aliased(StartTask)
@@ -91,7 +93,7 @@ def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) ->
 
 
 async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
-    """Returns whether the start of any conversation in the sandbox has not ended yet."""
+    """Returns whether a conversation in the sandbox is still starting, so that the sandbox is needed."""
     query = (
         select(StartTask.id)
         .join(Conversation, Conversation.id == StartTask.id)
@@ -105,7 +107,9 @@ async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
 
 
 async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
-    """Renews the lease of a start task. Raises LeaseLost, also if the conversation is being deleted."""
+    """Extends the lease that `owner` has of a start task. Raises LeaseLost, also if the conversation is being
+    deleted.
+    """
     alive = select(Conversation.id).where(Conversation.id == task_id, Conversation.deleted_at.is_(None))
     statement = (
         update(StartTask)
@@ -120,7 +124,7 @@ async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
 
 
 async def release(session: AsyncSession, owner: str) -> None:
-    """Releases all leases of `owner`, so that another worker can continue these starts at once."""
+    """Ends all leases of the worker `owner`, so that another worker can continue these starts at once."""
     await session.execute(
         update(StartTask)
         .where(StartTask.lease_owner == owner)
@@ -132,8 +136,8 @@ async def release(session: AsyncSession, owner: str) -> None:
 async def change(
     session: AsyncSession, task_id: UUID, owner: str, apply: Callable[[StartTask], None]
 ) -> StartTask:
-    """Locks the row of the start task, calls `apply` with the task, and returns the task. Raises
-    LeaseLost.
+    """Locks the row of the start task, calls `apply` to change it, and returns the task. Raises LeaseLost if
+    `owner` does not have the lease.
     """
     task = await session.scalar(
         select(StartTask).where(StartTask.id == task_id, StartTask.lease_owner == owner).with_for_update()
@@ -149,8 +153,8 @@ async def change(
 
 
 def set_stage(task: StartTask, status: StartStatus, **fields: Any) -> None:
-    """Changes fields of one stage of the task. The function assigns a new list of stages, so that SQLAlchemy
-    notices the change.
+    """Changes the given fields of one stage of the start task. Assigns a new list of stages, so that
+    SQLAlchemy notices the change.
     """
     task.stages = [{**stage, **fields} if stage["status"] == status else stage for stage in task.stages]
 
@@ -186,8 +190,8 @@ def fail(task: StartTask, stage: StartStatus, error: StartError) -> None:
 
 
 def begin_again(task: StartTask) -> None:
-    """Reopens a start that is READY. The worker then makes the sandbox run again and delivers the waiting
-    messages.
+    """Reopens a start that was READY, so that the start worker makes the sandbox run again and delivers the
+    waiting messages.
     """
     task.status, task.detail, task.error = StartStatus.WAITING_FOR_SANDBOX, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
@@ -196,8 +200,8 @@ def begin_again(task: StartTask) -> None:
 
 
 def begin_anew(task: StartTask) -> None:
-    """Reopens all stages of the start that need the sandbox, because the sandbox contains no files of the
-    conversation.
+    """Reopens all stages of the start that work in the sandbox. This is done if the sandbox contains no files
+    of the conversation.
     """
     if task.status is StartStatus.READY:
         begin_again(task)
@@ -206,16 +210,16 @@ def begin_anew(task: StartTask) -> None:
 
 
 def only_waits(task: StartTask) -> bool:
-    """Returns whether the conversation was READY before and its start only waits until the sandbox runs
-    again.
+    """Returns whether the conversation was READY before and was reopened only to make its sandbox
+    run again.
     """
     before = stage_of(task, StartStatus.PREPARING_REPOSITORY)
     return task.status is StartStatus.WAITING_FOR_SANDBOX and before.state == "done"
 
 
 def wait_no_more(task: StartTask) -> None:
-    """Undoes `begin_again` because the sandbox is no longer needed. The start worker that runs the start
-    loses its lease.
+    """Undoes `begin_again`, because the sandbox is no longer needed. The start worker that works on the start
+    task loses the lease.
     """
     task.status, task.detail, task.error = StartStatus.READY, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
@@ -229,8 +233,8 @@ def wait_no_more(task: StartTask) -> None:
 def retry(task: StartTask) -> None:
     """Reopens a failed start at the stage that failed.
 
-    If the set-up script failed, the repository is fetched again, so that a corrected version of the script
-    runs.
+    If the setup script failed, the repository is fetched again, so that a corrected version of the script can
+    run.
     """
     failed = StartStatus(task.error["stage"]) if task.error else StartStatus.WORKING
     fetches_again = failed is StartStatus.RUNNING_SETUP_SCRIPT

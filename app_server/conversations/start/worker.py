@@ -1,8 +1,8 @@
-"""Starts conversations and removes deleted ones. Each app server has one start worker; any number of app
-servers may run.
+"""Starts conversations, and removes the data of deleted ones. Each app server has one start worker; several
+app servers may run.
 
-A worker leases start tasks in SQL. When a server dies, another worker continues with the interrupted step
-after the lease has expired. A new server in the same home directory continues at once.
+A worker leases start tasks in SQL. If a server dies, another worker repeats the interrupted step after the
+lease has expired. A new server with the same data directory continues at once.
 """
 
 import asyncio
@@ -54,10 +54,10 @@ _OWNER_FILE = "start-worker"
 
 
 class StartWorker:
-    """The background worker that starts the conversations of this app server.
+    """The background worker that carries out the starts of conversations in this app server.
 
-    `open` starts the worker, `wake` tells it that there is a new task, `close` stops it and releases its
-    leases.
+    `open` starts the worker. `wake` tells the worker that there is a new start task. `close` stops the worker
+    and releases its leases.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class StartWorker:
         has_own_tools: HasOwnTools = no_own_tools,
     ) -> None:
         """Creates a worker that does not run yet. `has_own_tools`: a function that returns whether Slipway's
-        own MCP server, which a higher layer serves, has tools for an agent.
+        own MCP server has tools for an agent. A higher layer serves this MCP server.
         """
         self._has_own_tools, self._git_tokens = has_own_tools, git_tokens
         self._config = config
@@ -88,7 +88,7 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Starts the worker. If several servers use one home directory, only the newest server may work: see
+        """Starts the worker. If several servers use one data directory, only the newest server may work: see
         listeners.home_of_our_own.
         """
         await self._take_over()
@@ -109,20 +109,22 @@ class StartWorker:
             await start_tasks.release(session, self._owner)
 
     async def announce(self, conversation_id: UUID) -> None:
-        """Publishes the current state of the conversation and of its start to its subscribers."""
+        """Publishes the present state of the conversation and of its start to the clients that follow it."""
         async with self._database.read() as session:
             news = await news_of(session, self._viewer, conversation_id)
         news.publish(self._pubsub)
 
     async def announce_sandbox(self, sandbox_id: UUID) -> None:
-        """Publishes the current state of all conversations in the sandbox to their subscribers."""
+        """Publishes the present state of all conversations in the sandbox to the clients that follow them."""
         async with self._database.read() as session:
             residents = [each.id for each in await residents_of(session, sandbox_id)]
         for conversation_id in residents:
             await self.announce(conversation_id)
 
     async def bring_back(self, sandbox_id: UUID) -> None:
-        """Restores the sandbox if it is archived, by reopening the start of its newest conversation."""
+        """Restores the sandbox if it is archived. For this, reopens the start of the newest conversation in
+        the sandbox.
+        """
         async with self._database.session() as session:
             residents = await residents_of(session, sandbox_id)
             if not residents:
@@ -134,8 +136,8 @@ class StartWorker:
         await self.announce_sandbox(sandbox_id)
 
     async def _take_over(self) -> None:
-        """Releases the leases of the worker that used this home directory before, if it was killed. So its
-        starts continue at once.
+        """Releases the leases of an earlier worker with the same data directory, if it was killed. So the
+        starts of that worker continue at once.
         """
         note = self._config.home / _OWNER_FILE
         if before := await asyncio.to_thread(_exchange, note, self._owner):
@@ -171,8 +173,8 @@ class StartWorker:
 
     @property
     def _busy(self) -> int:
-        """Returns how many starts the worker is carrying out. Starts that wait for free memory do
-        not count.
+        """Returns how many starts the worker is carrying out now. Starts that wait for free memory are not
+        counted.
         """
         return sum(not self._sandboxes.is_waiting(self._sandbox_of.get(each, each)) for each in self._tasks)
 
@@ -213,7 +215,7 @@ class StartWorker:
         task.add_done_callback(finished)
 
     async def _work(self, claim: Claim) -> None:
-        """Runs the steps of a start while this worker has the lease."""
+        """Runs the steps of a leased start one after the other, and ends if this worker loses the lease."""
         steps = asyncio.create_task(self._steps(claim.id), name="start steps")
         lease = asyncio.create_task(self._keep_lease(claim.id), name="start lease")
         try:
@@ -256,8 +258,8 @@ class StartWorker:
     async def _with_progress(
         self, task_id: UUID, stage: StartStatus, progress: Progress, step: Awaitable[StepOutcome]
     ) -> StepOutcome:
-        """Runs one step of a start and stores its progress from time to time. Returns the outcome of the
-        step.
+        """Runs one step of a start and returns its outcome. While the step runs, stores its progress
+        regularly.
         """
         work = asyncio.ensure_future(step)
         saved = (progress.detail, progress.output)
@@ -272,8 +274,8 @@ class StartWorker:
             await asyncio.gather(work, return_exceptions=True)
 
     async def _hand_over(self, start: Start, outcome: StepOutcome) -> None:
-        """Sends the waiting messages to the agent server in order. Sets the start to READY when no message
-        waits any more.
+        """Sends the waiting messages to the agent server in their order. Sets the start to READY when no
+        message is left.
         """
         running, silences = await start.sandbox(), 0
 
@@ -354,7 +356,9 @@ ServerStartWorker = Annotated[StartWorker, from_server("start_worker")]
 
 
 def _exchange(path: Path, text: str) -> str | None:
-    """Writes the text to the file and returns its previous content. Returns None if there was no file."""
+    """Writes the text to the file and returns the content that the file had before. Returns None if there was
+    no file.
+    """
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_text(text)
