@@ -129,7 +129,9 @@ async def search_deliveries(
     page_id: PageId = None,
     limit: Limit = 50,
 ) -> Page[DeliveryInfo]:
-    """Returns the deliveries of a callback, newest first. They are kept for 30 days. 400 `bad_page_id`."""
+    """Returns the deliveries of a callback, newest first. Deliveries are deleted after 30 days. 400
+    `bad_page_id`.
+    """
     callback = await service.callback_of(session, user.id, callback_id)
     before = None if page_id is None else page_position(page_id)
     found = await service.deliveries(session, callback, state=state, before=before, limit=limit + 1)

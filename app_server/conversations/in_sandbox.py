@@ -32,7 +32,7 @@ def without_sandbox(conversation: Conversation) -> Conflict:
 
 
 async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conversation]:
-    """Returns the sandbox's conversations that are not deleted, oldest first."""
+    """Returns the conversations in the sandbox that are not deleted, oldest first."""
     query = select(Conversation).where(
         Conversation.sandbox_id == sandbox_id, Conversation.deleted_at.is_(None)
     )

@@ -25,7 +25,7 @@ class TokenUsage(BaseModel):
 
 
 class MetricsSnapshot(BaseModel):
-    """What a conversation has cost, in dollars and tokens."""
+    """The cost of a conversation in a reply: what its model calls have cost so far, in dollars and tokens."""
 
     model_name: str = "default"
     accumulated_cost: Amount = 0

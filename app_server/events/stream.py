@@ -60,10 +60,11 @@ async def serve(
 ) -> None:
     """Sends frames over the accepted `websocket` until the client or the server ends the stream.
 
-    after_seq: the seq of the newest event that the client has. greeting: returns the frames that follow the
-    `sync` frame. opening: returns the first position to send, and a frame that is sent before all others;
-    None means that the stream begins after `after_seq`. shown: returns the part of a frame that the client
-    may see, or None if the client may not see the frame; without this function, all frames are sent.
+    `after_seq`: the seq of the newest event that the client has. `greeting`: a function that returns the
+    frames that follow the `sync` frame. `opening`: a function that returns the first position to send, and a
+    frame that is sent before all others; None means that the stream begins after `after_seq`. `shown`: a
+    function that returns the part of a frame that the client may see, or None if the client may not see the
+    frame; if `shown` is None, all frames are sent.
     """
     source = _Source(database, conversation_id, after_seq, greeting, opening)
 

@@ -101,7 +101,7 @@ event.listen(EventWords.__table__, "after_create", _make_searchable)
 
 
 async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Adds the words of new events to the index, in the order of the log."""
+    """Adds the words of these new events to the index of words."""
     # A long report would keep the event loop from other requests.
     is_long = sum(len(frame.body) for frame in frames) > _LONG_REPORT
     found = await asyncio.to_thread(_words_of, frames) if is_long else _words_of(frames)

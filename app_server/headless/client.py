@@ -35,7 +35,7 @@ class RunFailed(Exception):
 
 
 class Client:
-    """Calls the public API of a Slipway server as one signed-in user."""
+    """A client that calls the public API of a Slipway server in the name of one signed-in user."""
 
     def __init__(self, url: str, api_key: str) -> None:
         self.url = url
@@ -64,8 +64,8 @@ class Client:
         return self._call("GET", f"/app-conversations/{conversation_id}/git/patch").text
 
     def not_allowed(self, conversation_id: str) -> list[Json]:
-        """Returns the executables (such as hooks) that the conversation's repository contains and the user
-        has not allowed.
+        """Returns the project executables (such as hooks) of the conversation's repository that the user has
+        not allowed.
         """
         items = self._json("GET", f"/app-conversations/{conversation_id}/consent")["items"]
         return [item["offer"] for item in items if item["state"] != "allowed"]

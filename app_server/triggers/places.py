@@ -1,4 +1,4 @@
-"""Finds the issues and pull requests at git hosts where comments on a conversation belong."""
+"""Finds the issues and pull requests at git hosts on which a callback comments about a conversation."""
 
 from collections.abc import Sequence
 from uuid import UUID

@@ -79,7 +79,9 @@ async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation
 
 
 def in_parts(frames: Sequence[DurableFrame]) -> Iterator[Sequence[DurableFrame]]:
-    """Yields the frames in parts, each small enough for one transaction."""
+    """Yields the frames in parts of at most PER_TRANSACTION frames. `fill` writes each part in one
+    transaction.
+    """
     for begin in range(0, len(frames), PER_TRANSACTION):
         yield frames[begin : begin + PER_TRANSACTION]
 

@@ -62,8 +62,8 @@ def restored(stored: Mapping[str, Any] | None) -> FoldedState:
 
 
 def fold(state: FoldedState, seq: int, event: Mapping[str, Any]) -> FoldedState:
-    """Returns the FoldedState after `event`, which has the position `seq`. Accepts events of any kind and
-    shape.
+    """Returns the FoldedState after `event`, which is at the position `seq` of the log. `state`: the
+    FoldedState before this event. Accepts events of any kind and shape.
     """
     state = replace(state, seq=seq)
     match event:

@@ -1,4 +1,4 @@
-"""Converts events to Markdown, for people to read."""
+"""Converts the events of a conversation to Markdown, for the export that people read."""
 
 import re
 

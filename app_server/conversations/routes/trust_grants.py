@@ -214,7 +214,9 @@ async def _found(place: Workplace, task: StartTask, checkout: Checkout) -> Offer
 
 
 def _further_directory(place: Workplace, checkout: Checkout) -> str | None:
-    """Returns the directory of the checkout. Returns None if it is the agent's working folder."""
+    """Returns the directory of the checkout. Returns None if the checkout is the agent's working folder,
+    which the agent server uses by default.
+    """
     return None if checkout == place.projects[0] else checkout.directory
 
 

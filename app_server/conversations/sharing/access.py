@@ -1,4 +1,6 @@
-"""Computes what a user may do with a conversation. All queries about conversations use this module."""
+"""Computes what a user may do with a conversation. All database queries for conversations of a user use this
+module.
+"""
 
 from enum import StrEnum
 from uuid import UUID

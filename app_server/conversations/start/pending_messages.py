@@ -1,4 +1,6 @@
-"""Stores messages that wait until the conversation is READY, in the order in which they were sent."""
+"""Stores messages that wait until the conversation has started (READY), in the order in which
+they were sent.
+"""
 
 from uuid import UUID
 

@@ -101,7 +101,9 @@ class SetupRun:
 
 
 def require_none(task: StartTask) -> None:
-    """Checks that no set-up script of the conversation is running. Raises Conflict `setup_script_runs`."""
+    """Checks that no setup script of the conversation is running. Raises Conflict `setup_script_runs` if one
+    is.
+    """
     if _is_running(task) and task.lease_until > now():
         raise Conflict(
             "A set-up script is running already.", code="setup_script_runs", fix="Wait until it has ended."

@@ -1,5 +1,5 @@
-"""The steps that start a conversation, in order: from its sandbox to its first message. Each step may be
-repeated, and returns its outcome.
+"""The steps that start a conversation, in order. The first creates its sandbox; the last sends its first
+message. Each step returns its outcome and may be repeated.
 
 The start worker (worker.py) runs the steps. A step stores in SQL what later steps need.
 """

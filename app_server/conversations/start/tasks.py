@@ -83,8 +83,8 @@ async def claim(
 
 
 def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) -> ColumnElement[bool]:
-    """Returns the SQL condition that the sandbox is a process of another server. server_id: None means that
-    there is only one server.
+    """Returns the SQL condition that the sandbox is a process of another server. `server_id`: the id of this
+    server; None means that there is only one server.
     """
     if server_id is None:
         return false()
