@@ -1,6 +1,4 @@
-"""Updates or deletes one conversation, or many conversations of one user. Notifies all users who may see
-these conversations.
-"""
+"""Updates or deletes conversations of one user, one or many at once. Notifies all users who may see them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,9 +31,10 @@ class BatchAction(StrEnum):
 
 
 class ConversationBatch(BaseModel):
-    """The request body with one change to up to 100 conversations. `tags`: only for the action `tag`; these
-    tags are added to the tags of each conversation. If a conversation already has a key, the new value
-    replaces the old one.
+    """The request body for one action on up to 100 conversations: archive, unarchive, delete or tag.
+
+    tags: only for the action `tag`. The tags are added to the tags of each conversation. If a conversation
+    already has a tag with the same key, the tag gets the new value.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -52,9 +51,7 @@ class ConversationBatch(BaseModel):
 
 
 class BatchProblem(BaseModel):
-    """The error for one conversation of a batch that was not changed. It is equal to the error of the route
-    that changes a single conversation.
-    """
+    """The reason why one conversation of a batch was not changed, with the fields of an error reply."""
 
     status: int
     code: str
@@ -63,8 +60,10 @@ class BatchProblem(BaseModel):
 
 
 class BatchResult(BaseModel):
-    """The result for one conversation of a batch. `conversation`: the conversation after the change; null if
-    it was deleted or not changed. `problem`: why the conversation was not changed; null if it was changed.
+    """The result of a batch for one conversation.
+
+    conversation: the conversation after the change; null if it was deleted or not changed. problem: the
+    error; null if the conversation was changed or deleted.
     """
 
     id: Id
@@ -80,8 +79,8 @@ class BatchResults(BaseModel):
 
 @dataclass(frozen=True)
 class ConversationChanges:
-    """The operations with which one user updates and deletes conversations. `state`: the objects that all
-    requests of the server share.
+    """The operations with which one user updates and deletes conversations. `state`: the shared objects of
+    the app server.
     """
 
     state: State
@@ -96,7 +95,9 @@ class ConversationChanges:
         added_tags: Mapping[str, str] | None = None,
     ) -> AppConversation:
         """Changes the title, repository, tags, archive state or visibility of a conversation. A new title is
-        also sent to the agent server. `added_tags`: see labels.change. Raises what labels.change raises.
+        also sent to the agent server.
+
+        `added_tags`: tags to add to the conversation's tags. Raises what labels.change raises.
         """
         state = self.state
         async with state.database.session() as session:
@@ -119,8 +120,8 @@ class ConversationChanges:
         return shown
 
     async def delete(self, conversation_id: UUID) -> list[UUID]:
-        """Deletes the conversation with its sub-conversations. Returns the ids of all conversations that were
-        deleted. Raises what service.require raises.
+        """Deletes the conversation with its sub-conversations. Returns the ids of all deleted conversations.
+        Raises what service.require raises.
         """
         state = self.state
         async with state.database.session() as session:
@@ -136,9 +137,11 @@ class ConversationChanges:
         return deleted
 
     async def batch(self, wanted: ConversationBatch) -> list[BatchResult]:
-        """Updates or deletes the conversations one after the other, each in a separate transaction. Returns
-        one result for each id; an id that is given twice has one result. If a sub-conversation was deleted
-        together with its parent, its result says that it is deleted.
+        """Updates or deletes the conversations of the batch one after the other, each in a separate
+        transaction.
+
+        Returns one result for each different id. If a sub-conversation was already deleted with its parent,
+        its result says that it was deleted.
         """
         results: list[BatchResult] = []
         deleted: set[UUID] = set()

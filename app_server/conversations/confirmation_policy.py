@@ -1,5 +1,6 @@
-"""Translates the user's confirmation mode, which says when the agent must ask before an action, into the
-confirmation policy and the risk analyzer of the agent server. Does no I/O.
+"""Translates confirmation modes into settings of the agent server. A confirmation mode is the user's choice
+of when the agent asks before an action. The settings are the confirmation policy (which actions need an
+approval) and the risk analyzer (how risky an action is). Does no I/O.
 """
 
 from collections.abc import Mapping
@@ -24,14 +25,14 @@ def policy_of(mode: ConfirmationMode) -> dict[str, Any]:
 
 
 def mode_of(policy: Mapping[str, Any]) -> ConfirmationMode | None:
-    """Returns the confirmation mode to which this confirmation policy belongs. Returns None if it belongs to
-    no mode, for example because a program has set it through the API.
+    """Returns the confirmation mode that has this confirmation policy of the agent server. Returns None if no
+    mode has this policy, for example if a program has set the policy through the API.
     """
     return next((mode for mode, known in _POLICIES.items() if known.items() <= policy.items()), None)
 
 
 def analyzer_of(mode: ConfirmationMode) -> dict[str, Any] | None:
     """Returns the settings of the risk analyzer for this confirmation mode. Returns None for the mode in
-    which the agent never asks before an action, because this mode needs no analysis of risks.
+    which the agent never asks, because no risk analysis is needed then.
     """
     return None if mode is ConfirmationMode.NEVER else _ANALYZER

@@ -1,5 +1,6 @@
-"""Connects the egress proxy, which checks the network requests of sandboxes, with conversations. It tells the
-proxy the repositories of conversations, and notifies conversations of refused requests.
+"""Connects conversations with the egress proxy, which checks the network requests of sandboxes. Finds the
+repositories of a sandbox's conversations, because network settings can belong to a repository. Notifies
+conversations of refused requests.
 """
 
 from collections.abc import Sequence
@@ -14,12 +15,12 @@ from app_server.core.pubsub import Frame, PubSub
 from app_server.git.address import InvalidRepository, parse_address
 
 REFUSED = Frame('{"type":"network"}')
-"""Says that a new request was refused. Clients then load the list of refused hosts."""
+"""The message to clients that a new request was refused. Clients then load the list of refused hosts."""
 
 
 async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[str | None]:
-    """Returns the identity of the repository of each conversation in the sandbox. The entry of a conversation
-    without a repository is None.
+    """Returns one entry for each conversation in the sandbox: the identity of its first repository, such as
+    `github.com/owner/name`, or None for a conversation without a repository.
     """
     return [identity_of(each) for each in await residents_of(session, sandbox_id)]
 
@@ -27,8 +28,8 @@ async def repositories_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[s
 def identity_of(conversation: Conversation) -> str | None:
     """Returns the identity of the conversation's first repository, such as `github.com/owner/name`.
 
-    Returns None if the conversation began without a repository, or if the repository was a folder on this
-    machine that no longer exists.
+    Returns None if the conversation began without a repository. Also returns None if the repository was a
+    directory on the server's machine and no longer exists.
     """
     if conversation.first_repository is not None:
         return conversation.first_repository or None
@@ -41,8 +42,8 @@ def identity_of(conversation: Conversation) -> str | None:
 
 
 async def announce_refusal(database: Database, pubsub: PubSub, sandbox_id: UUID) -> None:
-    """Notifies all conversations of the sandbox that the egress proxy has refused a network request. The
-    proxy does not know which of the conversations sent the request.
+    """Notifies all conversations of the sandbox that a network request was refused, because the server does
+    not know which of the conversations sent the request.
     """
     async with database.read() as session:
         residents = [each.id for each in await residents_of(session, sandbox_id)]

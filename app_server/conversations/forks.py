@@ -1,9 +1,8 @@
-"""Forks a conversation: makes an independent copy of the conversation and of its files, in a separate
-sandbox.
+"""Forks a conversation: makes an independent copy with its files, in a separate sandbox.
 
 A fork is started like a new conversation, but its event log exists before its sandbox. The start worker
-creates the sandbox from a copy of the files and sends the event log to the agent server there. The fork and
-the original share no keys, no URLs and no proofs for model calls.
+creates the sandbox from a copy of the files and sends the event log to the agent server in the sandbox. The
+fork shares no keys and no addresses with the original conversation.
 """
 
 import asyncio
@@ -44,9 +43,11 @@ _CARRIED_OVER = (
 
 
 class ForkConversation(BaseModel):
-    """The request body that forks a conversation. `title`: the title of the fork; null means that of the
-    original. `from_event_id`: the last event that the fork contains; null means all events. The fork always
-    gets the present files, also if it ends with an earlier event.
+    """The request body for forking a conversation.
+
+    title: the title of the fork; null: the title of the original. from_event_id: the last event that the fork
+    contains; null: the fork contains all events. The fork always gets the current files, even if
+    from_event_id is an old event.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -57,7 +58,7 @@ class ForkConversation(BaseModel):
 
 @dataclass(frozen=True)
 class Forks:
-    """An object that makes forks of conversations. `specs`: which sandbox specs and images the user may
+    """The service that makes forks of conversations. `specs`: the sandbox specs and images that the user may
     choose.
     """
 
@@ -68,11 +69,13 @@ class Forks:
     specs: SpecPermission
 
     async def fork(self, user: User, original: Conversation, wanted: ForkConversation) -> StartTask:
-        """Creates the fork and returns its start task. The start worker then creates the sandbox of the fork.
+        """Creates the fork and returns its start task. The start worker then starts the fork.
+
+        The fork is hidden until its event log is complete. If the app server is killed before that, the fork
+        is removed.
 
         Raises the errors of require_files, NotFound `event_not_found`, Unavailable `log_behind` and
-        `copy_cut_off`, and the errors of snapshot_of and service.start. Users do not see the fork until it is
-        complete. If the server is killed before that, the fork is removed.
+        `copy_cut_off`, and the errors of snapshot_of and service.start.
         """
         async with self.database.read() as session:
             task = await session.get_one(StartTask, original.id)
@@ -95,8 +98,8 @@ class Forks:
     async def _begin(
         self, user: User, original: Conversation, request: StartRequest, archive: Archive
     ) -> StartTask:
-        """Stores the rows of the fork and the archive of its files. At first, the fork has no events and
-        users do not see it.
+        """Stores the database rows of the fork, and makes the snapshot the archive of the fork's files. The
+        fork is hidden and has no events at first.
         """
         new_id: UUID | None = None
         try:
@@ -134,8 +137,10 @@ class Forks:
             fork.submodules = original.submodules
 
     async def _last_seq(self, original: Conversation) -> int:
-        """Waits until the agent server has reported all events of the original conversation, and returns the
-        seq of the newest one. So the fork contains all decisions that the user made before the request.
+        """Returns the sequence number of the newest event in the original conversation's log. First waits
+        until the agent server has reported all events, so that the fork contains all decisions that the user
+        made before forking.
+
         Raises Unavailable `log_behind` if the events do not arrive in time.
         """
         try:
@@ -175,8 +180,8 @@ class Forks:
         )
 
     async def _give_files(self, session: AsyncSession, fork: StartTask, snapshot: Archive) -> None:
-        """Changes the snapshot into an archive of the fork, from which the fork's sandbox is restored. So the
-        fork works even if the original conversation is deleted.
+        """Turns the snapshot into the archive from which the sandbox of the fork is restored. The archive
+        belongs to the fork, so the original conversation can be deleted.
         """
         spec_id = StartRequest.model_validate(fork.request).sandbox_spec_id
         origin = await sandbox_specs.origin_of(session, fork.user_id, spec_id, snapshot.id)

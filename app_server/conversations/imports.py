@@ -1,5 +1,5 @@
-"""Makes a conversation from an exported file. Users can read the conversation, but it has no sandbox and no
-agent.
+"""Imports an exported conversation from a file. The imported conversation can be read, but it has no sandbox,
+so no agent works on it.
 """
 
 import asyncio
@@ -18,9 +18,11 @@ from app_server.users.models import User
 
 
 async def import_conversation(database: Database, user: User, trail: AuditTrail, content: bytes) -> UUID:
-    """Stores the exported conversation as a new conversation of this user, and returns its new id. `content`:
-    the bytes of the exported zip file. Users do not see the conversation until it is complete. Raises
-    NotAnExport, Unavailable `copy_cut_off`.
+    """Stores an exported conversation as a new conversation of this user. Returns the id of the new
+    conversation. `content`: the exported zip file.
+
+    The conversation is hidden until all its events are stored. Raises NotAnExport, Unavailable
+    `copy_cut_off`.
     """
     given = await asyncio.to_thread(read_export, content)
     conversation_id = uuid4()

@@ -1,5 +1,5 @@
-"""Finds the conversations in a sandbox. Lower layers, such as the egress proxy and the LLM gateway, call
-these functions.
+"""Finds the conversations in a sandbox. The egress proxy, the LLM gateway and other lower layers use these
+functions.
 """
 
 from collections import defaultdict
@@ -21,7 +21,9 @@ from app_server.users.models import User
 
 
 def without_sandbox(conversation: Conversation) -> Conflict:
-    """Returns the error for a request that needs a sandbox when the conversation has no sandbox."""
+    """Returns the error for a conversation that has no sandbox, because it was imported or because its
+    sandbox was deleted.
+    """
     was_imported = conversation.trigger == IMPORTED
     why = "This conversation was imported" if was_imported else "The sandbox of this conversation was deleted"
     return Conflict(
@@ -32,7 +34,7 @@ def without_sandbox(conversation: Conversation) -> Conflict:
 
 
 async def residents_of(session: AsyncSession, sandbox_id: UUID) -> Sequence[Conversation]:
-    """Returns the conversations in the sandbox that are not deleted, oldest first."""
+    """Returns the conversations that work in the sandbox and are not deleted, oldest first."""
     query = select(Conversation).where(
         Conversation.sandbox_id == sandbox_id, Conversation.deleted_at.is_(None)
     )
@@ -46,8 +48,9 @@ async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) ->
 
 
 async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Attribution:
-    """Returns which of the user's conversations are in these sandboxes, by the id of the sandbox. Implements
-    AttributionOf (egress/attribution.py).
+    """Returns the user's conversations in these sandboxes, grouped by the id of the sandbox. The egress log
+    uses them to show which conversations a network request can come from. Implements AttributionOf
+    (egress/attribution.py).
     """
     query = (
         select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
@@ -65,11 +68,12 @@ async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Coll
 
 
 async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> Caller | None:
-    """Returns the facts about the conversation that calls a model from a sandbox: its user, its directory,
-    and whether it is the only conversation in the sandbox.
+    """Returns who makes a model call from the sandbox: the owner of the conversation, the conversation's
+    directory, the sequence number of its newest event, and whether it is the only conversation in the
+    sandbox.
 
-    Returns None if the conversation does not work in this sandbox. Runs only one query, because every model
-    call needs these facts.
+    Returns None if the conversation does not work in this sandbox. Runs only one SQL query, because each
+    model call needs this function.
     """
     others = aliased(Conversation)
     shares = exists().where(
@@ -87,9 +91,11 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
 
 
 async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> Program | None:
-    """Returns the conversation that a program in the sandbox calls a model for, with the model and the
-    caller. `key_hash`: the hash of the model key that the program sends. Returns None if no conversation of
-    this sandbox has this key or if the key has expired. Implements ProgramOf (llm_gateway/program_routes.py).
+    """Returns the conversation in the sandbox whose model key has this hash, with its model profile and
+    caller. A model key lets programs in the sandbox call the conversation's model.
+
+    Returns None if no conversation in the sandbox has such a key, or if the key has expired. Implements
+    ProgramOf (llm_gateway/program_routes.py).
     """
     query = (
         select(Conversation.id, Conversation.llm_profile)
@@ -107,8 +113,8 @@ async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> 
 
 
 async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:
-    """Returns the conversation's directory in the sandbox. Returns None if the repository has not been
-    fetched yet, or if the conversation works in another sandbox.
+    """Returns the path of the conversation's directory in the sandbox. Returns None if the repository has not
+    been fetched yet, or if the conversation works in another sandbox.
     """
     query = select(Conversation.working_dir).where(*_in(sandbox, conversation_id))
     found: str | None = await session.scalar(query)
@@ -116,7 +122,7 @@ async def folder_of(session: AsyncSession, sandbox: Sandbox, conversation_id: UU
 
 
 async def works_in(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID) -> bool:
-    """Returns whether the conversation works in this sandbox and is not deleted."""
+    """Returns whether this sandbox is the sandbox of the conversation and the conversation is not deleted."""
     query = select(Conversation.id).where(
         Conversation.id == conversation_id,
         Conversation.sandbox_id == sandbox_id,

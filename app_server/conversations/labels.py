@@ -1,5 +1,5 @@
-"""Changes the properties of a conversation that do not affect its agent: the title, the repository, the tags,
-whether it is archived, and whether other users may view it.
+"""Changes those properties of a conversation that do not concern its agent: title, repository, tags, whether
+the conversation is archived, and whether others may view it.
 """
 
 from collections.abc import Mapping
@@ -36,9 +36,10 @@ async def change(
     update: UpdateConversation,
     added_tags: Mapping[str, str] | None = None,
 ) -> AppConversation:
-    """Applies `update` to the conversation and returns the changed conversation. `home`: the data directory
-    of the server. `added_tags`: tags to add to the tags that the conversation has; if it already has a key,
-    the new value replaces the old one.
+    """Applies the update to the conversation and returns the conversation.
+
+    `home`: the data directory of the server. `added_tags`: tags that are added to the conversation's current
+    tags; if the conversation already has a tag with the same key, the tag gets the new value.
 
     Raises what `service.require` raises, InvalidRepository (422), Forbidden `repository_not_allowed`,
     `repository_of_team`, and Conflict `too_many_tags`.

@@ -1,5 +1,5 @@
-"""Database queries for lists of the conversations that a user may see. There are queries for one page, for
-the number of conversations, and for conversations with given ids.
+"""SQL queries for the conversations that a user may see: one page of conversations, their tags, and the
+choices for search filters.
 """
 
 from collections import Counter
@@ -35,17 +35,17 @@ class ConversationFilter:
     shared: bool | None = None
     """True: only conversations of other people. False: only the user's own. None: both."""
     query: str | None = None
-    """Words of the title or of one message."""
+    """Words of the conversation's title or of one of its messages."""
     repository_contains: str | None = None
     branch: str | None = None
     llm_model: str | None = None
     execution_status: str | None = None
     tags: Sequence[str] = ()
-    """Each is `key`, or `key:value`. A conversation must have all of them."""
+    """Each text is `key`, or `key:value`. A conversation must have all these tags."""
     archived: bool | None = None
-    """Only those that were put aside (true), or only the others (false). None: both."""
+    """True: only archived conversations. False: only conversations that are not archived. None: both."""
     owner_id: UUID | None = None
-    """Only the conversations of this user, as far as they are shared with the user who asks."""
+    """Only conversations of this user. Conversations that the current user may not see are left out."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _conditions(
 
 
 def has_tag(tag: str) -> ColumnElement[bool]:
-    """Returns the SQL condition that the conversation has this tag. `tag`: `key`, which matches any value, or
+    """Returns the SQL condition that the conversation has the tag. `tag`: `key` for any value, or
     `key:value`. The condition is true or false, never null.
     """
     key, colon, value = tag.partition(":")
@@ -151,8 +151,8 @@ def has_tag(tag: str) -> ColumnElement[bool]:
 
 
 async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:
-    """Returns the tags of the conversations that the user may see, with the number of conversations. Sorted
-    by key and value.
+    """Returns the tags of the conversations that the user may see, each with the number of conversations that
+    have the tag. The tags are sorted by key and value.
     """
     query = select(Conversation.tags).where(
         visible_to(user_id), Conversation.deleted_at.is_(None), cast(Conversation.tags, Text) != "{}"
@@ -162,9 +162,9 @@ async def tags_of(session: AsyncSession, user_id: UUID) -> list[TagCount]:
 
 
 async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
-    """Returns the values that a user can choose in the filters of the list: the models, branches and owners
-    of the conversations that the user may see. Each of the three lists has at most 200 values, those with the
-    most conversations.
+    """Returns the values that the user can choose in the search filters: the models, branches and owners of
+    the conversations that the user may see. Each of the three lists has at most 200 values, the most frequent
+    ones.
     """
     models, branches = [
         [value for (value,) in await _most_used(session, user_id, column)]
@@ -179,8 +179,8 @@ async def filter_choices(session: AsyncSession, user_id: UUID) -> FilterChoices:
 
 
 async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> list[Any]:
-    """Returns the combinations of values in these columns that occur in most conversations, sorted by value.
-    Counts only conversations that the user may see.
+    """Returns the most frequent combinations of values in these columns, sorted by value. Counts only the
+    conversations that the user may see.
     """
     query = (
         select(*columns)
@@ -195,8 +195,8 @@ async def _most_used(session: AsyncSession, user_id: UUID, *columns: Any) -> lis
 
 
 def _has_words(session: AsyncSession, query: str) -> ColumnElement[bool]:
-    """Returns the SQL condition that the conversation's title contains `query`, or that one of its messages
-    has all words of `query`.
+    """Returns the SQL condition of the text search. The condition is true if the conversation's title
+    contains `query`, or if one message of the conversation contains all words of `query`.
     """
     in_title = Conversation.title.icontains(query, autoescape=True)
     in_messages = with_words(query, session.get_bind().dialect.name)

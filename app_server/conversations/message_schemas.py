@@ -1,4 +1,4 @@
-"""Schemas of the messages that users send to a conversation."""
+"""Schemas of the requests and replies about messages that users send to a conversation's agent."""
 
 from typing import Annotated, Literal
 
@@ -16,8 +16,8 @@ MessageId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[!-~]+
 
 
 class SendMessageRequest(BaseModel):
-    """The request body with a message of the user. If a client sends the message again with the same `id`,
-    the agent gets it only once.
+    """The request body for sending a user's message to the agent. A client can safely send a message again
+    with the same `id`: the agent receives the message only once.
     """
 
     id: MessageId | None = None
@@ -26,7 +26,7 @@ class SendMessageRequest(BaseModel):
     run: bool = True
 
     def to_agent(self, message_id: str, sender: str | None = None) -> AgentMessage:
-        """Returns the message in the form that the agent server accepts. `sender`: the name of the person who
+        """Returns the message in the form that the agent server accepts. sender: the name of the person who
         wrote the message; None means the owner of the conversation.
         """
         return AgentMessage(id=message_id, role=self.role, content=self.content, run=self.run, sender=sender)
@@ -39,10 +39,10 @@ class SendMessageReply(BaseModel):
 
 
 class QueuedMessage(BaseModel):
-    """The reply of the route `pending-messages`, which stores a message for a conversation that is starting.
-    `position`: the position in the queue, counted from 1.
+    """The reply to a message for a conversation that is starting. `position`: the place of the message in the
+    queue, from 1.
 
-    If the agent already has the message, `queued` is false and `position` is 0.
+    If the agent has already received the message, `queued` is false and `position` is 0.
     """
 
     id: str
@@ -51,7 +51,7 @@ class QueuedMessage(BaseModel):
 
 
 class WaitingMessage(BaseModel):
-    """A message in a reply: a user has sent it, but the agent has not received it yet."""
+    """A message that a user has sent and that the agent has not received yet."""
 
     id: str
     content: list[Content]
@@ -61,7 +61,8 @@ class WaitingMessage(BaseModel):
 
 
 def require_sendable(message: SendMessageRequest, max_bytes: int) -> None:
-    """Checks a new message. max_bytes: the limit of its text.
+    """Checks that a new message is not empty and not too large. max_bytes: the maximum size of the message's
+    text.
 
     Raises BadRequest `message_empty` and PayloadTooLarge `message_too_large`.
     """

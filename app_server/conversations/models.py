@@ -1,6 +1,4 @@
-"""Database tables of conversations, of their start tasks, and of messages that wait until a conversation has
-started (READY).
-"""
+"""Tables of conversations, their start tasks, and messages that wait until a conversation has started."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -15,14 +13,16 @@ from app_server.conversations.sharing.models import ShareRole
 from app_server.core.database import Base, enum_column, now
 
 IMPORTED = "import"
-"""The trigger of a conversation that came in as a file. It is READY and has no sandbox."""
+"""The value of `Conversation.trigger` for an imported conversation. Such a conversation is READY and has no
+sandbox.
+"""
 
 LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
 
 
 class StartStatus(StrEnum):
-    """The status of a start task: the stages of a conversation's start in their order, then the two final
-    states.
+    """The status of a start task: the stages of the start in their order, then the two final values READY and
+    ERROR.
     """
 
     WORKING = "WORKING"
@@ -45,14 +45,15 @@ def _own_id(context: ExecutionContext) -> UUID:
 
 
 class Conversation(Base):
-    """One row for each conversation of a user with an agent. The row also stores fields that are computed
-    from the event log (log/projection.py).
+    """One row of the table of conversations. A conversation is a dialogue of a user with an agent. Some
+    columns are computed from the event log (log/projection.py).
 
-    `sandbox_id`: equal to `id`, unless the conversation works in a sandbox that was made for another
-    conversation or before any conversation. `deleted_at`: from this time on, the conversation is deleted and
-    users do not see it. The start worker then removes its rows and its files, and also the sandbox if no
-    other conversation uses it. While the log of a new conversation is being written, `deleted_at` is a time
-    in the future (log/filling.py).
+    `sandbox_id` equals `id` if the sandbox was made for this conversation. It differs if the sandbox was made
+    for another conversation, or before any conversation.
+
+    A time in `deleted_at` hides the conversation at once. The start worker then removes its rows and files,
+    and also the sandbox if no other conversation uses the sandbox. While the event log of a new conversation
+    is being filled, `deleted_at` is a time in the future (log/filling.py).
     """
 
     __tablename__ = "conversations"
@@ -87,42 +88,43 @@ class Conversation(Base):
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     sandbox_id: Mapped[UUID] = mapped_column(default=_own_id, index=True)
     folder: Mapped[str | None] = mapped_column(String(32))
-    """In a shared sandbox, this conversation's folder below the project's directory. None: the whole
-    directory.
+    """In a shared sandbox, this conversation's folder below the project's directory. None: the conversation
+    uses the whole directory.
     """
     working_dir: Mapped[str | None] = mapped_column(Text)
-    """The conversation's directory inside the sandbox. None until its repository is there."""
+    """The conversation's directory inside the sandbox. None until the repository is fetched."""
     selected_repository: Mapped[str | None] = mapped_column(Text)
     selected_branch: Mapped[str | None] = mapped_column(String(255))
     selected_directory: Mapped[str | None] = mapped_column(Text)
     """The folder of the first repository in which the agent works, relative to its root. None: the root."""
     git_provider: Mapped[str | None] = mapped_column(String(50))
     more_repositories: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """Further repositories, as KeptRepository describes them."""
+    """The further repositories of the conversation, in the form of KeptRepository."""
     submodules: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """The submodules of its repositories, as KeptSubmodule describes them."""
+    """The submodules of the conversation's repositories, in the form of KeptSubmodule."""
     first_repository: Mapped[str | None] = mapped_column(Text)
-    """The identity of the repository that it began with, if its user has named another since. Empty: it began
-    without one. None: it is the selected one.
+    """The identity of the repository that the conversation began with, if the user has selected another one
+    since. Empty: the conversation began without a repository. None: the repository is still the selected one.
     """
     tags: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
-    """Labels that its user has given it: values by key, both texts. The value may be empty."""
+    """The tags that the user has given the conversation: values by key, both texts. A value may be empty."""
     title: Mapped[str | None] = mapped_column(String(200))
     unsent_title: Mapped[str | None] = mapped_column(String(200))
-    """The title that the user gave, until the agent server has it. Until then, a title in the log
-    is older.
+    """The title that the user gave, until the agent server has received it. While this title is set, a title
+    in the event log is older and is ignored.
     """
     trigger: Mapped[str | None] = mapped_column(String(50))
     pr_number: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """The numbers of the pull requests that the conversation is about, as its user has stated them."""
+    """The numbers of the pull requests that the conversation is about, as stated by the user."""
     parent_conversation_id: Mapped[UUID | None]
     """The parent, if this is a sub-conversation."""
     sub_conversation_ids: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
-    """The hexadecimal ids of its sub-conversations, in the order of their creation."""
+    """The hexadecimal ids of the conversation's sub-conversations, in the order of their creation."""
     forked_from_conversation_id: Mapped[UUID | None]
-    """The conversation that this one is a copy of. That one may have been deleted since."""
+    """The conversation that this one is a copy of. The original may have been deleted since."""
     everyone_role: Mapped[ShareRole | None] = mapped_column(enum_column(ShareRole))
-    """What every signed-in user may do. None: nothing. The roles of single people are in ConversationShare.
+    """What every signed-in user may do with the conversation. None: nothing. The roles of single people are
+    in ConversationShare.
     """
     llm_profile: Mapped[str] = mapped_column(String(64))
     llm_model: Mapped[str | None] = mapped_column(String(200))
@@ -130,7 +132,9 @@ class Conversation(Base):
     """The hash of the key with which programs in the sandbox call the model. None: programs may not."""
     model_key_until: Mapped[datetime | None]
     base_commit: Mapped[str | None] = mapped_column(String(64))
-    """The commit at which the work began; changes are computed from here. None: the repository was empty."""
+    """The commit at which the agent's work began. Changes are computed from this commit. None: the repository
+    was empty.
+    """
     execution_status: Mapped[str | None] = mapped_column(String(50))
     metrics: Mapped[dict[str, Any] | None]
     goal: Mapped[dict[str, Any] | None]
@@ -138,21 +142,28 @@ class Conversation(Base):
     """How many questions of MCP servers wait for the user."""
     last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     folded_state: Mapped[dict[str, Any] | None] = mapped_column(deferred=True)
-    """Which events make up the state (log/folded_state.py). None or behind: it is made when it is read."""
+    """Which events make up the current state of the conversation (log/folded_state.py). If the value is None
+    or outdated, it is computed when it is read.
+    """
     log_size: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
-    """Total length of the stored events in characters. Events from before this column may not be counted."""
+    """Total length of the stored events in characters. Events that are older than this column may not be
+    counted.
+    """
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)
     archived_at: Mapped[datetime | None]
-    """Since when its user has put it aside. None: it is in use. A message of a person brings it back."""
+    """The time when the user archived the conversation. None: the conversation is not archived. A message of
+    a user sets the value to None.
+    """
     deleted_at: Mapped[datetime | None]
 
 
 class StartTask(Base):
-    """One row for each start of a conversation: the stored progress from the creation of the sandbox to the
-    first message. The id is that of the conversation.
+    """One row of the table of start tasks: the progress of starting one conversation, from creating its
+    sandbox to sending its first message. The id of the task is the id of the conversation.
 
-    While the status is neither READY nor ERROR, the start worker that has leased the task works on it.
+    While the status is neither READY nor ERROR, the start worker that holds the lease of the row works on the
+    task.
     """
 
     __tablename__ = "start_tasks"
@@ -182,7 +193,7 @@ class StartTask(Base):
 
 
 class PendingMessage(Base):
-    """One row for each message that waits until the conversation has started (READY). The row is deleted when
+    """One row of the table of messages that wait until their conversation is READY. The row is deleted when
     the agent server has received the message.
     """
 

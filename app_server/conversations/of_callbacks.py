@@ -1,4 +1,6 @@
-"""Starts the new conversations for callbacks of the kind `task`, which start a conversation for an event."""
+"""Starts new conversations for callbacks of the kind `task`. Such a callback starts a conversation when an
+event happens in another conversation.
+"""
 
 from uuid import UUID
 
@@ -23,10 +25,10 @@ from app_server.users.models import User
 def starter(
     config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, start_worker: StartWorker
 ) -> StartTask:
-    """Returns the function that starts a new conversation for a callback.
+    """Returns the function that starts a new conversation when a callback of the kind `task` runs.
 
-    The function raises Forbidden if the callback's user may not start conversations. It raises NotFound if
-    the conversation that the callback ran for no longer exists.
+    The returned function raises Forbidden if the callback's user may not start conversations. It raises
+    NotFound if the conversation whose event ran the callback no longer exists.
     """
 
     async def start(user: User, origin_id: UUID, task_id: UUID, title: str, text: str) -> None:

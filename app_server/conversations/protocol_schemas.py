@@ -1,4 +1,4 @@
-"""Schemas of parts of a conversation that have the shape of the OpenHands protocol."""
+"""Schemas for parts of a conversation, with the field names of the OpenHands protocol."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -9,8 +9,8 @@ Amount = int | float
 
 
 class TokenUsage(BaseModel):
-    """The tokens of all model calls of a conversation together. `per_turn_token` and `response_id` belong to
-    the last call only.
+    """The numbers of tokens that all model calls of a conversation have used together. `per_turn_token` and
+    `response_id` belong to the last model call only.
     """
 
     model: str = ""
@@ -25,7 +25,7 @@ class TokenUsage(BaseModel):
 
 
 class MetricsSnapshot(BaseModel):
-    """The cost of a conversation in a reply: what its model calls have cost so far, in dollars and tokens."""
+    """The total cost of a conversation so far, in dollars and tokens."""
 
     model_name: str = "default"
     accumulated_cost: Amount = 0
@@ -39,8 +39,8 @@ class LaunchedAgentProfile(BaseModel):
 
 
 class SetTitleProcessor(BaseModel):
-    """An event processor of a start request that makes a title from the first message. It has no effect,
-    because a conversation without a `title` always gets such a title.
+    """The request for a title that is made from the first message. This processor changes nothing, because
+    each conversation without a `title` gets such a title.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -49,8 +49,8 @@ class SetTitleProcessor(BaseModel):
 
 
 class LoggingProcessor(BaseModel):
-    """An event processor of a start request that writes each event of the conversation to the server's log.
-    It is stored as a callback: `GET /api/v1/callbacks` lists the callback with its deliveries.
+    """The request for a callback that writes each event of the conversation to the app server's log. `GET
+    /api/v1/callbacks` lists this callback, with its deliveries.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -66,11 +66,11 @@ ParameterName = Annotated[str, StringConstraints(pattern=r"^[\w.-]{1,100}$")]
 
 
 class PluginSpec(BaseModel):
-    """A plugin of a start request, from a public repository. `source`: `github:OWNER/REPO` (a path may
-    follow), or the URL of a repository.
+    """A plugin that a new conversation uses. `source`: a public repository, as `github:OWNER/REPO` (a path
+    may follow) or as a URL.
 
-    `ref`: branch, tag or commit. `repo_path`: the plugin's path in the repository. `parameters`: values for
-    the agent, which are added at the end of the first message.
+    `ref`: branch, tag or commit. `repo_path`: the path of the plugin in the repository. `parameters`: named
+    values that are added to the end of the first message, so that the agent reads them.
     """
 
     model_config = ConfigDict(extra="forbid")

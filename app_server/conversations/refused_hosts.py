@@ -1,5 +1,5 @@
-"""Lists the hosts to which network requests of a conversation were refused and about which the user has not
-decided yet. Stores the user's decisions.
+"""Lists the hosts to which network requests of a conversation were refused, and stores the user's decisions
+about these hosts.
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ _NO_MATTER_OF_POLICY = frozenset((Reason.BAD_HOST, Reason.UNKNOWN_HOST, Reason.U
 
 
 class RefusedHost(BaseModel):
-    """A host to which network requests of a conversation were refused.
+    """A host to which a network request from the conversation's sandbox was refused.
 
-    `client`: the name that the program sends about itself. `is_allowable`: whether the user can allow this
-    host.
+    client: the name that the requesting program gives itself. count: the number of refused requests.
+    is_allowable: whether the user may allow this host.
     """
 
     host: str
@@ -44,11 +44,11 @@ class RefusedHost(BaseModel):
 
 
 class ConversationNetwork(BaseModel):
-    """The reply with the network settings and the refused hosts of a conversation.
+    """The network settings and the refused hosts of a conversation.
 
-    `mode`: the present network mode. `repository`: the repository for which a decision can be stored; null if
-    there is none. `allowed`: hosts that the user has allowed for this conversation only. `refused`: hosts
-    about which the user has not decided, latest first.
+    mode: the network mode in force. repository: the repository for which the user can allow a host; null if
+    the conversation has none. allowed: hosts that were allowed only for this conversation. refused: hosts
+    that the user has not decided about, latest first.
     """
 
     mode: EgressMode
@@ -60,8 +60,8 @@ class ConversationNetwork(BaseModel):
 class AnswerNetwork(BaseModel):
     """The request body with the user's decision about a refused host.
 
-    `answer`: allow the host for this conversation, allow it for all conversations of the repository, or do
-    not ask again.
+    answer: `conversation` allows the host for this conversation, `repository` allows it for all conversations
+    of the same repository, `ignore` hides the host from the list of refused hosts.
     """
 
     host: Annotated[str, StringConstraints(max_length=255), AfterValidator(parse_host)]
@@ -89,8 +89,9 @@ async def network_of(
 
 
 async def answer(session: AsyncSession, conversation: Conversation, body: AnswerNetwork) -> None:
-    """Stores the user's decision about a refused host. Raises BadRequest `no_repository`, Conflict
-    `too_many_hosts`, Forbidden `setting_enforced`.
+    """Stores the user's decision about a refused host.
+
+    Raises BadRequest `no_repository`, Conflict `too_many_hosts`, Forbidden `setting_enforced`.
     """
     rule = HostRule(body.host, None if body.port in DEFAULT_PORTS else body.port)
     match body.answer:
@@ -116,7 +117,7 @@ def _waiting(found: Sequence[EgressRecord], policy: Policy, ignored: Sequence[Ho
         if reason in {Reason.NOT_ALLOWED, Reason.DENIED, Reason.NETWORK_OFF} and not policy.refusal(
             record.host, record.port
         ):
-            continue  # allowed since
+            continue  # the user has allowed the host since
         if any(rule.permits(record.host, record.port) for rule in ignored):
             continue
         key = (record.host, record.port)

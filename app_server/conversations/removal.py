@@ -1,7 +1,7 @@
-"""Removes the stored data of deleted conversations.
+"""Removes the data of deleted conversations.
 
-A sandbox is removed with its last conversation. If other conversations still use the sandbox, only the files
-and the log of the deleted conversation are removed from the sandbox.
+If no other conversation uses the sandbox of the deleted conversation, the sandbox is also removed. Otherwise
+only the deleted conversation's files and event log are removed from the sandbox.
 """
 
 import logging
@@ -36,10 +36,10 @@ async def deleted_conversations(
     database: Database, limit: int, server_id: str | None = None
 ) -> Sequence[UUID]:
     """Returns the ids of at most `limit` deleted conversations whose data this server can remove now.
-    `server_id`: the id of this server; None means that there is only one server.
+    server_id: the id of this app server; None means that there is only one app server.
 
-    If other conversations use the sandbox, the conversation is not returned before the sandbox can be
-    reached. For example, an archived sandbox must be restored first.
+    If other conversations use the sandbox of a deleted conversation, the conversation is returned only when
+    the sandbox is reachable. For example, an archived sandbox must first be restored.
     """
     other = aliased(Conversation)
     others = select(other.id).where(other.sandbox_id == Conversation.sandbox_id, other.deleted_at.is_(None))
@@ -59,9 +59,9 @@ async def deleted_conversations(
 
 
 async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: UUID) -> None:
-    """Removes the data of a deleted conversation. May be repeated.
+    """Removes all data of the deleted conversation from the database and the sandbox. May be repeated.
 
-    Raises Unavailable, Conflict or BadGateway if not all data could be removed; a later call then removes the
+    Raises Unavailable, Conflict or BadGateway if not all data could be removed. A later call then removes the
     rest.
     """
     async with database.read() as session:
@@ -85,8 +85,8 @@ async def take_down(database: Database, sandboxes: Sandboxes, conversation_id: U
 
 
 async def _forget_words(database: Database, conversation_id: UUID) -> None:
-    """Deletes the conversation's entries in the search index. Uses short transactions, so that other requests
-    can write to the database in between.
+    """Deletes the conversation's entries in the search index. Uses several short transactions, so that other
+    writers do not wait long.
     """
     while True:
         async with database.session() as session:
@@ -95,8 +95,8 @@ async def _forget_words(database: Database, conversation_id: UUID) -> None:
 
 
 async def _remove_part(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> None:
-    """Removes the log, the directory and the snapshots of the conversation from a sandbox that other
-    conversations still use.
+    """Removes the deleted conversation's event log, directory and snapshots from its sandbox, and keeps the
+    sandbox because other conversations still use it.
     """
     await sandboxes.wake(conversation.sandbox_id)
     running = sandboxes.running(conversation.sandbox_id)

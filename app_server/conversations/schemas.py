@@ -1,5 +1,5 @@
-"""Schemas of the requests and replies of the conversation routes. The names and shapes are those of
-docs/protocol.md §5.
+"""Schemas of the requests and replies of the conversation routes. Field names are those of docs/protocol.md
+§5.
 """
 
 from collections.abc import Mapping
@@ -49,22 +49,22 @@ def _has_no_null(text: str) -> str:
 
 
 PlainText = Annotated[str, AfterValidator(_has_no_null)]
-"""Text from a query string. It must not contain a null character. Request bodies are checked for null
-characters in one place for all routes.
+"""A text from a query string, without null characters. Request bodies are checked elsewhere for all
+routes.
 """
 
 TagKey = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}$")]
 Tags = Annotated[dict[TagKey, Annotated[str, Field(max_length=256)]], Field(max_length=MAX_TAGS)]
-"""Tags by key: small letters and digits. The value is a text, which may be empty."""
+"""The tags of a conversation, by key. A key has small letters and digits. A value is a text and may be empty.
+"""
 
 TagFilter = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}(:.{0,256})?$"), AfterValidator(_has_no_null)]
 """The key of a tag, or `key:value`."""
 
 
 class StartGoal(BaseModel):
-    """The part of a start request that makes the first message a goal, on which the agent works until a judge
-    (a model) finds that it is reached. `max_iterations`: how many times the judge may send the agent back to
-    work.
+    """The part of a start request that makes the first message a goal: the agent works until a judge (a
+    model) finds the goal reached. max_iterations: how many times the judge may send the agent back.
     """
 
     max_iterations: GoalRounds = 10
@@ -90,8 +90,8 @@ _MEANS_NOTHING: tuple[object, ...] = (None, False, "", [], {}, "default")
 
 
 class _Strict(BaseModel):
-    """The base class of request bodies that refuse fields without an effect. A field of the protocol that
-    Slipway does not support is accepted if its value requests nothing.
+    """The base class of request bodies that refuse unknown fields. A field of the protocol that Slipway does
+    not support is accepted if its value asks for nothing, such as null or an empty list.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -110,11 +110,11 @@ class _Strict(BaseModel):
 
 
 class StartRequest(_Strict):
-    """The request body that starts a conversation.
+    """The request body for starting a conversation.
 
-    `ask_when_stuck`: whether an agent that repeats itself asks the user before it is stopped, and whether MCP
-    servers may ask the user during a call. `max_budget_per_task`: the maximum cost in dollars; if left out,
-    the limit of the model's profile.
+    `ask_when_stuck`: an agent that repeats itself asks the user before it is stopped, and MCP servers may ask
+    the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the maximum of the
+    model's profile applies.
     """
 
     conversation_id: Id | None = None
@@ -122,12 +122,14 @@ class StartRequest(_Strict):
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     selected_directory: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    """The folder of the first repository in which the agent works, relative to its root. Null: the root."""
+    """The folder of the first repository in which the agent works, relative to the repository's root. Null:
+    root.
+    """
     clone: CloneMode | None = None
     """How much of the repositories' history is fetched; null: the user's setting."""
     submodules: bool | None = None
-    """Whether the submodules on the host of their repository are fetched; null: the user's setting. Others
-    never are.
+    """Whether submodules on the host of their repository are fetched; null: the user's setting. Others never
+    are.
     """
     git_provider: Annotated[str, Field(max_length=50)] | None = None
     more_repositories: Annotated[list[AnotherRepository], Field(max_length=MAX_MORE)] = []
@@ -141,13 +143,15 @@ class StartRequest(_Strict):
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     trigger: Annotated[str, Field(max_length=50)] | None = None
     consent: list[OfferHash] = Field(default=[], max_length=200)
-    """Hashes of the repository's offers that the user allows. They are remembered."""
+    """Hashes of the repository's executables (hooks, scripts, MCP servers) that the user allows. They are
+    stored.
+    """
     ask_when_stuck: bool = True
     max_budget_per_task: Dollars | None = None
     goal: StartGoal | None = None
     parent_conversation_id: Id | None = None
-    """The user's conversation that is the parent. Its sandbox, repository and model are used unless others
-    are given. The new conversation is deleted with its parent.
+    """The user's conversation that is the parent of the new one. The parent's sandbox, repository and model
+    are used unless others are given. The new conversation is deleted with its parent.
     """
     pr_number: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=100)] | None = None
     """The numbers of the pull requests that the conversation is about. They are stored and shown."""
@@ -156,22 +160,22 @@ class StartRequest(_Strict):
     over the user's saved secrets. They are stored encrypted and returned as asterisks.
     """
     plugins: Annotated[list[PluginSpec], Field(max_length=MAX_PLUGINS)] | None = None
-    """Naming a plugin allows it: its skills, hooks, MCP servers and sub-agents join the conversation."""
+    """The plugins to use. A plugin that is named here is allowed without a further question."""
     suggested_task: SuggestedTask | None = None
     """A suggested task. It sets the first message and the repository."""
     sandbox_spec_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """What the sandbox starts from. Null with a snapshot: the image of the snapshot. Null otherwise: the
-    setting for the repository, or for all, or else `default`.
+    """The sandbox spec, which names the base image. Null with a snapshot: the image of the snapshot. Null
+    otherwise: the setting for the repository, or for all repositories, or else `default`.
     """
     sandbox_id: Id | None = None
     """One of the user's sandboxes to work in. If left out, the user's grouping strategy selects or creates
     one.
     """
     snapshot_id: Id | None = None
-    """Starts with the files of this snapshot and the repository of the conversation it was taken from."""
+    """A snapshot. Its files and the repository of its conversation are used for the new conversation."""
     agent_type: Literal["default", "plan"] = "default"
-    """`plan`: an agent that reads the project and writes `PLAN.md` in its directory. It changes nothing else:
-    it has no commands, no sub-agents and no MCP servers.
+    """`plan`: an agent that reads the project and writes only `PLAN.md` in the project's directory. Such an
+    agent has no commands, no sub-agents and no MCP servers.
     """
     public: bool | None = None
     """True: everyone who is signed in may view the conversation."""
@@ -190,16 +194,16 @@ class StartRequest(_Strict):
 
     @property
     def objective(self) -> str:
-        """Returns the text of the first message, which is also the text of the goal if there is one."""
+        """Returns the text of the request's first message, which is the objective of a goal."""
         content = self.initial_message.content if self.initial_message else []
         return "\n".join(part.text for part in content if isinstance(part, TextContent)).strip()
 
 
 class RetryStart(_Strict):
-    """The request body that retries a failed start, with changes. A field that is left out stays as it was.
+    """The request body for retrying a failed start, with changes. A field that is left out stays unchanged.
 
-    `selected_repository`: null also means no change. `selected_branch`: null means the default branch.
-    `selected_directory`: null means the root of the repository.
+    selected_repository: null also means no change. selected_branch: null means the default branch.
+    selected_directory: null means the root of the repository.
     """
 
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
@@ -208,8 +212,8 @@ class RetryStart(_Strict):
 
 
 class StartStage(BaseModel):
-    """One stage of a conversation's start, in a reply. `output`: the last part of what the stage's command
-    printed.
+    """The progress of one stage of a conversation's start. `output`: the end of the output of the stage's
+    command.
     """
 
     status: StartStatus
@@ -249,8 +253,8 @@ class StartTaskInfo(BaseModel):
 
 
 class ConversationGoal(BaseModel):
-    """The state of a conversation's goal, in a reply. `iteration`: how many times a judge (a model) has
-    checked the work so far. `objective`: the beginning of the goal's text.
+    """The progress of a conversation's goal. iteration: how many times a judge (a model) has checked the
+    agent's work so far. objective: the beginning of the goal's text.
     """
 
     objective: str
@@ -260,7 +264,7 @@ class ConversationGoal(BaseModel):
 
 
 class SandboxError(BaseModel):
-    """The error of a sandbox with the status ERROR. `output`: the last part of the sandbox's output."""
+    """The reason why a sandbox has the status ERROR. `output`: the end of the output of the sandbox."""
 
     code: str
     cause: str
@@ -301,23 +305,23 @@ class AppConversation(BaseModel):
     """Always null: there are no agent profiles."""
     tags: dict[str, str] = {}
     archived: bool = False
-    """Whether its owner has put it aside. Its sandbox is not affected."""
+    """Whether the owner has archived the conversation. The sandbox is not affected."""
     created_at: Timestamp
     updated_at: Timestamp
     sandbox_status: SandboxStatus
     sandbox_error: SandboxError | None = None
     execution_status: str | None
-    """Null unless the sandbox runs."""
+    """What the agent does now. Null unless the sandbox runs."""
     conversation_url: str | None
     """The address of the conversation at its agent server, through the gateway, for its owner, if the sandbox
     runs. Null for other people, for a user or an API key that may not work in the sandbox, and in the frames
     of a stream.
     """
     session_api_key: str | None = None
-    """The key for `conversation_url`, in the header `X-Session-API-Key`. Null where that is null. It reaches
-    this conversation, and files and commands of its sandbox.
+    """The key for `conversation_url`, in the header `X-Session-API-Key`. Null if `conversation_url` is null.
+    The key gives access to this conversation, and to files and commands of its sandbox.
 
-    It expires after 11 to 12 hours. It ends earlier with the conversation or the sandbox, or if the user
+    The key expires after 11 to 12 hours. It ends earlier with the conversation or the sandbox, or if the user
     signs out or deletes the API key with which it was requested. It is not the key of the sandbox.
     """
     needs_you: Literal["approval", "answer"] | None = None
@@ -331,12 +335,12 @@ class AppConversation(BaseModel):
     is_shared: bool = False
     """Whether people other than the owner have access."""
     access: Access | None = None
-    """The access of the person who asks. Null in the frames of a stream."""
+    """The access of the current user to the conversation. Null in the frames of a stream."""
 
 
 class UpdateConversation(_Strict):
-    """The request body that changes a conversation. A field that is left out stays as it is. The fields
-    title, public, tags and archived also stay as they are if they are null.
+    """The request body for changing a conversation. A field that is left out stays unchanged. The fields
+    title, public, tags and archived also stay unchanged if they are null.
     """
 
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -345,21 +349,19 @@ class UpdateConversation(_Strict):
     by name.
     """
     tags: Tags | None = None
-    """The tags from now on; they replace all earlier tags."""
+    """The new tags of the conversation. They replace all earlier tags."""
     archived: bool | None = None
-    """True puts the conversation aside. False brings it back, and so does a message."""
+    """True archives the conversation. False ends this, and so does a new message."""
     selected_repository: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
-    """The repository that the conversation is about from now on. Git in the sandbox may reach it, too. The
-    files stay as they are. Null: none. Left out: as before.
-    """
+    """The new repository, which git may then also reach; no files change. Null: none. Left out: no change."""
     selected_branch: Annotated[str, Field(min_length=1, max_length=255)] | None = None
-    """The branch that pull requests go into. Null: the default branch. Left out: as before."""
+    """The branch that pull requests go into. Null: the default branch. Left out: no change."""
     git_provider: GitProvider | None = None
-    """The provider of `owner/repo`. Null: GitHub. Left out: as before."""
+    """The git provider of a repository `owner/repo`. Null: GitHub. Left out: no change."""
 
 
 class TagCount(BaseModel):
-    """A tag in a reply, with the number of conversations that have it and that the user may see."""
+    """A tag of conversations. count: how many conversations that the user may see have this tag."""
 
     key: str
     value: str
@@ -372,9 +374,8 @@ class ConversationOwner(BaseModel):
 
 
 class FilterChoices(BaseModel):
-    """The reply with the values that the filters of the list of conversations can have. They come from the
-    conversations that the user may see. Each list is sorted by name. `owners`: other people whose
-    conversations the user may see.
+    """The values that the user can choose in the search filters, taken from the conversations that the user
+    may see. Each list is sorted by name. `owners`: other people whose conversations the user may see.
     """
 
     llm_models: list[str]

@@ -1,5 +1,5 @@
-"""The operations of users on conversations: start, delete, send messages. Every query returns only
-conversations to which the user has access.
+"""The operations on conversations that a user can request: start, delete, send a message. Every query returns
+only conversations that the user has access to.
 """
 
 from collections.abc import Collection
@@ -61,7 +61,7 @@ from app_server.users.models import User
 async def require(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, access: Access = Access.OWN
 ) -> Conversation:
-    """Returns the conversation if the user has at least this kind of access to it.
+    """Returns the conversation if the user has at least the access `access` to the conversation.
 
     Raises NotFound if there is no such conversation or the user has no access to it. Raises Forbidden
     `conversation_access_missing` if the user has less access than `access`.
@@ -79,11 +79,11 @@ async def start(
     sandboxes: Sandboxes,
     specs: SpecPermission,
 ) -> StartTask:
-    """Creates a conversation and the task that starts it. A second call with the same request id returns the
-    same task.
+    """Creates a conversation and its start task. A second call with the same conversation id returns the same
+    task.
 
-    If other conversations can join the sandbox, the row of the sandbox is also created. `specs`: which
-    sandbox specs and images the user may choose.
+    If other conversations can join the sandbox, the database row of the sandbox is also created. `specs`: the
+    sandbox specs and images that the user may choose.
 
     Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
     InvalidRepository (422), Forbidden `repository_not_allowed`, `repository_of_team`, the errors of
@@ -185,17 +185,15 @@ async def start(
 
 
 async def bring_back(session: AsyncSession, task: StartTask) -> bool:
-    """Reopens the start of the conversation if its sandbox is archived, so that the start worker restores the
-    sandbox. Returns whether the start was reopened for this reason.
+    """Reopens the conversation's start task if the sandbox is archived, so that the start worker restores the
+    sandbox. Returns whether the sandbox was archived.
     """
     return await _begin_again(session, task, {SandboxStatus.ARCHIVED})
 
 
 async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collection[SandboxStatus]) -> bool:
-    """Reopens the start of the conversation if its sandbox has one of these statuses. Returns whether the
-    sandbox has one of them.
-
-    The reopened start waits for free memory if necessary.
+    """Reopens the start task if the sandbox of the conversation has one of these statuses. Returns whether
+    the task was reopened. A reopened start waits for free memory if necessary.
     """
     sandbox = await session.get(Sandbox, task.sandbox_id, with_for_update=True)
     if sandbox is None or sandbox.status not in statuses:
@@ -208,8 +206,8 @@ async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collect
 
 
 async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> list[UUID]:
-    """Hides the conversation and its sub-conversations from all users, permanently. The start worker removes
-    their data later.
+    """Deletes the conversation and its sub-conversations: they are hidden at once, and the start worker
+    removes their data later.
 
     Returns the ids of all deleted conversations. Raises what `require` raises.
     """
@@ -232,10 +230,11 @@ async def send_message(
     *,
     max_bytes: int,
 ) -> SendMessageReply:
-    """Sends the message to the agent, or stores it until the conversation is READY or its sandbox runs again.
+    """Sends the message to the agent. If the conversation is not READY or its sandbox does not run, stores
+    the message and sends it later.
 
-    The message is also stored if it is unknown whether the agent has received it. The owner of the
-    conversation pays for the model calls.
+    Also stores the message if it is unknown whether the agent has received it. The owner of the conversation
+    pays for the model calls.
 
     Raises the errors of require_sendable, NotFound, Forbidden, TooManyRequests, BadGateway, LogFull, Conflict
     `sandbox_not_running`, `sandbox_holds_private_work`.
@@ -268,13 +267,15 @@ async def send_message(
 
 
 async def _unarchive(session: AsyncSession, conversation_id: UUID) -> None:
-    """Marks the conversation as not archived, because a user has sent it a message."""
+    """Marks the conversation as not archived. Called when a user sends a message to the conversation."""
     is_archived = (Conversation.id == conversation_id) & Conversation.archived_at.is_not(None)
     await session.execute(update(Conversation).where(is_archived).values(archived_at=None))
 
 
 def sender_of(user: User, task: StartTask) -> str | None:
-    """Returns the name of the message's sender. Returns None if the sender owns the conversation."""
+    """Returns the name of `user`, who sends a message to the conversation of `task`. Returns None if this
+    user owns the conversation.
+    """
     return None if task.user_id == user.id else user.name
 
 
@@ -290,8 +291,8 @@ async def queue_message(
     """Stores a message for a conversation that is starting. If the conversation is READY, sends the message
     at once.
 
-    Raises the errors of require_sendable, TooManyRequests, what `locked_task` raises, and what `send_message`
-    raises if the conversation is READY.
+    Raises the errors of require_sendable, TooManyRequests, and what `locked_task` raises. If the conversation
+    is READY, also raises what `send_message` raises.
     """
     message_id = message.id or uuid4().hex
     require_sendable(message, max_bytes)
@@ -314,7 +315,7 @@ async def workplace(
     conversation_id: UUID,
     access: Access = Access.OWN,
 ) -> Workplace:
-    """Returns the checkouts of the conversation's repositories and a client of its agent server.
+    """Returns the workplace of the conversation: its checkouts and a client of its agent server.
 
     Raises what `require` raises, and Conflict `sandbox_not_running`, `repository_not_ready`,
     `sandbox_holds_private_work`.
@@ -349,8 +350,8 @@ def _id_taken() -> Conflict:
 
 
 async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
-    """Locks the row of the conversation's start task and returns the task. The user must have the right to
-    steer the conversation.
+    """Locks the database row of the conversation's start task and returns the task. The user must have the
+    right to steer the conversation, that is, to send messages and to control the agent.
 
     Raises NotFound, Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work`,
     `conversation_imported` and `sandbox_deleted`.
@@ -371,8 +372,8 @@ async def _keep_for_later(
     message_id: str,
     message: SendMessageRequest,
 ) -> SendMessageReply:
-    """Stores the message until the sandbox runs again, and makes the start worker start or restore the
-    sandbox.
+    """Stores the message until the sandbox runs again, and reopens the start task, so that the start worker
+    starts or restores the sandbox.
     """
     async with database.session() as session:
         task = await locked_task(session, user.id, conversation_id)

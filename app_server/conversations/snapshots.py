@@ -1,4 +1,4 @@
-"""Takes snapshots (stored copies) of a conversation's files, and makes copies of the files for a download."""
+"""Takes snapshots of a conversation's files, and makes downloadable copies of these files."""
 
 from typing import BinaryIO
 
@@ -16,8 +16,8 @@ from app_server.sandboxes.service import Sandboxes
 async def snapshot_of(
     database: Database, sandboxes: Sandboxes, conversation: Conversation, name: str | None
 ) -> Archive:
-    """Stores a snapshot of the conversation's present files and returns the database row of the snapshot. A
-    container is paused while the files are copied.
+    """Takes a snapshot of the conversation's current files. Returns the database row of the snapshot. If the
+    sandbox is a container, it is paused while the files are copied.
 
     Raises Conflict `sandbox_shared` and `sandbox_not_at_rest`, TooManyRequests `quota_reached`, and
     Unavailable.
@@ -31,8 +31,8 @@ async def snapshot_of(
 
 
 async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> BinaryIO:
-    """Returns the present files of the conversation's project as an open gzipped tar file. The file is
-    deleted when the caller closes it.
+    """Returns a copy of the conversation's current project files: an open gzipped tar file. The file is
+    deleted when it is closed.
 
     The agent's home directory and the data of the agent server are left out. Raises Conflict
     `conversation_imported`, `sandbox_deleted`, `conversation_not_started`, `sandbox_shared`,
@@ -45,7 +45,7 @@ async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: 
 
 
 async def require_files(session: AsyncSession, conversation: Conversation) -> None:
-    """Checks that the conversation has begun and has a sandbox with files. Raises Conflict."""
+    """Checks that the conversation has started and has a sandbox with files. Raises Conflict otherwise."""
     task = await session.get_one(StartTask, conversation.id)
     if await session.get(Sandbox, conversation.sandbox_id) is None and task.status == StartStatus.READY:
         raise without_sandbox(conversation)

@@ -1,6 +1,4 @@
-"""Limits how many bytes the server stores for a user. The limits are the quotas of the user and of the
-organisation.
-"""
+"""Limits how many bytes the server may store for a user."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -18,9 +16,11 @@ GIB = 1024**3
 
 
 async def require_storage(session: AsyncSession, user_id: UUID) -> None:
-    """Checks that the stored bytes are below the quotas of the user and of the organisation. Logs of
-    conversations, archives and snapshots count; files of existing sandboxes do not count. Raises
-    TooManyRequests `quota_reached`.
+    """Checks that the bytes stored for the user are below the user's quota, and that those of the
+    organisation are below the organisation's quota. Event logs, archives and snapshots count. Files of
+    sandboxes that still exist do not count.
+
+    Raises TooManyRequests `quota_reached`.
     """
     for name, owners in (
         (SettingName.STORAGE_GIB, [user_id]),
@@ -32,7 +32,7 @@ async def require_storage(session: AsyncSession, user_id: UUID) -> None:
 
 
 async def stored_bytes(session: AsyncSession, owners: Sequence[UUID] | Select[UUID]) -> int:
-    """Returns the total size of the logs, archives and snapshots of these users, in bytes."""
+    """Returns the total size of the event logs, archives and snapshots of these users, in bytes."""
     logs = select(func.sum(Conversation.log_size)).where(
         Conversation.deleted_at.is_(None), Conversation.user_id.in_(owners)
     )

@@ -1,5 +1,5 @@
-"""Sub-conversations. A new sub-conversation takes settings over from its parent conversation, and is deleted
-together with it.
+"""Sub-conversations, which belong to a parent conversation. Fills in what a new sub-conversation takes from
+its parent, and deletes sub-conversations together with the parent.
 """
 
 from datetime import datetime
@@ -18,8 +18,8 @@ _INHERITED = ("sandbox_id", "selected_repository", "selected_branch", "selected_
 
 
 async def with_parent(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns the start request with the sandbox, the repository and the model of the parent conversation.
-    Values that the request names itself stay. A request without a parent is not changed.
+    """Returns the start request, with the parent's sandbox, repository and model filled in where the request
+    names none. Returns the request unchanged if it names no parent.
 
     Raises NotFound `parent_not_found`.
     """
@@ -34,7 +34,7 @@ async def with_parent(session: AsyncSession, user: User, request: StartRequest) 
 
 
 async def join_family(session: AsyncSession, user_id: UUID, parent_id: UUID, child_id: UUID) -> None:
-    """Adds the conversation `child_id` to the parent's list of sub-conversations. Raises NotFound
+    """Adds the new sub-conversation to its parent's list of sub-conversations. Raises NotFound
     `parent_not_found`.
     """
     parent = await _locked(session, user_id, parent_id)
@@ -42,8 +42,8 @@ async def join_family(session: AsyncSession, user_id: UUID, parent_id: UUID, chi
 
 
 async def leave_family(session: AsyncSession, conversation: Conversation, moment: datetime) -> list[UUID]:
-    """Removes a conversation that is being deleted from its parent's list of sub-conversations. Deletes its
-    own sub-conversations and returns their ids. `moment`: the time of the deletion.
+    """Removes a conversation that is being deleted from its parent's list of sub-conversations. Deletes all
+    sub-conversations of the conversation and returns their ids.
     """
     if conversation.parent_conversation_id is not None:
         parent = await session.get(Conversation, conversation.parent_conversation_id, with_for_update=True)

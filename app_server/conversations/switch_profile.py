@@ -1,4 +1,4 @@
-"""Changes the model that a conversation's agent uses. This is possible while the agent works."""
+"""Changes the model that the agent of a conversation uses. The agent may be working at the time."""
 
 from typing import Annotated
 from uuid import UUID
@@ -18,9 +18,7 @@ from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 
 class SwitchProfile(BaseModel):
-    """The request body with the name of the saved model (model profile) that the agent must use
-    from now on.
-    """
+    """The request body for changing the model of a conversation. It names the model profile to use."""
 
     profile_name: Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -35,9 +33,8 @@ async def switch_profile(
     *,
     silence_seconds: float,
 ) -> AppConversation:
-    """Makes the agent use the model of this profile from its next model call on, and returns the changed
-    conversation. `silence_seconds`: how long the LLM gateway waits for a vendor that sends nothing, as in
-    `brokered_llm`.
+    """Makes the agent use the model of this profile, beginning with the agent's next model call. Returns the
+    changed conversation. `silence_seconds`: how long the gateway waits for a silent model vendor.
 
     Raises NotFound (also `llm_profile_not_found`), Forbidden `conversation_access_missing` and
     `setting_enforced`, Conflict `sandbox_not_running`, BadGateway.

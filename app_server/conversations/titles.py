@@ -1,4 +1,4 @@
-"""Sends the titles that users give to conversations to the agent servers. A title waits until the agent
+"""Sends new conversation titles, which users have given, to the agent servers. A title waits until the agent
 server can be reached.
 
 The agent server writes the title to the event log. If both the user and the agent server change the title,
@@ -35,8 +35,8 @@ async def title_of(session: AsyncSession, conversation_id: UUID) -> str | None:
 
 
 class Titles:
-    """The sender of new titles to agent servers. A background task calls `hand_over_all` repeatedly;
-    `hand_over` sends the title of one conversation at once.
+    """The service that sends new conversation titles to agent servers. `hand_over_all` sends all waiting
+    titles and is called repeatedly. `hand_over` sends one title at once.
     """
 
     def __init__(self, database: Database, sandboxes: Sandboxes) -> None:
@@ -47,8 +47,8 @@ class Titles:
         self._pauses: dict[UUID, _Pause] = {}
 
     async def hand_over_all(self) -> None:
-        """Sends the waiting titles to those agent servers that run. If a title cannot be sent, it is tried
-        again later; the pause grows with each attempt.
+        """Sends the waiting titles to the running agent servers. If a title could not be sent, it is sent
+        again after a pause that grows with each failure.
         """
         waiting = await self._waiting()
         self._pauses = {key: pause for key, pause in self._pauses.items() if key in waiting}
@@ -56,8 +56,8 @@ class Titles:
         await asyncio.gather(*(self.hand_over(each) for each in due))
 
     async def hand_over(self, conversation_id: UUID) -> None:
-        """Sends the title of one conversation to its agent server. Does nothing if the title was sent already
-        or the agent server cannot be reached.
+        """Sends the title of one conversation to its agent server. Does nothing if no title waits. If the
+        agent server cannot be reached, the title continues to wait.
         """
         try:
             async with self._locks.setdefault(conversation_id, asyncio.Lock()):
@@ -103,8 +103,8 @@ class Titles:
 
 
 async def send_title(database: Database, client: AgentClient, conversation_id: UUID, title: str) -> None:
-    """Sends the title to the agent server and stores that it was sent. May be repeated. Raises AppError; the
-    title then still waits to be sent.
+    """Sends the title to the agent server and marks the title as sent. Idempotent. Raises AppError if the
+    title could not be sent; the title then continues to wait.
     """
     await client.set_title(conversation_id, title)
     async with database.session() as session:

@@ -1,5 +1,5 @@
-"""Notifies triggers about changes in the conversations that they have started. A trigger is a rule that
-starts conversations for events at a git host.
+"""Reports the progress of conversations to the triggers that have started them. A trigger starts
+conversations for events at a git host.
 """
 
 from typing import Final
@@ -12,14 +12,16 @@ from app_server.conversations.models import Conversation
 from app_server.core.jobs.queue import enqueue
 
 TRIGGER: Final = "git_host"
-"""`Conversation.trigger` of conversations that a trigger of a git host has started."""
+"""The value of `Conversation.trigger` for conversations that a trigger has started for an event at a git
+host.
+"""
 
 PROGRESS_KIND: Final = "triggers.progress"
 
 
 async def tell_of_progress(session: AsyncSession, conversation_id: UUID) -> None:
-    """Stores a background job that updates the comment at the git host, after a change in a conversation that
-    a trigger has started. Does nothing for other conversations.
+    """Stores a background job that reports the conversation's progress to the trigger that started the
+    conversation. Does nothing if no trigger started the conversation.
     """
     query = select(Conversation.trigger).where(Conversation.id == conversation_id)
     if await session.scalar(query) == TRIGGER:

@@ -1,4 +1,6 @@
-"""Converts database rows of conversations and start tasks into the models and frames of the API."""
+"""Converts database rows of conversations and start tasks into the API's models and into messages (frames) of
+the live streams.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,10 +55,10 @@ def conversation_rows(
     ShareRole | None,
     ShareRole | None,
 ]:
-    """Returns the SQL query for the conversations that this user may see, with all columns that `Viewer.show`
-    needs.
+    """Returns the SQL query for the conversations that one user may see. The query selects all columns that
+    `Viewer.show` needs.
 
-    `user_id`: None means the conversations of all users; only the server itself may use this.
+    user_id: None means the conversations of all users, for internal use only.
     """
     given = (
         select(ConversationShare.role)
@@ -95,15 +97,15 @@ def conversation_rows(
 
 @dataclass(frozen=True)
 class Viewer:
-    """An object that converts database rows of conversations to API models. It asks `sandboxes` whether a
-    sandbox really runs.
+    """A converter of conversation rows to API models. Uses `sandboxes` to find out whether a sandbox really
+    runs.
     """
 
     sandboxes: Sandboxes
 
     def show(self, row: Row, user_id: UUID | None = None) -> AppConversation:
-        """Returns the conversation in the form of the API. `user_id`: the user who gets it. None means that
-        all clients that follow the conversation get the same object; its field `access` is then null.
+        """Returns the API model of the conversation in this row. user_id: the user who sends the request.
+        None means that the model is published to all subscribers; its field `access` is then null.
         """
         conversation, task, stored, error, by_programs, owner_name, shared, *given = row
         status = self._sandbox_status(conversation.sandbox_id, task, stored)
@@ -154,8 +156,8 @@ class Viewer:
         return self.show(row, user_id) if row else None
 
     async def frames(self, session: AsyncSession, conversation_id: UUID) -> list[Frame]:
-        """Returns the frames with the present state of the conversation and of its start, for clients that
-        follow it. Returns no frames if there is no such conversation.
+        """Returns the messages (frames) that tell subscribers the current state of the conversation and of
+        its start task. Returns no frames if there is no such conversation.
         """
         query = conversation_rows(None).where(Conversation.id == conversation_id)
         row = (await session.execute(query)).one_or_none()
@@ -193,8 +195,9 @@ def _access(
 
 
 async def position_of(database: Database, sandbox_id: UUID) -> int:
-    """Returns a number that grows with each new event in the sandbox: the sum of the newest seq of all its
-    conversations. Returns 0 if the sandbox has no conversations.
+    """Returns how many events of all conversations in the sandbox are stored: the sum of the newest sequence
+    number of each event log. A backup of the sandbox stores this number. Returns 0 if the sandbox has no
+    conversations.
     """
     query = select(func.sum(Conversation.last_seq)).where(Conversation.sandbox_id == sandbox_id)
     async with database.read() as session:
@@ -202,8 +205,8 @@ async def position_of(database: Database, sandbox_id: UUID) -> int:
 
 
 def show_task(task: StartTask, agent_server_url: str | None = None) -> StartTaskInfo:
-    """Returns the start task in the form of the API. `agent_server_url`: the URL at which the current user
-    reaches the agent server; None means that the reply has no such URL.
+    """Returns the API model of the start task. agent_server_url: the URL at which the current user reaches
+    the agent server; None leaves the URL out.
     """
     return StartTaskInfo.model_validate(
         {
@@ -232,7 +235,7 @@ def conversation_frame(conversation: AppConversation) -> Frame:
 
 
 def in_order(ids: Sequence[UUID], found: dict[UUID, Item]) -> list[Item | None]:
-    """Returns the items with these ids, in the order of `ids`. The entry for an id without an
-    item is None.
+    """Returns the items in the order of `ids`. For an id that is not in `found`, the list contains None.
+    `found`: the items by id.
     """
     return [found.get(each) for each in ids]

@@ -17,8 +17,8 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus
 async def waiting_messages(
     session: AsyncSession, user_id: UUID, conversation_id: UUID
 ) -> list[WaitingMessage]:
-    """Returns the messages that the agent has not received yet, in the order in which it will get them.
-    Raises NotFound.
+    """Returns the messages that the agent has not received yet, in the order in which the agent will receive
+    them. Raises NotFound.
     """
     await require(session, user_id, conversation_id, Access.VIEW)
     return [
@@ -30,8 +30,8 @@ async def waiting_messages(
 async def take_back(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, message_id: str
 ) -> UUID | None:
-    """Deletes a message that the agent has not received yet. If the sandbox was being started only for this
-    message, the start is undone and the id of the sandbox is returned. Otherwise returns None.
+    """Deletes a waiting message. If a paused sandbox was being started only for this message, the sandbox
+    stays paused and its id is returned. Otherwise returns None.
 
     Raises what `locked_task` raises, NotFound `message_not_waiting`, Conflict `message_on_its_way`.
     """

@@ -1,5 +1,5 @@
-"""Tells the live streams of users that a conversation has changed. The published message contains only the id
-of the conversation. Each stream then reads from SQL what its user may see.
+"""Notifies the live streams of users that a conversation has changed. The published message contains only the
+id of the conversation. Each live stream then reads from the database what its user may see.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -20,9 +20,11 @@ from app_server.users.models import User
 
 
 async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset[UUID]:
-    """Returns the ids of the pubsub channels of all users and teams who may see the conversation, also if it
-    is deleted. A conversation that is shared with everyone has the channel of the organisation. Returns an
-    empty set if there is no such conversation.
+    """Returns the ids of the pubsub channels to which changes of the conversation are published: the channels
+    of the users and teams who may see the conversation. If the conversation is shared with everyone, this is
+    only the channel of the organisation.
+
+    A deleted conversation also has channels. Returns no channels if there is no such conversation.
     """
     people = select(ConversationShare.user_id).where(ConversationShare.conversation_id == conversation_id)
     teams = select(ConversationTeamShare.team_id).where(
@@ -43,8 +45,8 @@ async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset
 
 
 def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> None:
-    """Publishes on these channels that the conversation has changed or was deleted. The live streams of users
-    subscribe to the channels.
+    """Publishes the id of a changed or deleted conversation on these pubsub channels. The live streams of
+    users listen to the channels.
     """
     for channel in channels:
         pubsub.publish(channel, [Frame(conversation_id.hex)])
@@ -52,8 +54,9 @@ def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> Non
 
 @dataclass(frozen=True)
 class News:
-    """The current state of a changed conversation, ready to be published. The receivers are the users who
-    follow the conversation, and the live streams of all users who may see it.
+    """A change of a conversation, ready for publishing to the event streams of the conversation and to the
+    live streams of all users who may see the conversation. `frames`: the new state. `channels`: see
+    channels_of.
     """
 
     conversation_id: UUID
@@ -71,15 +74,17 @@ async def news_of(session: AsyncSession, viewer: Viewer, conversation_id: UUID) 
 
 
 async def announce(database: Database, pubsub: PubSub, sandboxes: Sandboxes, conversation_id: UUID) -> None:
-    """Publishes the current state of the conversation to all users who may see it."""
+    """Reads the current state of the conversation and publishes it to the streams of all users who may see
+    the conversation.
+    """
     async with database.read() as session:
         news = await news_of(session, Viewer(sandboxes), conversation_id)
     news.publish(pubsub)
 
 
 def named_in(frame: Frame) -> UUID | None:
-    """Returns the id of the conversation that a published message reports as changed. Returns None for
-    messages of other kinds.
+    """Returns the id of the changed conversation that a published message contains. Returns None if the
+    message is about something else.
     """
     try:
         return UUID(hex=frame.text)
@@ -89,9 +94,9 @@ def named_in(frame: Frame) -> UUID | None:
 
 @asynccontextmanager
 async def telling(session: AsyncSession, pubsub: PubSub, conversation_id: UUID) -> AsyncIterator[None]:
-    """Runs the `async with` block, which may change the access to the conversation. After the commit of
+    """Runs the block of a `with` statement that changes who may see the conversation. After the commit of
     `session`, notifies the live streams of all users who could see the conversation before the block or can
-    see it after the block.
+    see it now.
     """
     before = await channels_of(session, conversation_id)
     yield

@@ -1,5 +1,5 @@
-"""Routes for the live stream of the current user's lists of conversations, over a WebSocket or as server-sent
-events.
+"""Routes for the live stream of the current user: new states of the user's conversations, start tasks and
+spending, over a WebSocket or as server-sent events.
 """
 
 from contextlib import aclosing
@@ -37,11 +37,12 @@ _SIGNED_OUT = "You are signed out."
 async def follow(
     principal: CurrentPrincipal, open_streams: ServerOpenStreams, request: Request
 ) -> ServerSentEvents:
-    """Streams the changes in the user's lists of conversations, as server-sent events without a name.
+    """Streams changes of the user's conversations, start tasks and spending, as server-sent events without an
+    event name.
 
-    The first event is a snapshot of the lists. After a lost connection, the client connects again and gets a
-    new snapshot, which includes the changes that it missed. The last event before the server ends the stream
-    is `{"type": "error", "code", "detail"}`: `not_authenticated`, `overrun` or `closed`.
+    The first event is a snapshot of the lists. After a lost connection, the client connects again and
+    receives a new snapshot, which replaces all earlier events. If the server ends the stream, its last event
+    is `{"type": "error", "code", "detail"}` with the code `not_authenticated`, `overrun` or `closed`.
 
     429 `too_many_streams`.
     """
@@ -62,8 +63,9 @@ async def follow(
 
 @router.websocket("")
 async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSocket) -> None:
-    """Streams over a WebSocket the same frames that `follow` sends. Errors are sent after the handshake,
-    because browsers cannot read errors of the handshake.
+    """Streams changes of the user's conversations, start tasks and spending, over a WebSocket. The frames are
+    the same as those of the server-sent events. Errors are sent after the handshake, because browsers cannot
+    read them earlier.
     """
     principal = await authenticate_websocket(websocket)
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
@@ -81,8 +83,10 @@ async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSoc
 
 
 async def _send_all(connection: HTTPConnection, principal: Principal, send: SendText) -> None:
-    """Sends the frames of the user's live stream until the stream ends. Raises Ended when the server ends the
-    stream, CredentialEnded when the user's key or session ends, and the errors of `send`.
+    """Sends the frames of the user's live stream over one connection until the stream ends.
+
+    Raises Ended if the server ends the stream, CredentialEnded if the user's API key or session ends, and the
+    errors of `send`.
     """
     state = connection.state
     source = UserStream(state.database, state.pubsub, Viewer(state.sandboxes), principal.user.id)

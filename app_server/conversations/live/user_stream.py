@@ -1,8 +1,8 @@
-"""The live stream of one user: first a snapshot of the user's lists of conversations, then each change in
-these lists.
+"""The live stream of one user: first a snapshot of the user's conversations and start tasks, then each
+change.
 
-Each frame is read from SQL with the access rights of this user. So any app server may publish that a
-conversation has changed. A published message may also be lost, because the stream reads the present state.
+The content of every frame is read from the database with the access of this user. Therefore any app server
+may publish that something has changed, and a lost published message does no harm.
 """
 
 import asyncio
@@ -31,16 +31,19 @@ NEWEST = 50
 MAX_WAITING = 100
 MAX_KNOWN = 500
 PAUSE_SECONDS = 0.1
-"""The shortest time between two looks into the database. Changes in between are shown together."""
+"""The shortest time in seconds between two database reads of a stream. Changes in this time are sent
+together.
+"""
 
 _ENDED = frozenset((StartStatus.READY, StartStatus.ERROR))
 
 
 class SnapshotFrame(BaseModel):
-    """The first frame of a user's live stream. It is sent again when the user's teams have changed.
+    """The first message (frame) of a user's live stream, with the user's current lists. It is sent again if
+    the user joins or leaves a team.
 
-    `conversations`: the newest 50 conversations that the user may see, and those that wait for the user.
-    `start_tasks`: the start tasks, not ended yet, of those of these conversations that the user owns.
+    `conversations`: the newest 50 that the user may see, and those in which the agent waits for the user.
+    `start_tasks`: the unfinished start tasks of the user's own conversations in this list.
     """
 
     type: Literal["snapshot"] = "snapshot"
@@ -50,29 +53,33 @@ class SnapshotFrame(BaseModel):
 
 
 class ConversationFrame(BaseModel):
-    """A frame with a conversation that has changed, or that the user may see from now on."""
+    """The message (frame) of a user's live stream about a conversation that is new to the user or has
+    changed.
+    """
 
     type: Literal["conversation"] = "conversation"
     conversation: AppConversation
 
 
 class StartTaskFrame(BaseModel):
-    """A frame with a start task (the stored progress of a conversation's start) that has changed."""
+    """The message (frame) of a user's live stream about a changed start task of the user."""
 
     type: Literal["start_task"] = "start_task"
     task: StartTaskInfo
 
 
 class RemovedFrame(BaseModel):
-    """A frame with the id of a conversation that was deleted or that the user may no longer see."""
+    """The message (frame) of a user's live stream about a conversation that was deleted or is no longer
+    shared with the user.
+    """
 
     type: Literal["removed"] = "removed"
     conversation_id: Id
 
 
 class SpendingFrame(BaseModel):
-    """A frame that is sent when the user's spending or its limits have changed: what the user has spent on
-    models, and the limits.
+    """The message (frame) of a user's live stream about a change in the user's spending on models or in the
+    spending limits.
     """
 
     type: Literal["spending"] = "spending"
@@ -86,18 +93,18 @@ UserFrame = SnapshotFrame | ConversationFrame | StartTaskFrame | RemovedFrame | 
 
 @dataclass
 class UserStream:
-    """The live stream for one connection of a user. The method `frames` yields what to send."""
+    """The live stream of one user for one client connection. Yields the frames to send to the client."""
 
     database: Database
     pubsub: PubSub
     viewer: Viewer
     user_id: UUID
     _known: OrderedDict[_Key, int] = field(default_factory=OrderedDict)
-    """What the client knows of each conversation and start task, as a hash of what was sent last."""
+    """For each conversation and start task, a hash of the state that was last sent to the client."""
 
     async def frames(self) -> AsyncGenerator[UserFrame]:
-        """Yields the snapshot, then the changes. Raises Ended when the server ends a subscription to
-        published messages.
+        """Yields the frames to send to the client: the snapshot, then the changes. Raises Ended if the server
+        ends one of the stream's subscriptions to published messages.
         """
         async with self.pubsub.subscribe(self.user_id) as own, self.pubsub.subscribe(EVERYONE) as common:
             is_first = True
@@ -126,7 +133,9 @@ class UserStream:
                         await asyncio.sleep(PAUSE_SECONDS)
 
     async def _groups(self) -> set[UUID]:
-        """Returns the ids of the user's teams and of the user's organisation."""
+        """Returns the ids of the user's teams and of the user's organisation. Each id is also the id of a
+        pubsub channel.
+        """
         async with self.database.read() as session:
             return {
                 *await session.scalars(teams_of(self.user_id)),
@@ -149,8 +158,8 @@ class UserStream:
         return SnapshotFrame(conversations=conversations, start_tasks=tasks, spending=await self._spending())
 
     async def _rows(self) -> list[Row]:
-        """Returns the rows of the user's newest conversations, and of those that wait for the user to approve
-        an action or to answer a question.
+        """Returns the database rows of the newest conversations that the user may see, and of those in which
+        the agent waits for an approval or an answer.
         """
         visible = conversation_rows(self.user_id)
         waits = or_(
@@ -164,8 +173,8 @@ class UserStream:
         return list(found.values())
 
     async def _changes(self, told: Collection[Frame]) -> list[UserFrame]:
-        """Returns the frames for all values that have changed since the client last received them. `told`:
-        the published messages, which say what may have changed.
+        """Returns the frames for everything that has changed since the client's last frames. `told`: the
+        messages that were published since then.
         """
         ids = {named for frame in told if (named := named_in(frame)) is not None}
         frames: list[UserFrame] = []
@@ -207,8 +216,8 @@ class UserStream:
         return task.user_id == self.user_id
 
     def _is_news(self, key: _Key, shown: BaseModel) -> bool:
-        """Returns whether this value differs from the value that the client received last for this
-        conversation or start task. Remembers the value as received.
+        """Stores a hash of `shown`, the state of a conversation or start task that the client now receives.
+        Returns whether this state differs from the one that the client received last.
         """
         content = hash(shown.model_dump_json())
         before = self._known.pop(key, None)
@@ -219,14 +228,14 @@ class UserStream:
 
 
 class _Arriving:
-    """A queue of published messages from several pubsub subscriptions."""
+    """A queue that joins the published messages of several pubsub subscriptions."""
 
     def __init__(self, subscriptions: tuple[Subscription, ...]) -> None:
         self._next = {one: asyncio.ensure_future(one.next()) for one in subscriptions}
 
     async def next(self) -> set[Frame]:
-        """Waits until there is at least one message, and returns all messages in the queue. Raises Ended when
-        a subscription ends.
+        """Waits until at least one message is published, and returns all messages that were published since
+        the last call. Raises Ended if a subscription ends.
         """
         await asyncio.wait(self._next.values(), return_when=asyncio.FIRST_COMPLETED)
         told: set[Frame] = set()

@@ -1,3 +1,3 @@
-"""The repositories that a conversation works on: further repositories beside the first one, their checkouts
-in the sandbox, and the repositories that git in the sandbox can reach.
+"""The repositories of a conversation: further repositories besides the first one, checkouts in the sandbox,
+submodules, and which repositories git in the sandbox can reach.
 """

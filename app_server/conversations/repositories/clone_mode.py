@@ -1,11 +1,11 @@
-"""Chooses how much of a repository's history git fetches when a conversation starts (the clone mode)."""
+"""Clone modes: how much of a repository's history git fetches when a conversation starts."""
 
 from app_server.git.address import Address
 from app_server.settings.cloning import DEFAULT_MODE, CloneMode
 
 
 def options_of(mode: CloneMode) -> str:
-    """Returns the command-line options of `git clone` for this clone mode."""
+    """Returns the command-line options with which `git clone` fetches the history as this clone mode says."""
     return {
         CloneMode.FULL: "",
         CloneMode.SHALLOW: "--depth=1 --no-single-branch",
@@ -14,16 +14,18 @@ def options_of(mode: CloneMode) -> str:
 
 
 def mode_for(wanted: CloneMode | None, address: Address) -> CloneMode:
-    """Returns the clone mode to use for this repository. A repository that git in a sandbox cannot reach is
-    always cloned in full, because git could not fetch the rest later. `wanted`: the mode from the start
-    request; None, in requests older than this setting, means the default mode.
+    """Returns the clone mode with which the repository is cloned. A repository that git in a sandbox cannot
+    reach is always cloned with its full history, because git could not fetch the rest later.
+
+    wanted: the mode that the user chose; None for conversations that were created before there was a choice,
+    which get the default mode.
     """
     return wanted or DEFAULT_MODE if address.web_url is not None else CloneMode.FULL
 
 
 def words_for_agent(mode: CloneMode) -> str | None:
-    """Returns the text that tells the agent which part of the history is missing. Returns None for a full
-    clone.
+    """Returns the text that tells the agent which part of the repository's history is missing. Returns None
+    if the full history was cloned.
     """
     return {
         CloneMode.FULL: None,

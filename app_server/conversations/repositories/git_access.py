@@ -23,9 +23,9 @@ from app_server.sandbox_records.models import Sandbox
 async def git_work_of(
     session: AsyncSession, cipher: Cipher, sandbox: Sandbox
 ) -> Sequence[ConversationRepository]:
-    """Returns the repositories of all conversations in the sandbox, with the passwords that were in their
-    URLs. For each conversation, these are the repositories that it began with, those that the user has named
-    later, and their submodules.
+    """Returns the repositories that git in the sandbox may reach. For each conversation in the sandbox, these
+    are the repositories it began with, those that the user has named since, and their submodules. A password
+    in a URL is included.
     """
     query = (
         select(Conversation, StartTask)
@@ -56,8 +56,8 @@ async def git_work_of(
 
 
 async def providers_with_token(session: AsyncSession, conversation: Conversation) -> frozenset[GitProvider]:
-    """Returns the kinds of git hosts (such as GitHub) where the conversation has repositories and for which
-    the conversation's user has saved a token.
+    """Returns the git providers (kinds of git hosts, such as GitHub) of the conversation's repositories for
+    which the conversation's user has a token.
     """
     named = [
         (conversation.selected_repository, conversation.git_provider),
@@ -73,7 +73,9 @@ async def providers_with_token(session: AsyncSession, conversation: Conversation
 def named_by(
     cipher: Cipher, conversation: Conversation, task: StartTask
 ) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yields the URL or name, the branch and the git provider of each repository of the conversation."""
+    """Yields the URL or name, the branch and the git provider of each repository that the user has named for
+    the conversation.
+    """
     for one in KeptRepository.all_of(conversation.more_repositories):
         yield one.repository, one.branch, one.git_provider
     named_later = conversation.first_repository is not None
@@ -90,10 +92,10 @@ def named_by(
 
 
 def remotes_of(work: Iterable[ConversationRepository], signing_key: str | None) -> GitRemotes:
-    """Returns the git settings for a sandbox. They contain a remote for each repository that git reaches over
-    HTTP. All other repositories are missing, so git itself reports them as unreachable.
+    """Returns the git settings for a sandbox, with one remote for each repository that the git proxy can
+    reach over HTTP. Git in the sandbox reports all other repositories as unreachable.
 
-    `signing_key`: the public key with which commits are signed; None if commits are not signed.
+    signing_key: the public key of the key pair that signs commits; None if commits are not signed.
     """
     named = ((proxied_name(one.address), one.address) for one in work)
     spelled: dict[str, tuple[str, ...]] = {}

@@ -1,5 +1,5 @@
-"""Sends the git settings to sandboxes. The settings say which repositories git can reach, and how git signs
-commits.
+"""Sends git settings to sandboxes. The settings say which repositories git in the sandbox can reach, and how
+git signs commits.
 """
 
 import logging
@@ -21,16 +21,18 @@ logger = logging.getLogger(__name__)
 
 
 async def git_settings_of(session: AsyncSession, cipher: Cipher, sandbox: Sandbox) -> GitRemotes:
-    """Returns the settings that git in this sandbox must have now."""
+    """Returns the current git settings for a sandbox: the remotes that git can reach, and the key that signs
+    commits.
+    """
     work = await git_work_of(session, cipher, sandbox)
     return remotes_of(work, await key_for_git(session, sandbox.user_id))
 
 
 async def renew_git_settings(database: Database, cipher: Cipher, sandboxes: Sandboxes, user_id: UUID) -> None:
-    """Sends the current git settings to all running sandboxes of the user. A sandbox that sleeps gets the
-    settings when it wakes.
+    """Sends the current git settings to all running sandboxes of the user. A sandbox that is not running gets
+    its settings when it wakes.
 
-    If a sandbox cannot be reached, logs this and continues with the next sandbox.
+    If a sandbox cannot be reached, the error is logged and the other sandboxes still get their settings.
     """
     running = select(Sandbox).where(Sandbox.user_id == user_id, Sandbox.status == SandboxStatus.RUNNING)
     async with database.read() as session:

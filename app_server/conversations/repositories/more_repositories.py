@@ -1,5 +1,5 @@
-"""The further repositories of a conversation. Each is checked out in a separate directory beside the
-directory of the first repository.
+"""Further repositories of a conversation, besides its first repository. Each is checked out in a separate
+directory beside the directory of the first repository.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,8 +14,8 @@ MAX_MORE = 9
 
 
 class AnotherRepository(BaseModel):
-    """A further repository in a start request, beside the first one. `branch`: null means the default branch.
-    The URL may not contain a password, because the user's token for the git host is used.
+    """A further repository in a start request. branch: null for the default branch. A URL must not contain a
+    password, because git uses the user's token for the git host.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -26,9 +26,9 @@ class AnotherRepository(BaseModel):
 
 
 class KeptRepository(AnotherRepository):
-    """A further repository of a conversation, as the conversation's row stores it. `directory`: the name of
-    its directory, which is beside the directory of the first repository. `base_commit`: the commit where the
-    agent's work began; null until the repository is checked out, or if it was empty.
+    """A further repository of a conversation, as stored in the database. `directory`: the name of its
+    directory, which is beside the directory of the first repository. `base_commit`: the commit at which the
+    agent's work began; null if the repository is not checked out yet or was empty.
     """
 
     directory: str
@@ -40,18 +40,18 @@ class KeptRepository(AnotherRepository):
 
     @classmethod
     def all_of(cls, stored: Iterable[Any]) -> list[Self]:
-        """Converts the JSON values of the conversation's row to KeptRepository objects and returns these."""
+        """Returns the further repositories of a conversation, read from their JSON values in the database."""
         return [cls.model_validate(one) for one in stored]
 
 
 def with_directories(
     more: Sequence[AnotherRepository], addresses: Sequence[Address], first: Address | None
 ) -> list[KeptRepository]:
-    """Gives each further repository a directory name and returns the repositories in the form in which they
-    are stored. Repositories with the same name get different directory names.
+    """Returns the further repositories of a new conversation, each with the name of its directory.
+    Repositories with the same name get different directory names.
 
-    `addresses`: the addresses (parsed URLs or names) of `more`, in the same order. `first`: the address of
-    the conversation's first repository. Raises BadRequest `more_without_first`, `repository_has_password`,
+    `addresses`: the addresses of `more`, in the same order. `first`: the address of the conversation's first
+    repository; None if there is none. Raises BadRequest `more_without_first`, `repository_has_password`,
     `repository_twice`.
     """
     if not more:
@@ -87,8 +87,8 @@ def _names(name: str) -> Iterable[str]:
 
 
 def words_for_agent(kept: Sequence[KeptRepository]) -> str | None:
-    """Returns the text that tells the agent about the further repositories. Returns None if there are no
-    further repositories.
+    """Returns the text that tells the agent which further repositories the conversation has, and where.
+    Returns None if there are no further repositories.
     """
     if not kept:
         return None

@@ -1,9 +1,9 @@
-"""Decides which submodules of a conversation's repositories may be fetched, and why a submodule may not be
-fetched. Does no I/O.
+"""Decides which git submodules of a conversation's repositories may be fetched, and gives the reason if a
+submodule may not be fetched. Does no I/O.
 
-The settings in a repository are not trusted, so only submodules on the repository's own host are fetched. The
-user's token is used only for submodules of the same owner, so that a repository cannot open the user's other
-private repositories.
+The settings in a repository are not trusted, so only submodules on the host of the repository are fetched.
+The user's token is used only for submodules of the repository's owner. Otherwise a repository could open the
+user's other private repositories.
 """
 
 import re
@@ -22,10 +22,11 @@ _SETTING = re.compile(r"submodule\.(?P<name>.+)\.(?P<field>path|url)", re.DOTALL
 
 
 class KeptSubmodule(BaseModel):
-    """A submodule of a conversation's repository, as the conversation's row stores it. `directory`: the
-    directory of the repository that contains the submodule. `path`: the submodule's folder in that
-    repository. `repository`: the submodule's URL. `uses_token`: whether the submodule is fetched with the
-    user's token. `reason`: why the submodule is not fetched; null if it is fetched.
+    """A git submodule of a conversation's repository, as stored in the database.
+
+    directory: the name of the repository's directory. path: the submodule's folder in the repository.
+    repository: the submodule's URL. uses_token: whether the submodule is fetched with the user's token.
+    reason: why the submodule is not fetched; null if it is fetched.
     """
 
     directory: str
@@ -36,16 +37,16 @@ class KeptSubmodule(BaseModel):
 
     @classmethod
     def all_of(cls, stored: Iterable[Any]) -> list[Self]:
-        """Converts the JSON values of the conversation's row to KeptSubmodule objects and returns these."""
+        """Returns the submodules of a conversation, read from their JSON values in the database."""
         return [cls.model_validate(one) for one in stored]
 
 
 def submodules_in(settings: str, parent: Address, directory: str) -> list[KeptSubmodule]:
-    """Returns the submodules that a `.gitmodules` file names, in the order of the file. Returns at most
-    MAX_SUBMODULES.
+    """Returns the submodules that the `.gitmodules` file of a repository names, in the order of the file, at
+    most MAX_SUBMODULES.
 
-    `settings`: the content of the file as `git config --list -z` prints it. `parent`: the address of the
-    repository with this file. `directory`: the name of that repository's directory.
+    settings: the content of `.gitmodules`, as `git config --list -z` prints it. parent: the address of the
+    repository. directory: the name of the repository's directory.
     """
     named: dict[str, dict[str, str]] = {}
     for entry in settings.split("\0"):
@@ -61,7 +62,9 @@ def submodules_in(settings: str, parent: Address, directory: str) -> list[KeptSu
 
 
 def words_about(kept: Iterable[KeptSubmodule]) -> Iterator[str]:
-    """Yields sentences about the submodules, which the user reads in the progress of the start."""
+    """Yields sentences that tell the user, in the progress of the start, which submodules were fetched or not
+    fetched.
+    """
     every = list(kept)
     if fetched := [one.path for one in every if one.reason is None]:
         yield f"Submodules: {', '.join(fetched)}"
@@ -84,8 +87,8 @@ def _judged(one: KeptSubmodule, name: str, url: str, parent: Address) -> KeptSub
 
 
 def _address_of(url: str) -> Address | None:
-    """Parses the URL of a submodule and returns it as an Address. Returns None if the URL is not valid, names
-    this machine or contains a password.
+    """Returns the parsed address of a submodule's URL. Returns None if the URL is not valid, leads to the
+    server's machine or contains a password.
     """
     if not _PLAIN_URL.fullmatch(url):
         return None
@@ -103,8 +106,8 @@ def _is_inside(path: str) -> bool:
 
 
 def _absolute(url: str, parent: Address) -> str:
-    """Returns the absolute URL of a submodule, as git computes it. `url`: may begin with `./` or `../`, which
-    are relative to the URL of the repository (`parent`).
+    """Returns the absolute form of a submodule's URL. As in git, a URL that begins with `./` or `../` is
+    relative to the URL of the repository.
     """
     if not url.startswith(("./", "../")):
         # A name such as owner/repo would be looked up at another host than the repository's.

@@ -1,5 +1,5 @@
-"""Checks the folder in which the agent works, which is a folder of the first repository. Also lists the
-folders above it and describes it to the agent. Does no I/O.
+"""Functions for the folder of the first repository in which the agent works. They check the folder, describe
+it to the agent, and list the folders above it. No I/O.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ MAX_DEPTH = 20
 
 
 def checked_directory(given: str | None, *, has_repository: bool) -> str | None:
-    """Checks the folder that the user wants the agent to work in. Returns its path relative to the
-    repository's root, without `.` and double slashes, or None for the root. `given`: None means the root.
+    """Returns the folder in which the agent will work, relative to the repository's root, without `.` and
+    double slashes. Returns None for the root. `given`: the folder in the start request; None means the root.
 
     Raises BadRequest `directory_without_repository` and `directory_outside_repository`.
     """
@@ -43,8 +43,8 @@ def checked_directory(given: str | None, *, has_repository: bool) -> str | None:
 
 
 def levels_of(directory: str | None) -> Iterator[str]:
-    """Yields the path of the folder and then of each folder above it, up to the root of the repository. The
-    path of the root is the empty text.
+    """Yields the agent's working folder, then each folder above it, up to the root of the repository. The
+    paths are relative to the root. An empty text stands for the root.
     """
     path = PurePosixPath(directory or "")
     for level in (path, *path.parents):
@@ -54,8 +54,8 @@ def levels_of(directory: str | None) -> Iterator[str]:
 
 
 def words_for_agent(directory: str | None) -> str | None:
-    """Returns the text that tells the agent that its folder is a part of a larger repository. Returns None if
-    the agent works at the root of the repository.
+    """Returns the text that tells the agent that its working folder is a part of a larger repository. Returns
+    None if the agent works at the root of the repository.
     """
     if directory is None:
         return None

@@ -1,5 +1,5 @@
-"""The directories in which a conversation works, which are the checkouts of its repositories, and a client of
-the agent server in its sandbox.
+"""The directories in which a conversation works: the checkouts of its repositories. A workplace combines the
+checkouts with a client of the agent server in the sandbox.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from app_server.core.errors import BadRequest
 
 @dataclass(frozen=True)
 class Checkout:
-    """A repository of a conversation that is checked out in the sandbox, or one folder of this repository.
+    """A repository of a conversation that is checked out in the sandbox, or one folder of such a repository.
 
-    `directory`: an absolute path. `identity`: the key under which the user's decisions about the repository's
-    hooks and scripts are stored. `base_commit`: the commit where the agent's work began; None if the
-    repository was empty. `folder`: the path of `directory` relative to the root of the repository; empty if
-    `directory` is the root.
+    directory: the absolute path. identity: the identity of the repository, followed by the folder; the user's
+    trust grants are stored under this text. base_commit: the commit at which the agent's work began; None if
+    the repository was empty. folder: the path of `directory` relative to the root of the repository; empty
+    for the root.
     """
 
     directory: str
@@ -31,23 +31,25 @@ class Checkout:
 
     @property
     def name(self) -> str:
-        """Returns the name of the repository's directory, followed by the folder. This name is unique within
-        the conversation.
+        """Returns the name of the checkout within the conversation: the name of the repository's directory,
+        followed by the folder. Each checkout of a conversation has a different name.
         """
         depth = len(PurePosixPath(self.folder).parts) + 1
         return "/".join(PurePosixPath(self.directory).parts[-depth:])
 
     def contains(self, path: str) -> bool:
-        """Returns whether `path` is the directory of this checkout or is inside that directory. `path`:
-        absolute and normalised.
+        """Returns whether `path` is the directory of this checkout or is inside it. `path`: absolute and
+        normalised.
         """
         return path == self.directory or path.startswith(f"{self.directory}/")
 
 
 def checkouts_of(conversation: Conversation, directory: str) -> list[Checkout]:
-    """Returns the checkouts of a conversation: the first repository, then the further repositories in the
-    order in which the user named them. `directory`: the directory of the first repository. The directories of
-    the further repositories are beside this directory.
+    """Returns the checkouts of a conversation's repositories: the first repository, then the further
+    repositories in the order in which the user named them.
+
+    `directory`: the directory of the first repository. The further repositories have directories beside this
+    one.
     """
     identity = identity_of(conversation) or f"conversation/{conversation.id.hex}"
     parent = PurePosixPath(directory).parent
@@ -61,11 +63,12 @@ def checkouts_of(conversation: Conversation, directory: str) -> list[Checkout]:
 
 
 def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Checkout]:
-    """Returns the folders whose hooks, setup scripts, MCP servers and other project executables the
-    conversation can use. They are the agent's working folder, the folders above it up to the root of its
-    repository, then the further repositories.
+    """Returns the folders whose executables (hooks, setup scripts, MCP servers) the conversation can use. The
+    agent's working folder comes first, then the folders above it up to the root of its repository, then the
+    further repositories.
 
-    `checkouts`: all checkouts, the first repository first. `directory`: see Conversation.selected_directory.
+    `checkouts`: the checkouts of the conversation, that of the first repository first. `directory`: see
+    Conversation.selected_directory.
     """
     first, *further = checkouts
     around = (
@@ -83,10 +86,10 @@ def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Ch
 
 
 def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
-    """Returns the checkout with this name. `checkouts`: all checkouts, the first repository first. `name`:
-    None means the first checkout.
+    """Returns the checkout with this name. `name`: None means the first checkout. `checkouts`: the checkouts
+    of the conversation, that of the first repository first.
 
-    Raises BadRequest `repository_not_in_conversation` if no checkout has the name.
+    Raises BadRequest `repository_not_in_conversation`.
     """
     if name is None:
         return checkouts[0]
@@ -102,20 +105,24 @@ def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
 
 @dataclass(frozen=True)
 class Workplace:
-    """The directories in which a conversation works, and a client of the agent server in its sandbox."""
+    """The directories in which a conversation works, together with a client of the agent server in its
+    sandbox.
+    """
 
     client: AgentClient
     directory: str
     base_commit: str | None
     is_own: bool
-    """Whether the conversation belongs to the person who asks."""
+    """Whether the conversation belongs to the current user."""
     checkouts: tuple[Checkout, ...] = ()
-    """Its repositories, the first one first."""
+    """The checkouts of the conversation's repositories, that of the first repository first."""
     projects: tuple[Checkout, ...] = ()
-    """Where its offers come from, see projects_of. The agent works in the first one."""
+    """The folders whose executables the conversation can use, see projects_of. The agent works in the first
+    one.
+    """
 
     def checkout_with(self, path: str) -> Checkout | None:
-        """Returns the checkout that contains this path. Returns None if no checkout contains it. `path`:
-        absolute and normalised.
+        """Returns the checkout of the conversation that contains this path. Returns None if no checkout
+        contains it. `path`: absolute and normalised.
         """
         return next((one for one in self.checkouts if one.contains(path)), None)

@@ -1,6 +1,4 @@
-"""The background job that applies the retention rule: it archives or deletes conversations that had no
-activity for the number of days in the rule.
-"""
+"""The background job that archives or deletes conversations without activity, as the retention rule says."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -34,14 +32,18 @@ KIND: Final = "conversations.retain"
 EVERY: Final = timedelta(hours=1)
 _AT_ONCE = 20
 _MOST = 1000
-"""The conversations of one run. The next run continues."""
+"""The maximum number of conversations that one run of the job changes. The next run continues with the
+rest.
+"""
 
 
 def retainer(
     database: Database, pubsub: PubSub, sandboxes: Sandboxes, on_deleted: Callable[[], None]
 ) -> Handler:
-    """Returns the handler of the retention job. `on_deleted`: a function that the handler calls after it has
-    marked conversations as deleted; the function starts the removal of their data.
+    """Returns the function that runs the retention job. The function archives or deletes the conversations
+    that the retention rule applies to.
+
+    on_deleted: called after conversations were deleted; it makes the start worker remove their data.
     """
 
     async def retain(_attempt: JobAttempt) -> dict[str, Any] | None:
@@ -66,8 +68,8 @@ def retainer(
 
 
 async def _apply(session: AsyncSession, viewer: Viewer, rule: Rule, ids: Sequence[UUID]) -> list[News]:
-    """Archives or deletes the given conversations. Skips those to which the rule no longer applies. Returns
-    the new states, which the caller publishes to the users.
+    """Archives or deletes the conversations with these ids. Skips each conversation that the retention rule
+    no longer applies to. Returns the changes, which the caller then publishes to the users.
     """
     news: list[News] = []
     for conversation_id in ids:

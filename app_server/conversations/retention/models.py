@@ -1,5 +1,5 @@
-"""The database table of the retention rule. The rule says when conversations without activity are archived or
-deleted.
+"""The database table with the retention rule. The rule says after how many days without activity
+conversations are archived or deleted.
 """
 
 from datetime import datetime
@@ -20,11 +20,11 @@ class RetentionAction(StrEnum):
 
 
 class RetentionRule(Base):
-    """The row with the retention rule of the installation. There is at most one row, with the id RULE_ID.
-    Without a row, all conversations are kept.
+    """One row of the table of the retention rule. There is at most one row, with the id RULE_ID. Without this
+    row, no conversation is archived or deleted automatically.
 
-    `days`: for how many days a conversation must have no activity. `kept_tags`: each is `key` or `key:value`;
-    the rule does not apply to a conversation that has one of these tags.
+    days: the number of days without activity. kept_tags: each text is `key` or `key:value`; the rule does not
+    apply to a conversation with one of these tags.
     """
 
     __tablename__ = "retention_rules"

@@ -1,4 +1,6 @@
-"""Routes with which administrators set how long conversations without activity are kept."""
+"""Routes with which administrators set what happens to conversations that have no activity for a long
+time.
+"""
 
 from typing import Annotated
 
@@ -18,10 +20,10 @@ MAX_DAYS = 3650
 
 
 class RetentionSetting(BaseModel):
-    """The request body and reply with the retention rule: what happens to conversations that have no activity
-    for `days` days. `days`: null means that all conversations are kept.
+    """The setting of what happens to conversations without activity for `days` days: they are archived or
+    deleted. If `days` is null, nothing happens.
 
-    `kept_tags`: each is `key` or `key:value`. Conversations that have one of these tags are kept.
+    `kept_tags`: each text is `key` or `key:value`. A conversation with one of these tags is excepted.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -36,8 +38,8 @@ class RetentionSetting(BaseModel):
 
 
 class RetentionPreview(BaseModel):
-    """The reply with the effect of a retention rule. `count`: how many conversations the rule would archive
-    or delete now.
+    """The reply of the preview of a retention setting. count: how many conversations the setting would
+    archive or delete now.
     """
 
     count: int
@@ -55,8 +57,8 @@ async def get_conversation_retention(session: ReadSession) -> RetentionSetting:
 async def set_conversation_retention(
     trail: CurrentTrail, session: Session, body: RetentionSetting
 ) -> RetentionSetting:
-    """Saves the retention rule. Once an hour, a job applies the rule to the conversations of all users.
-    Deleted conversations cannot be restored.
+    """Saves the retention setting. Once an hour, a background job applies the setting to the conversations of
+    all users. Conversations that the job deletes cannot be restored.
     """
     stored = await session.get(RetentionRule, RULE_ID, with_for_update=True)
     if body.days is None:
@@ -80,8 +82,8 @@ async def set_conversation_retention(
 
 @router.post("/preview")
 async def preview_conversation_retention(session: ReadSession, body: RetentionSetting) -> RetentionPreview:
-    """Returns how many conversations the retention rule in the request would archive or delete now. Saves
-    nothing.
+    """Returns how many conversations this retention setting would archive or delete now. Neither the setting
+    nor the conversations are changed.
     """
     rule = body.rule
     return RetentionPreview(count=len(await due_conversations(session, rule)) if rule else 0)

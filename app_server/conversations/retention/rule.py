@@ -1,4 +1,6 @@
-"""Finds the conversations that a retention rule archives or deletes."""
+"""Selects the conversations that a retention rule archives or deletes. A retention rule applies to
+conversations without activity for a number of days.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +22,9 @@ _AT_WORK = ("running", "waiting_for_confirmation")
 
 @dataclass(frozen=True)
 class Rule:
-    """A retention rule, either the saved rule or one that an administrator only previews. The fields are
-    those of RetentionRule.
+    """A retention rule: the number of days without activity, the action, and the tags of conversations that
+    the rule does not apply to. The rule is in force, or an administrator only previews it. RetentionRule
+    describes the fields.
     """
 
     days: int
@@ -35,8 +38,8 @@ async def rule_in_force(session: AsyncSession) -> Rule | None:
 
 
 def is_due(rule: Rule) -> ColumnElement[bool]:
-    """Returns the SQL condition that the rule applies to a conversation. The condition does not check the
-    conversation's sub-conversations.
+    """Returns the SQL condition that the retention rule applies to the conversation. Ignores
+    sub-conversations of the conversation.
 
     The rule never applies to a conversation that is starting, or whose agent works or waits for an approval.
     """
@@ -67,8 +70,9 @@ def has_sub_conversations() -> ColumnElement[bool]:
 
 
 async def due_conversations(session: AsyncSession, rule: Rule) -> list[UUID]:
-    """Returns the ids of the conversations to which the rule applies, newest first, so that sub-conversations
-    come before their parents. A parent is left out if one of its sub-conversations is kept.
+    """Returns the ids of the conversations that the retention rule applies to, newest first. So
+    sub-conversations come before their parents. If the rule deletes, a parent is left out while one of its
+    sub-conversations is not deleted.
     """
     query = select(Conversation.id).where(is_due(rule)).order_by(Conversation.created_at.desc())
     due = list(await session.scalars(query))

@@ -1,4 +1,4 @@
-"""The route that shows the tabs and the current page of the agent's browser."""
+"""The route that returns the tabs and a picture of the current page of the agent's browser."""
 
 from fastapi import APIRouter
 
@@ -10,7 +10,7 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/browser",
 
 @router.get("")
 async def browser(viewer: Viewer, conversation: OwnedConversation) -> BrowserView:
-    """Returns the open tabs of the agent's browser, and a picture of the current page. 409
+    """Returns the open tabs of the agent's browser and a picture of the current page. 409
     `sandbox_not_running`.
     """
     return await viewer.sandboxes.client(conversation.sandbox_id).browser(conversation.id)

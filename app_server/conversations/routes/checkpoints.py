@@ -1,5 +1,5 @@
-"""Routes for checkpoints, which are saved states of a conversation's workspace. They list checkpoints,
-compare the present files with a checkpoint, and restore a checkpoint.
+"""Routes for the checkpoints of a conversation's files. A user lists checkpoints, compares the current files
+with a checkpoint, and restores a checkpoint.
 """
 
 from fastapi import APIRouter
@@ -12,8 +12,8 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/checkpoin
 
 @router.get("")
 async def list_checkpoints(viewer: Viewer, conversation: OwnedConversation) -> CheckpointList:
-    """Returns the checkpoints of the workspace, oldest first. A checkpoint of the kind `turn` was saved
-    before the agent began to work on a message; it names this message.
+    """Returns the checkpoints of the conversation's files, oldest first. A checkpoint of the kind `turn` was
+    made when the agent began to work on a message, and names this message.
     """
     return await viewer.sandboxes.client(conversation.sandbox_id).checkpoints(conversation.id)
 
@@ -22,8 +22,8 @@ async def list_checkpoints(viewer: Viewer, conversation: OwnedConversation) -> C
 async def diff_checkpoint(
     viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int
 ) -> CheckpointDiff:
-    """Returns how the present files differ from this checkpoint. A rewind to the checkpoint would undo these
-    changes.
+    """Returns the differences between the current files and the files in this checkpoint. A rewind to this
+    checkpoint would undo these differences.
 
     409 `checkpoints_unavailable`.
     """
@@ -36,8 +36,8 @@ async def diff_checkpoint(
 async def rewind(
     viewer: Viewer, conversation: OwnedConversation, checkpoint_id: int, body: RewindRequest
 ) -> RewindResult:
-    """Restores the files, the chat or both from a checkpoint. Before that, saves the present state as another
-    checkpoint.
+    """Restores the files, the chat or both from a checkpoint. The current state is saved as a new checkpoint
+    first, so that the rewind can be undone.
 
     409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
     """

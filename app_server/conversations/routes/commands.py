@@ -1,4 +1,4 @@
-"""The route for commands that the user runs in the sandbox. The agent's commands run separately."""
+"""The route that runs a command of the user in the sandbox. The agent does not see the command."""
 
 from typing import Annotated
 
@@ -20,14 +20,14 @@ Timeout = Annotated[int, Field(gt=0, le=MAX_TIMEOUT_SECONDS)]
 class ExecuteCommandRequest(BaseModel):
     command: Command
     timeout: Timeout = 300
-    """In seconds."""
+    """The maximum duration of the command in seconds."""
 
 
 @router.post("/execute-bash-command")
 async def execute_bash_command(place: OwnedWorkplace, body: ExecuteCommandRequest) -> BashOutput:
-    """Runs a command of the user in the conversation's directory, in a new shell. The agent does not see the
-    command or its output.
+    """Runs a command in the conversation's directory, in a separate shell. The agent does not see the command
+    or its output.
 
-    `exit_code` is -1 if the command was stopped at its timeout.
+    `exit_code` is -1 if the command was ended because it reached its timeout.
     """
     return await place.client.execute_command(body.command, cwd=place.directory, timeout_seconds=body.timeout)

@@ -1,4 +1,4 @@
-"""Routes to approve or refuse the agent's actions, and to set when the agent asks for approval."""
+"""Routes to approve or refuse actions of the agent, and to set when the agent asks for approval."""
 
 from typing import Annotated, Self
 
@@ -30,12 +30,11 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_0
 
 
 class RespondToConfirmation(BaseModel):
-    """The request body with the user's decision about the actions that wait for approval.
+    """The request body with the user's decision about actions of the agent that wait for approval.
 
-    `action_ids`: the waiting actions that the user has seen. `remember`: whether the agent does not ask about
-    such actions again. `reason`: why the actions are refused; the agent gets this text and continues at once.
-    `approved_action_ids`: together with a refusal, those of the `action_ids` that the user approves
-    nevertheless.
+    `action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
+    `reason`: why the actions are refused, as a text for the agent, which then continues at once.
+    `approved_action_ids`: if `accept` is false, the actions of `action_ids` that are approved all the same.
     """
 
     accept: bool
@@ -64,9 +63,8 @@ async def respond(
     body: RespondToConfirmation,
     database: ServerDatabase,
 ) -> Success:
-    """Approves or refuses the actions that wait for approval, all of them or some.
-
-    409 `nothing_to_confirm`, `confirmation_outdated`.
+    """Approves or refuses all or some of the agent's actions that wait for approval. 409
+    `nothing_to_confirm`, `confirmation_outdated`.
     """
     answer = ConfirmationResponseRequest(
         accept=body.accept,
@@ -92,8 +90,8 @@ async def respond(
 
 
 class PresentMode(BaseModel):
-    """The reply with the confirmation mode of a conversation. `mode`: null if a program has set a policy that
-    belongs to no mode.
+    """The reply with the confirmation mode: when the agent asks before it acts. `mode`: null if a program has
+    set a confirmation policy that no mode has.
     """
 
     mode: ConfirmationMode | None
@@ -101,7 +99,7 @@ class PresentMode(BaseModel):
 
 @router.get("/confirmation-mode")
 async def get_mode(viewer: Viewer, conversation: SeenConversation) -> PresentMode:
-    """Returns the conversation's confirmation mode, which says when the agent asks before an action."""
+    """Returns the confirmation mode in force: when the agent of the conversation asks before it acts."""
     info = await viewer.sandboxes.client(conversation.sandbox_id).get_conversation(conversation.id)
     return PresentMode(mode=mode_of(info.confirmation_policy))
 
@@ -114,9 +112,8 @@ async def set_mode(
     body: SetConfirmationMode,
     database: ServerDatabase,
 ) -> Success:
-    """Sets the conversation's confirmation mode, which says when the agent asks before an action. The mode
-    applies from the agent's next step on. Actions that already wait for approval continue to wait. 403
-    `setting_enforced`.
+    """Sets when the agent asks before it acts. The new confirmation mode applies to the agent's later
+    actions; actions that already wait for approval continue to wait. 403 `setting_enforced`.
     """
     async with database.read() as session:
         await put_team_of_sandbox_first(session, conversation.sandbox_id)

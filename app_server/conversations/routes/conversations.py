@@ -1,4 +1,6 @@
-"""Routes for the conversations that the current user may see."""
+"""Routes to search, start, change and delete conversations, to send messages, and to control the agent of a
+conversation.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -111,13 +113,12 @@ async def search_conversations(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[AppConversation]:
-    """Returns a page of the conversations that the user may see, newest first.
+    """Returns a page of the conversations that the user may see and that match the filters, newest first.
 
-    `shared`: true for conversations that other users share with the user, false for the user's own; if left
-    out, both. `query`: a part of the title, or words of one message of the user or the agent, or the
-    beginnings of such words. `tag`: a key, or `key:value`; a conversation must have all given tags.
-    `archived`: true for archived conversations, false for all others; if left out, both.
-    `created_by_user_id__eq`: only conversations of this user that the current user may see.
+    `shared`: true for conversations that others share with the user, false for the user's own; left out, both
+    kinds. `query`: a part of the title, or words from one message, or the beginnings of such words. `tag`: a
+    key, or `key:value`; a conversation must have all given tags. `archived`: true for archived conversations,
+    false for the others; left out, both kinds. `created_by_user_id__eq`: only conversations of this user.
     """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
@@ -130,8 +131,8 @@ async def count_conversations(user: CurrentUser, session: ReadSession, criteria:
 
 @router.get("/tags")
 async def get_tags(user: CurrentUser, session: ReadSession) -> list[TagCount]:
-    """Returns the tags of the conversations that the user may see, with the number of conversations for each
-    tag.
+    """Returns the tags of the conversations that the user may see. Each tag comes with the number of
+    conversations that have the tag.
     """
     return await listing.tags_of(session, user.id)
 
@@ -140,7 +141,7 @@ async def get_tags(user: CurrentUser, session: ReadSession) -> list[TagCount]:
 async def get_conversations(
     user: CurrentUser, session: ReadSession, viewer: Viewer, links: Linked, ids: Annotated[Ids, Query()]
 ) -> list[AppConversation | None]:
-    """Returns the conversations with these ids, one entry for each id. The entry is null for an unknown id,
+    """Returns the conversations with these ids, in the order of the ids. The entry is null for an unknown id,
     and for a conversation that the user may not see.
     """
     found = await listing.batch(session, viewer, user.id, ids)
@@ -151,8 +152,8 @@ async def get_conversations(
 async def start_conversation(
     user: CurrentUser, trail: CurrentTrail, links: Linked, body: StartRequest, request: Request
 ) -> StartTaskInfo:
-    """Creates a conversation and returns at once its start task, in which the progress of the start is
-    stored.
+    """Starts a conversation and returns its start task at once. The start task shows the progress of the
+    start.
     """
     return links.task(await _start(request, user, trail, body))
 
@@ -161,9 +162,10 @@ async def start_conversation(
 async def stream_start(
     user: CurrentUser, trail: CurrentTrail, links: Linked, body: StartRequest, request: Request
 ) -> StreamingResponse:
-    """Creates a conversation and streams the progress of its start as a JSON array of start tasks.
+    """Starts a conversation and streams its start task as a JSON array.
 
-    The array gets a new element at each change of the task's status; the last element is READY or ERROR.
+    Whenever the status of the start task changes, the current start task is added to the array. The last
+    element has the status READY or ERROR.
     """
     task = await _start(request, user, trail, body)
     return StreamingResponse(_progress(request, links, task.id), media_type="application/json")
@@ -179,8 +181,9 @@ async def update_conversation(
     body: UpdateConversation,
     request: Request,
 ) -> AppConversation:
-    """Changes the title, the tags, the repository that the conversation is about, who may view it, or whether
-    it is archived. A new title is also sent to the agent server, as soon as the agent server can be reached.
+    """Changes the conversation's title, tags, selected repository or visibility, or archives or unarchives
+    the conversation. A new title is also sent to the agent server, at once or as soon as the agent server can
+    be reached.
     """
     changes = ConversationChanges(request.state, viewer, user, trail)
     return links.on(await changes.update(conversation_id, body))
@@ -204,12 +207,12 @@ async def send_message(
     start_worker: ServerStartWorker,
     config: ServerConfig,
 ) -> SendMessageReply:
-    """Sends a message to the agent. If the conversation has not started yet (READY), the message is stored
-    and delivered later (`message: "queued"`).
+    """Sends a message to the agent. If the conversation is not READY, the message is stored and sent later,
+    and the reply has `message: "queued"`.
 
-    If the sandbox is archived, this request makes the server restore it, and the message is delivered after
-    that. The same is done if there is no memory to wake a sleeping sandbox, or if the sandbox is being
-    restarted.
+    If the sandbox is archived, the sandbox is restored first, and the message is sent when the conversation
+    is READY again. The message also waits if there is no memory to wake a sleeping sandbox, or if the sandbox
+    is being restarted.
     """
     reply = await service.send_message(
         database,
@@ -234,8 +237,9 @@ async def queue_message(
     start_worker: ServerStartWorker,
     config: ServerConfig,
 ) -> QueuedMessage:
-    """Stores a message for a conversation that is starting. In the path, `task-ID` means the conversation of
-    the start task ID. If the conversation is READY, the message is sent as by `send-message`.
+    """Stores a message for a conversation that is starting. If the conversation is READY, sends the message
+    to the agent at once, as `send-message` does. The path may contain `task-` and the id of the start task in
+    place of the conversation's id.
     """
     queued = await service.queue_message(
         database,
@@ -270,8 +274,8 @@ async def take_message_back(
     sandboxes: ServerSandboxes,
     start_worker: ServerStartWorker,
 ) -> Success:
-    """Deletes a message that the agent has not received yet. If the sandbox was waking only for this message,
-    it stays asleep.
+    """Deletes a waiting message, so that the agent does not receive it. If a sleeping sandbox was being woken
+    only for this message, the sandbox stays asleep.
     """
     async with database.session() as session:
         sleeps_on = await waiting.take_back(session, user.id, conversation_id, message_id)
@@ -293,14 +297,16 @@ async def run_conversation(
 
 @router.post("/{conversation_id}/pause")
 async def pause_conversation(viewer: Viewer, conversation: SteeredConversation) -> Success:
-    """Pauses the agent after the step that it is doing now."""
+    """Pauses the agent before its next model call. An action that is running is completed first."""
     await viewer.sandboxes.client(conversation.sandbox_id).pause(conversation.id)
     return Success()
 
 
 @router.post("/{conversation_id}/interrupt")
 async def interrupt_conversation(viewer: Viewer, conversation: SteeredConversation) -> Success:
-    """Stops the agent immediately, also in the middle of a step."""
+    """Stops the agent immediately. The model's incomplete reply is dropped, and running actions are
+    cancelled.
+    """
     await viewer.sandboxes.client(conversation.sandbox_id).interrupt(conversation.id)
     return Success()
 
@@ -322,7 +328,7 @@ async def switch_conversation_profile(
     config: ServerConfig,
     pubsub: ServerPubSub,
 ) -> Success:
-    """Makes the agent use another saved model from its next call on."""
+    """Makes the agent use another saved model, beginning with the agent's next model call."""
     shown = await switch_profile(
         database,
         cipher,

@@ -1,4 +1,6 @@
-"""FastAPI dependencies of the conversation routes, such as the conversation whose id is in the path."""
+"""FastAPI dependencies of the conversation routes. For example, one gives a route the conversation that is
+named in the path, and checks the user's access to this conversation.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -57,8 +59,8 @@ async def _owned(user: CurrentUser, session: ReadSession, conversation_id: UUID)
 
 @dataclass(frozen=True)
 class Links:
-    """A helper that adds URLs to the conversations and start tasks in replies. The current user can open
-    these URLs.
+    """A helper that adds URLs to the conversations and start tasks in a reply. With these URLs, the current
+    user can reach the agent server.
     """
 
     request: Request
@@ -79,8 +81,8 @@ class Links:
         return conversation.model_copy(update=opened)
 
     def task(self, task: StartTask) -> StartTaskInfo:
-        """Returns the start task in the form of the API. If the start is READY, the URL of the agent server
-        is included.
+        """Returns the API model of the start task. If the start is READY, the model contains the URL of the
+        agent server.
         """
         if task.status != StartStatus.READY or not self.principal.may(Permission.WORK):
             return show_task(task)
@@ -102,8 +104,8 @@ SeenConversation = Annotated[Conversation, Depends(_seen)]
 """The conversation in the path, if the current user may view it. Otherwise the reply is 404."""
 
 SteeredConversation = Annotated[Conversation, Depends(_steered)]
-"""The conversation in the path, if the current user may steer it. Otherwise the reply is 404, 403 if the user
-may only view it, or 409 `sandbox_holds_private_work`.
+"""The conversation in the path, if the current user may steer it, that is, send messages and control the
+agent. Otherwise the reply is 404, 403 if the user may only view it, or 409 `sandbox_holds_private_work`.
 """
 
 
@@ -116,17 +118,17 @@ async def _owned_id(conversation: OwnedConversation) -> UUID:
 
 
 OwnedWorkplace = Annotated[Workplace, Depends(_workplace_for(Access.OWN))]
-"""The workplace of the conversation in the path. It must belong to the current user, and its sandbox must
-run.
+"""The directories of the conversation in the path, with a client of its agent server. The conversation must
+belong to the current user, and its sandbox must run.
 """
 
 SeenWorkplace = Annotated[Workplace, Depends(_workplace_for(Access.VIEW))]
-"""Like OwnedWorkplace, but for everyone who may view the conversation. 409 `sandbox_holds_private_work` if
-another conversation in the sandbox is not shared with the user.
+"""The workplace of the conversation in the path, if the current user may view the conversation. The reply is
+409 `sandbox_holds_private_work` if another conversation in the sandbox is not shared with the user.
 """
 
 SeenConversationId = Annotated[UUID, Depends(_seen_id)]
-"""Like SeenConversation, but gives only the id."""
+"""The id of the conversation in the path, with the same checks as SeenConversation."""
 
 OwnedConversationId = Annotated[UUID, Depends(_owned_id)]
-"""Like OwnedConversation, but gives only the id."""
+"""The id of the conversation in the path, with the same checks as OwnedConversation."""

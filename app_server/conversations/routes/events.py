@@ -1,4 +1,4 @@
-"""Routes for the log of a conversation: pages of events, and the live stream."""
+"""Routes for the event log of a conversation: pages of events, and the live stream of new events."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -74,8 +74,8 @@ async def search_events(
     full: Full = True,
     query: Words = None,
 ) -> Response:
-    """Returns a page of the conversation's events. With `query`, only events that contain all its words;
-    `matches` then has the position and the matching passage of each event in `items`.
+    """Returns a page of the conversation's events. With `query`, returns only events that contain these
+    words. Then `matches` gives the sequence number and the matching passage of each event in `items`.
     """
     if query is not None:
         found = await matches.search(
@@ -111,9 +111,8 @@ async def get_events(
     id: Annotated[list[Annotated[PlainText, Query(max_length=128)]], Query(max_length=100)],  # noqa: A002
     full: Full = True,
 ) -> Response:
-    """Returns the events with these ids, one entry for each id. The entry is null for an unknown id.
-
-    413 `events_too_large` if the complete events are too large for one reply.
+    """Returns the events with these ids, in the order of the ids; null for an unknown id. 413
+    `events_too_large` if complete events are requested and their total size is too large.
     """
     return _json(await log.batch(session, conversation_id, id, full=full))
 
@@ -124,7 +123,7 @@ async def get_blob(
     session: ReadSession,
     sha256: Annotated[PlainText, Path(max_length=64)],
 ) -> Response:
-    """Returns a large part of an event that is stored separately: the bytes of an image, or a text. 404
+    """Returns one large part of an event, which is stored separately: the bytes of an image, or a text. 404
     `blob_not_found`.
     """
     blob = await blobs.find(session, conversation_id, sha256)
@@ -144,13 +143,13 @@ async def get_window(
     around_event_id: Annotated[PlainText | None, Query(min_length=1, max_length=128)] = None,
     limit: Annotated[int, Query(ge=1, le=windows.MAX_EVENTS)] = 200,
 ) -> Response:
-    """Returns the newest events, and those earlier events that give the settings, the task list and the open
-    tool calls (the folded state). With a position or an event id, returns instead the events before or after
-    the position, or around the event, without the folded state. A window has up to `limit` events and about
-    192 KiB (around an event, twice as much), but at least one event if there is one.
+    """Returns a window of the event log: consecutive events, up to `limit` and about 192 KiB (twice as much
+    around an event), but at least one event if there is any.
 
-    400 `one_side_only` for more than one of `before_seq`, `after_seq` and `around_event_id`; 404
-    `event_not_found`.
+    Without `before_seq`, `after_seq` and `around_event_id`, returns the newest events, and also the earlier
+    events from which a client computes the settings, the task list and the open tool calls. With one of these
+    parameters, returns only the events before or after this sequence number, or around this event. 400
+    `one_side_only` if more than one of them is given; 404 `event_not_found`.
     """
     if sum(place is not None for place in (before_seq, after_seq, around_event_id)) > 1:
         raise BadRequest(
@@ -181,9 +180,9 @@ async def stream_events(
     after_seq: str = "0",
     window_events: Annotated[str, Query(alias="window")] = "0",
 ) -> None:
-    """Streams the frames that docs/protocol.md §2 describes. Errors are sent after the handshake, because
-    browsers cannot read errors of the handshake. `window`: how many of the newest events a client gets first
-    if it has no events yet (`after_seq` is 0).
+    """Streams the events of a conversation over a WebSocket, as the frames of docs/protocol.md §2. Errors are
+    sent after the handshake, because browsers cannot read them earlier. `window`: how many of the newest
+    events a client receives first if it has no events yet (`after_seq` is 0).
     """
     signed_in = await authenticate_websocket(websocket)
     # Browsers end a connection for which they offered subprotocols and none was selected.

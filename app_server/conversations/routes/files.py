@@ -1,4 +1,4 @@
-"""Routes to download a conversation or its workspace as a file, and to read single files of the workspace."""
+"""Routes to download a conversation or its project files, and to read single files of the project."""
 
 import asyncio
 import os
@@ -36,8 +36,8 @@ PLAN = "PLAN.md"
 
 @dataclass(frozen=True)
 class _Form:
-    """A file format in which a conversation can be downloaded. `ending`: the ending of the file's name.
-    `chunks`: the function that yields the content of the file.
+    """A file format in which a conversation can be downloaded. ending: the file name extension. chunks: a
+    function that yields the content of the file in parts.
     """
 
     media_type: str
@@ -54,8 +54,8 @@ _PIECE_BYTES = 1024**2
 
 
 class ProjectHookMatcher(BaseModel):
-    """Hooks of a repository and the tools that they apply to. `matcher`: a tool's name, a regular expression,
-    or `*`.
+    """The hooks of a project that run for certain tools. matcher: the name of a tool, a regular expression,
+    or `*` for all tools.
     """
 
     matcher: str
@@ -63,7 +63,7 @@ class ProjectHookMatcher(BaseModel):
 
 
 class ProjectHookEvent(BaseModel):
-    """The hooks of a repository for one type of event. `event_type`: for example `pre_tool_use` or `stop`."""
+    """The hooks of a project for one type of event. event_type: for example `pre_tool_use` or `stop`."""
 
     event_type: str
     matchers: list[ProjectHookMatcher]
@@ -86,11 +86,11 @@ async def download_conversation(
     database: ServerDatabase,
     format: Literal["zip", "markdown", "atif"] = "zip",  # noqa: A002
 ) -> StreamingResponse:
-    """Downloads the conversation as a file.
+    """Downloads the conversation as one file.
 
-    `zip`: a JSON file for each event, and `meta.json`. `markdown`: the messages and actions as a text for
-    people. `atif`: one document in the Agent Trajectory Interchange Format, version 1.7. The sandbox is not
-    needed: it may sleep, be archived or be deleted.
+    `zip`: a JSON file for each event, and `meta.json`. `markdown`: a readable text of messages and actions.
+    `atif`: one document in the Agent Trajectory Interchange Format, version 1.7. The conversation can also be
+    downloaded if its sandbox is paused, archived or deleted.
     """
     async with database.read() as session:
         conversation = await viewer.find(session, conversation_id, user_id=user.id)
@@ -118,12 +118,12 @@ async def download_conversation(
 async def download_workspace(
     conversation: OwnedConversation, trail: CurrentTrail, database: ServerDatabase, sandboxes: ServerSandboxes
 ) -> StreamingResponse:
-    """Downloads the present files of the conversation as a gzipped tar file. The names in the file begin with
-    `project/`.
+    """Downloads the conversation's current project files as a gzipped tar file. The names in the file begin
+    with `project/`.
 
-    The sandbox may run, sleep or be archived. A container is paused while its files are copied. The agent's
-    home directory and the data of the agent server are left out. 409 `conversation_imported`,
-    `sandbox_deleted`, `conversation_not_started`, `sandbox_not_at_rest`, `sandbox_shared` (the sandbox also
+    The sandbox may be running, paused or archived. A container is paused while its files are copied. The
+    agent's home directory and the data of the agent server are left out. 409 `conversation_imported`,
+    `sandbox_deleted`, `conversation_not_started`, `sandbox_not_at_rest`, `sandbox_shared` (the directory also
     has files of other conversations), `download_running`.
     """
     file = await copy_of_files(database, sandboxes, conversation)
@@ -141,11 +141,11 @@ async def download_workspace(
 async def read_conversation_file(
     place: SeenWorkplace, file_path: Annotated[PlainText, Query(min_length=1, max_length=4096)] = PLAN
 ) -> str:
-    """Returns the text of a file in the sandbox, or an empty text if the file does not exist. `file_path`:
-    relative to the repository, or absolute.
+    """Returns the text of one file in the sandbox; empty if the file does not exist. `file_path`: relative to
+    the conversation's repository, or absolute.
 
-    403 `outside_the_repository` if another user has shared the conversation and the file is not in its
-    directory.
+    403 `outside_the_repository` if the conversation belongs to another user and the file is not in one of the
+    conversation's repositories.
     """
     absolute = file_path if file_path.startswith("/") else f"{place.directory}/{file_path}"
     require_within(place, absolute)
@@ -155,9 +155,7 @@ async def read_conversation_file(
 
 @router.get("/hooks")
 async def get_conversation_hooks(place: OwnedWorkplace) -> ProjectHooks:
-    """Returns the hooks that the repository contains now. The conversation runs only those that the user
-    allowed at the start.
-    """
+    """Returns the hooks that the repository contains now. A hook is run only if the user has allowed it."""
     config = await place.client.project_hooks(place.directory) or {}
     events = [
         ProjectHookEvent(

@@ -1,4 +1,4 @@
-"""The route that forks a conversation."""
+"""The route that makes an independent copy (a fork) of a conversation."""
 
 from fastapi import APIRouter
 
@@ -38,14 +38,14 @@ async def fork_conversation(
     pubsub: ServerPubSub,
     start_worker: ServerStartWorker,
 ) -> StartTaskInfo:
-    """Makes an independent copy (a fork) of the conversation in a separate sandbox, and returns the start
-    task of the fork.
+    """Makes an independent copy of the conversation in a separate sandbox. Returns the start task of the copy
+    (the fork).
 
-    The fork has the events of the original, up to `from_event_id` if it is given, and the present files of
-    the project. It keeps the model, the tags, the repositories, the secrets of the start request and the
-    safeguards. It does not get the checkpoints, the sub-conversations, the costs, the messages that wait, and
-    the people with access. A container is paused while its files are copied. If the fork or the original is
-    deleted, the other conversation does not change.
+    The fork contains the current files of the project and the events of the original. If `from_event_id` is
+    given, later events are left out. The fork keeps the model, the tags, the repositories, the secrets of the
+    start request, and safeguards such as the confirmation mode and the budget. It does not get the
+    checkpoints, sub-conversations, costs, waiting messages and shares of the original. A container is paused
+    while its files are copied. If either conversation is deleted, the other one stays unchanged.
     """
     forks = Forks(
         config,

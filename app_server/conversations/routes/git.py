@@ -1,6 +1,4 @@
-"""Routes for the git repositories of a conversation: files that changed since the conversation began, diffs,
-and pushes.
-"""
+"""Routes that return the changed files, the diffs and the pushes of a conversation's repositories."""
 
 import posixpath
 from typing import Annotated
@@ -26,8 +24,10 @@ Ref = Annotated[PlainText | None, Query(max_length=255)]
 
 
 class GitPushInfo(BaseModel):
-    """One branch or tag (`ref`) of a push, in a reply. `repository`: `host/owner/name`. `old_commit`: only
-    zeros if the push has created the ref. `new_commit`: only zeros if the push has deleted the ref.
+    """One branch or tag (ref) that a push from the sandbox has changed or tried to change. repository:
+    `host/owner/name`.
+
+    old_commit of zeros: the ref did not exist before the push. new_commit of zeros: the push deletes the ref.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -46,8 +46,8 @@ class GitPushInfo(BaseModel):
 async def git_pushes(
     user: CurrentUser, conversation: SeenConversation, session: ReadSession
 ) -> list[GitPushInfo]:
-    """Returns the last 200 pushes from the conversation's sandbox, newest first. Pushes that failed or were
-    refused are included.
+    """Returns the last 200 pushes from the conversation's sandbox, newest first, including refused and failed
+    ones.
     """
     await require_no_private_neighbours(session, user.id, conversation, Access.VIEW)
     return [GitPushInfo.model_validate(row) for row in await list_pushes(session, conversation.sandbox_id)]
@@ -59,13 +59,13 @@ async def git_changes(
     path: Annotated[PlainText | None, Query(min_length=1, max_length=4096)] = None,
     ref: Ref = None,
 ) -> list[GitChange]:
-    """Returns the files that differ from the commit `ref`. Without `ref`, compares with the commit where the
-    conversation began.
+    """Returns the files that differ from the commit, branch or tag `ref`. Without `ref`, returns the files
+    that have changed since the conversation began.
 
-    `path`: the directory of a repository, relative to that of the conversation's first repository (`../lamp`)
-    or absolute in the sandbox; if left out, the first repository. The start commit is unknown for a
-    repository that does not belong to the conversation; without `ref`, such a repository is compared with its
-    default branch.
+    `path`: the directory of a repository, relative to the conversation's first repository (`../lamp`) or
+    absolute within the sandbox; if left out, the first repository. For a repository that does not belong to
+    the conversation, the commit at the beginning is unknown. Such a repository is compared with its default
+    branch if `ref` is left out.
     """
     directory = within(place.directory, path)
     require_within(place, directory)
@@ -77,8 +77,9 @@ async def git_changes(
 async def git_diff(
     place: SeenWorkplace, path: Annotated[PlainText, Query(min_length=1, max_length=4096)], ref: Ref = None
 ) -> GitDiff:
-    """Returns the content of one file at the commit `ref` (by default, where the conversation began) and its
-    present content. `path`: relative to the conversation's first repository, or absolute in the sandbox.
+    """Returns the content of one file before and after the changes. The content before is that of `ref`, or,
+    without `ref`, that of the commit at which the conversation began. `path`: relative to the conversation's
+    first repository, or absolute within the sandbox.
     """
     file = within(place.directory, path)
     require_within(place, file)
@@ -87,13 +88,15 @@ async def git_diff(
 
 
 def within(directory: str, path: str | None) -> str:
-    """Returns `path` as an absolute path in the sandbox. A relative `path` is resolved below `directory`."""
+    """Returns `path` as an absolute path in the sandbox. A relative `path` is resolved below `directory`, and
+    None gives `directory`.
+    """
     return posixpath.normpath(posixpath.join(directory, path or ""))
 
 
 def require_within(place: Workplace, path: str) -> None:
-    """Checks that the user may read this path in the sandbox. The owner of the conversation may read the
-    whole sandbox. Other users may read only the repositories of the conversation.
+    """Checks that the current user may read this path. The owner of the conversation may read all files of
+    the sandbox. Other users may read only the repositories of the conversation.
 
     Raises Forbidden `outside_the_repository`.
     """
@@ -108,8 +111,8 @@ def require_within(place: Workplace, path: str) -> None:
 async def git_patch(
     place: SeenWorkplace, repository: Annotated[PlainText | None, Query(max_length=255)] = None
 ) -> Response:
-    """Returns all changes of one repository since the conversation began as one unified diff, with new files
-    that git does not track.
+    """Returns all changes of one repository since the conversation began, as one unified diff with the
+    untracked files.
 
     `repository`: the name of the repository's directory; if left out, the conversation's first repository.
     400 `repository_not_in_conversation`.

@@ -32,8 +32,8 @@ ReadyConversation = Annotated[Conversation, Depends(_ready)]
 
 @router.post("")
 async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartGoalRequest) -> Success:
-    """Sends the goal to the agent as a message. The agent then works until a judge (a model) finds that the
-    goal is reached.
+    """Sends the goal's objective to the agent as a message. The agent then works until a judge (a model)
+    finds that the goal is reached.
 
     409 `already_running`, `conversation_not_ready`.
     """
@@ -43,8 +43,8 @@ async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartG
 
 @router.post("/stop")
 async def stop_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
-    """Stops the goal, so that the agent gets no further rounds of work for it. The run of the agent that is
-    in progress continues. The goal can be resumed.
+    """Stops the pursuit of the goal, but does not interrupt the agent's current run. The goal can be resumed
+    later.
     """
     await viewer.sandboxes.client(conversation.sandbox_id).stop_goal(conversation.id)
     return Success()
@@ -52,7 +52,7 @@ async def stop_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
 
 @router.post("/resume")
 async def resume_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
-    """Resumes a stopped goal with the rounds of work that it has left.
+    """Resumes a stopped goal. The number of rounds that remained when the goal was stopped still applies.
 
     409 `no_resumable_goal`, `already_running`, `conversation_not_ready`.
     """

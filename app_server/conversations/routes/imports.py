@@ -1,4 +1,4 @@
-"""The route that imports an exported conversation."""
+"""The route that makes a conversation from an exported zip file."""
 
 from fastapi import APIRouter, Request
 
@@ -26,11 +26,11 @@ async def import_exported_conversation(
     pubsub: ServerPubSub,
     request: Request,
 ) -> AppConversation:
-    """Makes a conversation from the zip file that the route `download` returns. The conversation can be read
+    """Imports a conversation from the zip file that `download` returns. The imported conversation can be read
     and shared. It has no sandbox, so messages to it are refused with 409 `conversation_imported`.
 
-    422 `not_an_export` if the file is not such a zip file, has more than 20,000 events or is larger than 64
-    MB when unpacked.
+    422 `not_an_export` if the file is not such a zip file, has more than 20,000 events or unpacks to more
+    than 64 MB.
     """
     conversation_id = await import_conversation(database, user, trail, await request.body())
     async with database.read() as session:

@@ -1,4 +1,6 @@
-"""Routes for lists of conversations: the values to filter a list by, and one change to many conversations."""
+"""Routes for lists of conversations: one route returns the values to filter by, the other changes many
+conversations at once.
+"""
 
 from fastapi import APIRouter, Request
 
@@ -15,9 +17,8 @@ router = APIRouter(prefix="/api/v1/app-conversations", tags=["Conversations"])
 
 @router.get("/filter-choices")
 async def get_filter_choices(user: CurrentUser, session: ReadSession) -> FilterChoices:
-    """Returns the values by which the user can filter the list of conversations: the models, branches and
-    owners of the conversations that the user may see. Each of the three lists has at most 200 values, those
-    with the most conversations.
+    """Returns the models, branches and owners that the user can filter conversations by. The values come from
+    the conversations that the user may see: for each filter, the 200 most frequent values.
     """
     return await listing.filter_choices(session, user.id)
 
@@ -31,10 +32,10 @@ async def change_conversations(
     body: ConversationBatch,
     request: Request,
 ) -> BatchResults:
-    """Archives, restores from the archive, deletes or tags up to 100 conversations of the user.
+    """Archives, unarchives, deletes or tags up to 100 conversations of the user.
 
-    Each conversation is changed separately. The status is 200 even if some conversations were not changed;
-    the result of such a conversation has a `problem`, for example 409 `too_many_tags`.
+    Each conversation is changed separately. The status is 200 even if some conversations were not changed.
+    The result of such a conversation has a `problem`, for example 409 `too_many_tags`.
     """
     results = await ConversationChanges(request.state, viewer, user, trail).batch(body)
     for result in results:

@@ -1,5 +1,5 @@
-"""Routes for the user's decisions about changed MCP tools, and for the user's answers to questions of MCP
-servers.
+"""Routes for the user's replies to MCP servers. A user approves or refuses an MCP tool that its server has
+changed, and answers questions that an MCP server asks.
 """
 
 from fastapi import APIRouter
@@ -23,8 +23,8 @@ async def answer(
     body: McpChangeAnswer,
     database: ServerDatabase,
 ) -> Success:
-    """Stores the user's decision about an MCP tool that has changed: allows the version that the MCP server
-    has now, or refuses the tool further. 409 `mcp_change_outdated`.
+    """Approves a changed MCP tool in the form that its MCP server sends now, or continues to refuse the tool.
+    409 `mcp_change_outdated`.
     """
     client = viewer.sandboxes.client(conversation.sandbox_id)
     # The answer is stored before it is sent, because the sandbox may report the approval before it replies.

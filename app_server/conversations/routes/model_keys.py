@@ -26,7 +26,9 @@ _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 
 class CreateModelKey(BaseModel):
-    """The request body that makes a model key. `hours`: for how many hours the key is valid."""
+    """The request body for creating a model key of a conversation. `hours`: how many hours the key is
+    valid.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,19 +36,19 @@ class CreateModelKey(BaseModel):
 
 
 class ModelKeyState(BaseModel):
-    """The reply that says whether a conversation has a valid model key. `expires_at`: when the key expires;
-    null if there is no key, so that programs may not call the model.
+    """The reply with the validity of a conversation's model key. `expires_at`: when the key expires; null if
+    there is no valid key, so programs may not call the model.
     """
 
     expires_at: datetime | None
 
 
 class ModelKey(BaseModel):
-    """The reply with a new model key. No later reply contains the key.
+    """A new model key of a conversation. The key is returned only in this reply.
 
-    `shell`: a command line to run in a shell in the sandbox. It sets the environment variables that the
-    libraries and programs of OpenAI and Anthropic read. It uses the variable `$SLIPWAY_MODELS_URL`, which
-    every command in the sandbox has.
+    `shell`: a command for a shell in the sandbox. The command sets the environment variables that the client
+    libraries of OpenAI and Anthropic read. The command uses the variable `$SLIPWAY_MODELS_URL`, which is set
+    for all commands in the sandbox.
     """
 
     key: str
@@ -56,7 +58,7 @@ class ModelKey(BaseModel):
 
 @router.get("")
 async def get_model_key(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> ModelKeyState:
-    """Returns whether programs in the sandbox may call the conversation's model, and until when."""
+    """Returns until when programs in the sandbox may call the conversation's model; null if they may not."""
     conversation = await service.require(session, user.id, conversation_id)
     until = conversation.model_key_until
     return ModelKeyState(expires_at=until if until and until > now() else None)
@@ -66,10 +68,11 @@ async def get_model_key(user: CurrentUser, session: ReadSession, conversation_id
 async def create_model_key(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, body: CreateModelKey
 ) -> ModelKey:
-    """Makes a model key, with which programs in the conversation's sandbox call the model of the
-    conversation, within the budget of the conversation.
+    """Creates a model key for the conversation. With the key, programs in the conversation's sandbox call the
+    conversation's model. The costs count for the conversation's budget.
 
-    The key replaces an earlier key, gives access to nothing else, and works only inside the sandbox.
+    The key replaces an earlier key of the conversation. The key gives access to nothing else and works only
+    inside the sandbox.
     """
     conversation = await service.require(session, user.id, conversation_id)
     key, until = new_token(), now() + timedelta(hours=body.hours)
@@ -83,8 +86,8 @@ async def create_model_key(
 async def revoke_model_key(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID
 ) -> None:
-    """Revokes the model key. Model calls that are in progress are not stopped. Does nothing if there is no
-    key.
+    """Revokes the conversation's model key. Model calls that have begun are completed. Does nothing if there
+    is no key.
     """
     conversation = await service.require(session, user.id, conversation_id)
     if conversation.model_key_hash is None:

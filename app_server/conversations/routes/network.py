@@ -1,5 +1,5 @@
-"""Routes for network requests of a conversation that were refused, and for the user's decisions about the
-hosts of these requests.
+"""Routes that list the network requests of a conversation that were refused, and that store the user's
+decisions about the requested hosts.
 """
 
 from uuid import UUID
@@ -22,8 +22,8 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/network",
 async def get_conversation_network(
     user: CurrentUser, session: ReadSession, conversation_id: UUID, config: ServerConfig
 ) -> ConversationNetwork:
-    """Returns the present network mode, the hosts that the user has allowed for this conversation only, and
-    the refused hosts about which the user has not decided.
+    """Returns the conversation's network mode, the hosts that were allowed only for this conversation, and
+    the refused hosts that the user has not decided about.
     """
     conversation = await service.require(session, user.id, conversation_id)
     return await network.network_of(session, config, conversation)
@@ -38,7 +38,7 @@ async def answer_refused_host(
     body: AnswerNetwork,
     config: ServerConfig,
 ) -> ConversationNetwork:
-    """Stores the user's decision about a refused host. The decision applies from the next network request on.
+    """Stores the user's decision about a refused host. The decision applies to all later network requests.
 
     400 `no_repository`, 409 `too_many_hosts`.
     """

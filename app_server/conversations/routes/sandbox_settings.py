@@ -1,6 +1,4 @@
-"""The route from which a program inside a sandbox gets the settings of a model that the sandbox's user has
-saved.
-"""
+"""The route from which a program inside a sandbox gets the settings for calling one of the user's models."""
 
 from typing import Any
 from uuid import UUID
@@ -32,11 +30,12 @@ async def get_llm(
     config: ServerConfig,
     profile: str | None = None,
 ) -> dict[str, Any]:
-    """Returns the settings with which a program in the sandbox calls a model. The model is that of the user's
-    profile `profile`, or else of the active profile. The settings do not contain the vendor's key.
+    """Returns the settings with which a program in the sandbox calls a model of the sandbox's user.
+    `profile`: the name of the model profile; if left out, the active profile. The settings contain no API key
+    of the model vendor.
 
-    The cost of the calls is added to the sandbox's conversation. 409 `sandbox_shared` if several
-    conversations work in the sandbox, because a program cannot choose which conversation pays.
+    The costs of the calls count for the sandbox's conversation. 409 `sandbox_shared` if several conversations
+    work in the sandbox, because it is not known which of them pays.
     """
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")

@@ -1,4 +1,4 @@
-"""Routes to create a sandbox before it has a conversation, and to delete a sandbox."""
+"""Routes to create a sandbox without a conversation, and to delete a sandbox."""
 
 from typing import Annotated
 from uuid import UUID, uuid4
@@ -40,11 +40,10 @@ async def create_sandbox(
     sandboxes: ServerSandboxes,
     sandbox_spec_id: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
 ) -> SandboxInfo:
-    """Creates a sandbox without a conversation and starts it at once. A later start request can name the
-    sandbox's id, so that the new conversation works in it.
+    """Creates a sandbox without a conversation and starts the sandbox at once. A later start request can name
+    the sandbox by its id, so that the new conversation works in it.
 
-    `sandbox_spec_id`: the sandbox spec (image, ports, limits) to use; if left out, that of the user's
-    settings.
+    `sandbox_spec_id`: the sandbox spec, which names the base image; if left out, the user's setting.
     """
     permission = permission_of(config, sandboxes.describe(), administers=user.administers_installation)
     async with database.session() as session:
@@ -72,8 +71,9 @@ async def delete_sandbox(
     start_worker: ServerStartWorker,
     named: Annotated[UUID | None, Query(alias="sandbox_id")] = None,
 ) -> Success:
-    """Deletes the sandbox with its files and its snapshots. The conversations of the sandbox can still be
-    read, but no agent can work on them. The query may repeat the id, because clients of the protocol do so.
+    """Deletes the sandbox, its files and its snapshots. Its conversations can still be read, but no agent
+    works on them any more. Clients of the protocol repeat the sandbox id in the query, so the query may
+    contain it.
     """
     if named not in {None, sandbox_id}:
         raise BadRequest("The path and the query name two sandboxes.", code="two_sandboxes")

@@ -1,5 +1,5 @@
-"""The route for the skills, instructions and notes that the agent of a conversation has. It also returns why
-each of them was chosen or left out.
+"""The route that returns which skills, instruction files and notes the agent of a conversation uses. It also
+returns why each of them was used or left out.
 """
 
 from uuid import UUID
@@ -14,7 +14,7 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 @router.get("/skills")
 async def get_conversation_skills(place: OwnedWorkplace, conversation_id: UUID) -> SkillsResponse:
-    """Returns the skills that were found when the conversation began. `report`: every file that was examined,
-    with the reason why it is used or not.
+    """Returns the skills that were found when the conversation began. `report` lists every file that was
+    examined, and whether the agent uses this file.
     """
     return await place.client.skills(conversation_id)

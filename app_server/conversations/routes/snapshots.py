@@ -1,5 +1,5 @@
-"""Routes for snapshots, which are stored copies of a workspace. A new conversation can begin with the files
-of a snapshot (field `snapshot_id` of its start request).
+"""Routes for snapshots of a conversation's files. A new conversation can begin with the files of a snapshot
+(field `snapshot_id` of the start request).
 """
 
 from typing import Annotated
@@ -27,7 +27,7 @@ class NewSnapshot(BaseModel):
 
 
 class Snapshot(BaseModel):
-    """A snapshot of a workspace, in a reply. `size_bytes`: the size of the snapshot's file on the server."""
+    """A stored copy of a conversation's files. `size_bytes`: the size of the stored copy on the server."""
 
     id: Id
     sandbox_id: Id
@@ -51,18 +51,17 @@ class Snapshot(BaseModel):
 async def take_snapshot(
     conversation: OwnedConversation, body: NewSnapshot, database: ServerDatabase, sandboxes: ServerSandboxes
 ) -> Snapshot:
-    """Stores a snapshot of the conversation's present files. A container is paused while its files are
-    copied.
+    """Takes a snapshot of the conversation's current files. A container is paused while its files are copied.
 
-    429 `quota_reached` if the user's quota of storage is used up.
+    429 `quota_reached` if the user's storage quota is used up.
     """
     return Snapshot.of(await snapshot_of(database, sandboxes, conversation, body.name))
 
 
 @router.get("")
 async def list_snapshots(conversation_id: OwnedConversationId, session: ReadSession) -> list[Snapshot]:
-    """Returns the snapshots of the conversation, newest first. If the conversation is deleted, its snapshots
-    are deleted too.
+    """Returns the snapshots of the conversation's files, newest first. The snapshots are deleted with the
+    conversation.
     """
     query = select(Archive).where(
         Archive.conversation_id == conversation_id, Archive.kind == ArchiveKind.SNAPSHOT

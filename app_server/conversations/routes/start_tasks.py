@@ -1,5 +1,5 @@
-"""Routes for the start tasks of the current user's conversations. A start task stores the progress of a
-conversation's start.
+"""Routes for the start tasks of the current user's conversations. A start task is the progress of starting
+one conversation.
 """
 
 from enum import StrEnum
@@ -78,7 +78,7 @@ async def count_start_tasks(
 async def get_start_tasks(
     user: CurrentUser, session: ReadSession, links: Linked, ids: Annotated[Ids, Query()]
 ) -> list[StartTaskInfo | None]:
-    """Returns the start tasks with these ids, one entry for each id. The entry is null for an unknown id."""
+    """Returns the start tasks with these ids, in the order of the ids; null for an unknown id."""
     query = select(StartTask).where(*_owned(user.id, None, None), StartTask.id.in_(ids))
     return in_order(ids, {task.id: links.task(task) for task in await session.scalars(query)})
 
@@ -95,9 +95,10 @@ async def retry_start(
     config: ServerConfig,
     body: RetryStart | None = None,
 ) -> StartTaskInfo:
-    """Continues a failed start of a conversation at the stage that failed, and returns its start task.
+    """Retries the failed start of a conversation, beginning with the stage that failed.
 
-    As long as the repository was not fetched yet, the request body can name another branch or repository.
+    If the start failed before the repository was fetched, the request body can name another branch or
+    repository.
     """
     async with database.session() as session:
         task = await retry(session, cipher, config.home, user, task_id, body)

@@ -1,5 +1,5 @@
-"""Routes that set the budget of a conversation and condense its history, and a route of the protocol for
-agents that Slipway does not have (ACP agents).
+"""Routes that set the budget of a conversation and that condense its history. A further route of the
+protocol, for the model of ACP agents, is always refused.
 """
 
 from typing import Annotated
@@ -23,8 +23,8 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["
 
 
 class SetBudget(BaseModel):
-    """The request body that sets the budget of a conversation. `max_budget_per_task`: the maximum total cost
-    of the conversation in dollars; null means no limit.
+    """The request body for setting the budget of a conversation. `max_budget_per_task`: the maximum total
+    cost of the conversation in dollars; null means no maximum.
 
     `run`: whether the agent continues at once.
     """
@@ -46,8 +46,8 @@ async def set_budget(
     body: SetBudget,
     database: ServerDatabase,
 ) -> Success:
-    """Sets the budget of the conversation. If the amount is equal to the present budget, nothing changes. 403
-    `setting_enforced`.
+    """Sets the budget of the conversation. If the request is sent again with the same amount, nothing
+    changes. 403 `setting_enforced`.
     """
     async with database.session() as session:
         conversation = await require(session, user.id, conversation.id)
@@ -71,8 +71,8 @@ async def set_budget(
 
 @router.post("/condense")
 async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success:
-    """Replaces older events by a summary in what the model reads. This is done now or, if the agent is
-    working, before the next model reply.
+    """Replaces older events in the agent's context with a summary. Happens now, or before the model's next
+    reply if the agent is working.
 
     409 `nothing_to_condense`.
     """
@@ -85,8 +85,8 @@ async def condense(viewer: Viewer, conversation: SteeredConversation) -> Success
     responses={400: {"description": "The agent does not speak ACP"}},
 )
 async def switch_acp_model(_conversation: OwnedConversation, _body: SwitchAcpModel) -> Success:
-    """Always returns 400 `not_an_acp_agent`. The OpenHands protocol has this route for changing the model of
-    an agent that speaks ACP (Agent Client Protocol), and Slipway has no such agents.
+    """Always replies 400 `not_an_acp_agent`. In the protocol, this route changes the model of an agent that
+    speaks ACP, and Slipway has no such agents.
     """
     raise BadRequest(
         "The agent of this conversation does not speak ACP.",

@@ -1,4 +1,4 @@
-"""The route for the logs of a conversation's sub-agents. These logs are stored in the sandbox."""
+"""The route that returns the event logs of a conversation's sub-agents, which are stored in the sandbox."""
 
 from typing import Annotated
 from uuid import UUID
@@ -28,7 +28,7 @@ async def sub_conversation_events(
     sub_conversation_id: UUID,
     page_id: Annotated[PlainText | None, Query(min_length=1, max_length=128)] = None,
 ) -> EventPage:
-    """Returns a page of events of a sub-agent's log, oldest first."""
+    """Returns a page of the event log of one sub-agent, oldest event first."""
     async with database.read() as session:
         # The id may belong to another conversation in the same sandbox, which has its own owner.
         if await session.get(Conversation, sub_conversation_id) is not None:

@@ -1,5 +1,5 @@
-"""Routes for the project executables of a conversation's repositories (hooks, setup scripts, MCP servers and
-other programs, named "offers" in the API). The user decides which of them may run.
+"""Routes for trust grants of a conversation's repositories. A repository can contain executables that Slipway
+would run or use: hooks, setup scripts, MCP servers. The user allows or refuses each of them.
 """
 
 from collections.abc import Collection, Sequence
@@ -45,7 +45,9 @@ EVERY_KIND: Collection[OfferKind] = get_args(OfferKind)
 
 @dataclass(frozen=True)
 class _Offered:
-    """A folder of a conversation and the project executables (such as hooks) that it contains now."""
+    """A folder of a conversation and the executables in it that need the user's trust grant, such as hooks,
+    setup scripts and MCP servers.
+    """
 
     checkout: Checkout
     found: OffersResponse
@@ -63,8 +65,8 @@ async def get_consent(
     database: ServerDatabase,
     request: Request,
 ) -> ConversationConsent:
-    """Returns all project executables (offers, such as hooks and setup scripts) in the present version of the
-    repositories, with the user's decisions. None of them runs before the user allows it.
+    """Returns the executables of the conversation's repositories, such as hooks, setup scripts and MCP
+    servers, in their current version. An executable is not run until the user allows it.
     """
     task = await _task(request, user, conversation_id)
     return await _shown(database, user, await _offered(place, task))
@@ -80,12 +82,12 @@ async def answer_offers(
     database: ServerDatabase,
     request: Request,
 ) -> ConversationConsent:
-    """Stores the user's decisions about offers (hooks, setup scripts and other executables of the
-    repositories). The offers that the user allows run, or are loaded into the conversation, at once.
+    """Stores the user's decisions about executables of the repositories. Allowed setup scripts run at once.
+    Other allowed executables, such as hooks and MCP servers, are added to the conversation at once.
 
-    409 `offer_changed` if the repositories have no offer with one of the hashes, and `setup_script_runs` if a
-    setup script is allowed while one is running; in both cases nothing is changed. 409 `not_ready` while the
-    conversation starts. After a failed start, the retry uses the decisions. 400
+    409 `offer_changed` if one of the hashes belongs to no current executable, and `setup_script_runs` if a
+    setup script is allowed while another one is running; in both cases no decision is stored. 409 `not_ready`
+    while the conversation starts. After a failed start, the retry uses the decisions. 400
     `repository_not_in_conversation`.
     """
     task = await _task(request, user, conversation_id)
@@ -131,11 +133,11 @@ async def run_setup_script(
     database: ServerDatabase,
     request: Request,
 ) -> Success:
-    """Runs this version of a repository's setup script again. The start task shows the progress, in its stage
-    for setup scripts.
+    """Runs this version of a repository's setup script again. The start task's stage for the setup script
+    shows the progress.
 
-    409 `offer_changed` if the script has changed; `not_allowed`; `setup_script_runs`; `not_ready` while the
-    conversation starts, and after a failed start, because the retry of the start runs the script. 400
+    409 `offer_changed` if the script has changed, `not_allowed`, `setup_script_runs`. 409 `not_ready` while
+    the conversation starts, and after a failed start, because the retry runs the script. 400
     `repository_not_in_conversation`.
     """
     task = await _task(request, user, conversation_id)
@@ -196,8 +198,8 @@ async def _task(request: Request, user: User, conversation_id: UUID) -> StartTas
 
 
 async def _offered(place: Workplace, task: StartTask) -> list[_Offered]:
-    """Returns, for each folder of the conversation, its project executables (such as hooks). The agent's
-    working folder comes first.
+    """Returns, for each folder of the conversation, the executables that need the user's trust grant. The
+    agent's working folder comes first.
     """
     found = [(checkout, await _found(place, task, checkout)) for checkout in place.projects]
     kept = without_outer([(checkout, reply.offers) for checkout, reply in found])
@@ -214,8 +216,8 @@ async def _found(place: Workplace, task: StartTask, checkout: Checkout) -> Offer
 
 
 def _further_directory(place: Workplace, checkout: Checkout) -> str | None:
-    """Returns the directory of the checkout. Returns None if the checkout is the agent's working folder,
-    which the agent server uses by default.
+    """Returns the directory of the checkout if it is not the agent's working folder. Returns None for the
+    agent's working folder.
     """
     return None if checkout == place.projects[0] else checkout.directory
 
@@ -238,8 +240,9 @@ async def _shown(database: ServerDatabase, user: User, offered: Sequence[_Offere
 def _chosen(
     offered: Sequence[_Offered], hashes: Sequence[str], kinds: Collection[OfferKind] = EVERY_KIND
 ) -> list[tuple[Checkout, list[Offer]]]:
-    """Returns the offers (project executables) of these kinds that have one of the hashes, each with the
-    checkout that contains it. Raises Conflict `offer_changed` if a hash belongs to no offer.
+    """Returns the executables that have these hashes, grouped by the checkout that contains them. `offered`:
+    the folders with their executables. Raises Conflict `offer_changed` if one of the hashes belongs to no
+    executable.
     """
 
     def is_chosen(offer: Offer) -> bool:
