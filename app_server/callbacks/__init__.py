@@ -1,4 +1,4 @@
-"""Callbacks: actions that the server runs for each matching event of a conversation. The action is a signed
-webhook, a message in a chat or by e-mail, a comment at the git host, a new conversation, or an entry in the
-server's log.
+"""Callbacks: actions that run for each matching event of a conversation. Such an action sends a signed
+webhook, a chat message or an e-mail, writes a comment at the git host, starts a new conversation, or writes a
+line into the server's log.
 """

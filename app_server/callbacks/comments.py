@@ -1,5 +1,5 @@
-"""Writes the comments that callbacks of the kind `comment` add to issues and pull requests. One delivery adds
-at most one comment to an issue or pull request.
+"""Writes comments about events of conversations on issues and pull requests, for callbacks of the kind
+`comment`. For each event, an issue or pull request gets only one comment.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -25,8 +25,8 @@ NO_PLACE: Final = "The conversation has no open pull request, and no issue has s
 
 @dataclass(frozen=True)
 class CommentPlace:
-    """An issue or pull request that a callback comments on. `origin`: the URL of the git host, such as
-    `https://github.com`. `repository`: the repository's full name, such as `owner/name`.
+    """An issue or pull request at a git host on which a comment is written. `origin`: the URL of the git
+    host, such as `https://github.com`. `repository`: the full name of the repository, such as `owner/name`.
     """
 
     origin: str
@@ -41,9 +41,9 @@ FindPlaces = Callable[[AsyncSession, UUID], Awaitable[Sequence[CommentPlace]]]
 
 @dataclass(frozen=True)
 class Commenting:
-    """An object that writes the comments of callbacks at git hosts. `http`: the HTTP client for callbacks of
-    administrators, which can call any address. `guarded_http`: the HTTP client for callbacks of other users,
-    which refuses private addresses.
+    """Writes the comments of callbacks at git hosts. http: the HTTP client for callbacks of administrators;
+    it can call any address. guarded_http: the HTTP client for callbacks of other users; it refuses private
+    addresses.
     """
 
     database: Database
@@ -57,9 +57,9 @@ class Commenting:
     async def comment(
         self, user: User, conversation_id: UUID, delivery_id: UUID, told: Told, *, is_repeated: bool
     ) -> int:
-        """Writes the comment for one delivery, with the user's tokens for the git hosts. Returns the number
-        of issues and pull requests that now have the comment. `told`: the text for the comment.
-        `is_repeated`: an earlier attempt may have written the comment already.
+        """Writes a comment about an event on the issues and pull requests of the conversation, with the
+        user's tokens for the git hosts. Returns how many issues and pull requests have the comment. told: the
+        description of the event. is_repeated: an earlier attempt may have written the comment already.
 
         Raises Forbidden `no_git_credential` and the errors of the git hosts.
         """

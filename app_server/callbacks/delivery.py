@@ -1,5 +1,5 @@
-"""Delivers events to the receivers of callbacks, such as the server that a webhook calls. One attempt of a
-delivery calls the receiver once.
+"""Delivers events to the receivers of callbacks, such as a webhook's URL. Each attempt calls the receiver
+once.
 """
 
 import logging
@@ -68,12 +68,10 @@ class _Work:
 
 
 class Deliveries:
-    """The handler of the background jobs that deliver events to callbacks.
-
-    `http`: the HTTP client for callbacks of administrators, which can call any address. `guarded_http`: the
-    HTTP client for callbacks of other users, which refuses private addresses. `base_url`: the URL of
-    Slipway's web pages. `mail_server`: sends e-mail. `commenting`: writes comments at git hosts.
-    `start_task`: a function that starts conversations.
+    """Runs the background jobs that deliver events for callbacks. http: the HTTP client for callbacks of
+    administrators; it can call any address. guarded_http: the HTTP client for callbacks of other users; it
+    refuses private addresses. base_url: the URL of Slipway's web pages. mail_server: sends e-mail.
+    commenting: writes comments at git hosts. start_task: a function that starts conversations.
     """
 
     def __init__(
@@ -101,10 +99,10 @@ class Deliveries:
         self._start_task = start_task
 
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Makes one attempt of a delivery and stores the outcome of the attempt in the delivery's row.
+        """Tries once to deliver an event for a callback, and stores the result in the delivery's row. Does
+        nothing if the delivery, its callback or its event was deleted meanwhile.
 
-        Raises TryAgain if a later attempt may succeed, and GiveUp if not. Does nothing if the delivery, its
-        callback or its event was deleted meanwhile.
+        Raises TryAgain if the job should try again later, and GiveUp if no more attempts are useful.
         """
         work = await self._load(UUID(attempt.payload["delivery_id"]))
         if work is None:
@@ -124,7 +122,7 @@ class Deliveries:
         return await ways.get(work.callback.processor, self._call)(work)
 
     async def forget_old(self, _attempt: JobAttempt) -> None:
-        """Deletes deliveries that are older than 30 days (KEPT)."""
+        """Deletes the rows of deliveries that are older than KEPT."""
         async with self._database.session() as session:
             await session.execute(delete(Delivery).where(Delivery.created_at < now() - KEPT))
 
@@ -285,8 +283,8 @@ class Deliveries:
         *,
         is_counted: bool = False,
     ) -> None:
-        """Stores the outcome of an attempt in the delivery's row. `status`: the HTTP status of the receiver's
-        reply; None without a reply. `is_counted`: whether the field `attempts` already includes this attempt.
+        """Stores the result of an attempt in the delivery's row. is_counted: whether the field `attempts` of
+        the row already includes this attempt.
         """
         duration = int((time.monotonic() - began) * 1000) if began else None
         async with self._database.session() as session:
@@ -335,16 +333,15 @@ async def _beginning(reply: httpx.Response) -> str:
 
 
 def message_id(delivery: Delivery) -> str:
-    """Returns the value of the HTTP header `webhook-id` for this delivery. All attempts and redeliveries send
-    the same value, so that the receiver can recognise a repetition.
+    """Returns the value of the HTTP header `webhook-id` for a delivery. The value is the same in every
+    attempt and every redelivery.
     """
     return f"msg_{delivery.id.hex}"
 
 
 def _wanted_pause(reply: httpx.Response) -> timedelta | None:
-    """Returns how long the receiver asks Slipway to wait before the next attempt, at most three hours. The
-    source is the reply's header `Retry-After`, in seconds. Returns None if the header is missing or not a
-    number.
+    """Returns how long the receiver of a webhook asks to wait before the next attempt. This is the value of
+    the reply's header `Retry-After` in seconds, at most three hours.
     """
     return _seconds(reply.headers.get("retry-after", ""))
 

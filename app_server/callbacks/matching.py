@@ -1,5 +1,5 @@
-"""Finds the callbacks that match new events. Stores one delivery for each match, in the same transaction as
-the events, so that no match is lost.
+"""Finds the callbacks that match new events, and stores a delivery for each. The caller stores the events in
+the same transaction.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,11 +26,10 @@ async def enqueue_matching(
     *,
     sets_off_tasks: bool,
 ) -> None:
-    """Stores a delivery and its background job for each pair of a new event and a callback that matches the
-    event. `user_id`: the owner of the conversation. `events`: pairs of position in the log and event.
-    `sets_off_tasks`: whether callbacks of the kind `task` may start conversations for these events. This is
-    False for a sub-conversation and for a conversation that a callback has started, so that tasks do not
-    start further tasks.
+    """Stores a delivery and a background job for each new event and each callback that matches the event.
+    user_id: the owner of the conversation. events: pairs of position and event. sets_off_tasks: whether
+    callbacks of the kind `task` may start conversations. It is False for a conversation that a callback has
+    started and for a sub-conversation, so that a task never starts another task.
     """
     # Callbacks for everyone end when their owner is no longer an administrator of this organisation.
     administrators = select(User.id).where(
@@ -71,9 +70,9 @@ async def add_delivery(
 
 
 async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: Delivery) -> None:
-    """Stores the background job of the delivery; the id of the job is `delivery.job_id`. Only one delivery of
-    a callback runs at a time. For all callbacks of one user, at most MAX_OF_USER deliveries run at a time, so
-    that slow receivers of one user do not delay the callbacks of other users.
+    """Stores the background job that carries out the delivery; the job's id is the delivery's `job_id`. Each
+    callback has at most one running delivery. All callbacks of one user have at most MAX_OF_USER running
+    deliveries, so that slow receivers of one user do not delay the callbacks of other users.
     """
     payload = {"delivery_id": delivery.id.hex}
     key = f"callbacks:{callback.user_id.hex}:{callback.id.int % MAX_OF_USER}"
@@ -81,10 +80,8 @@ async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: 
 
 
 def matches(callback: Callback, event: Mapping[str, Any]) -> bool:
-    """Returns whether the event passes all filters of the callback. An empty filter lets all events pass.
-
-    The filter for statuses lets only events pass that set the execution status of the conversation to one of
-    the filter's values.
+    """Returns whether each filter of the callback allows the event. An empty filter allows every event. The
+    filter for statuses compares the execution status that the event sets. Other events have no status.
     """
     return (
         _allows(callback.kinds, event.get("kind"))

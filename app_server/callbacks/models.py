@@ -1,4 +1,4 @@
-"""Database tables of callbacks and of their deliveries."""
+"""Database tables of callbacks and of the deliveries of events to callbacks."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -23,12 +23,13 @@ class Processor(StrEnum):
 
 
 class Callback(Base):
-    """One row for each callback: an action that runs for events of a user's conversations.
+    """One row of the table of callbacks: an action that runs for events of a user's conversations.
 
-    `conversation_id`: null means all conversations of the user. `is_for_everyone`: the callback runs for the
-    conversations of all users; only administrators can have such a callback. `kinds`, `sources`, `tools`,
-    `statuses`: filters; the value of the event must be in each filter that is not empty.
-    `previous_secret_encrypted`: an older secret that also signs messages until `previous_secret_until`.
+    conversation_id: the only conversation for whose events the callback runs; null means all conversations of
+    the user. is_for_everyone: the callback runs for the conversations of all users; only administrators can
+    have such a callback. kinds, sources, tools, statuses: filters; the callback runs only if each filter that
+    is not empty contains the event's value. previous_secret_encrypted: a second secret that also signs
+    messages until `previous_secret_until`.
     """
 
     __tablename__ = "callbacks"
@@ -61,9 +62,9 @@ class Callback(Base):
 
 
 class Delivery(Base):
-    """One row for the delivery of one event to one callback. `job_id`: the background job that makes the
-    attempts. `attempts`: the number of attempts so far. `status_code`, `error`, `duration_ms`: the outcome of
-    the last attempt.
+    """One row of the table of deliveries: one event that is delivered for one callback. `job_id`: the id of
+    the background job that delivers the event. `attempts`: how many attempts were made so far. `status_code`,
+    `error`, `duration_ms`: the result of the last attempt.
     """
 
     __tablename__ = "callback_deliveries"

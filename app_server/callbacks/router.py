@@ -1,4 +1,4 @@
-"""Routes for the callbacks of the current user and for the deliveries of these callbacks."""
+"""Routes by which the current user manages callbacks and sees the deliveries of callbacks."""
 
 from datetime import timedelta
 from typing import Any
@@ -45,11 +45,11 @@ async def add_callback(
     cipher: ServerCipher,
     request: Request,
 ) -> CallbackWithSecret:
-    """Adds a callback, which runs for events from now on. Only this reply contains the secret that signs the
-    messages of a webhook.
+    """Adds a callback, which runs for events from now on. The secret of a webhook is shown only in this
+    reply.
 
-    403 `permission_missing` if the user may not set `is_for_everyone`; 403 `recipient_not_allowed`, 409
-    `no_mail_server` for `mail`; 404 for a conversation of another user; 409 `too_many_callbacks`.
+    403 `permission_missing` for `is_for_everyone`; 403 `recipient_not_allowed`, 409 `no_mail_server` for
+    `mail`; 404 for a conversation of another user; 409 `too_many_callbacks`.
     """
     user_id = principal.user.id
     if body.is_for_everyone and not principal.may(Permission.ADMINISTER):
@@ -75,10 +75,8 @@ async def change_callback(
     body: ChangeCallback,
     cipher: ServerCipher,
 ) -> CallbackInfo:
-    """Changes the given fields of a callback.
-
-    400 `no_url` if the request has a url for a callback that calls no url; 400 `no_instructions` if the
-    request has instructions for a callback that is not a `task`.
+    """Changes fields of a callback. 400 `no_url` if a URL is given for a callback that is not a webhook. 400
+    `no_instructions` if instructions are given for a callback that is not of the kind `task`.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     service.change(cipher, callback, body)
@@ -92,7 +90,7 @@ async def change_callback(
 async def delete_callback(
     user: CurrentUser, trail: CurrentTrail, session: Session, callback_id: UUID, cipher: ServerCipher
 ) -> None:
-    """Deletes a callback and all its deliveries. Deliveries that wait are not sent any more."""
+    """Deletes a callback and all its deliveries, also deliveries that still wait."""
     callback = await service.callback_of(session, user.id, callback_id)
     info = service.callback_info(cipher, callback)
     _record(trail, session, AuditAction.CALLBACK_DELETED, info)
@@ -108,10 +106,9 @@ async def rotate_secret_of_callback(
     body: RotateSecret,
     cipher: ServerCipher,
 ) -> CallbackWithSecret:
-    """Gives a webhook a new secret, which only this reply contains. Until `previous_secret_until`, messages
-    are signed with both the new and the previous secret.
-
-    400 `no_secret` if the callback is not a webhook.
+    """Gives a webhook a new secret, which is shown only in this reply. Until `previous_secret_until`,
+    messages are signed with both the new and the previous secret. 400 `no_secret` if the callback is not a
+    webhook.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     secret = service.rotate(cipher, callback, timedelta(hours=body.keep_previous_hours))
@@ -129,7 +126,7 @@ async def search_deliveries(
     page_id: PageId = None,
     limit: Limit = 50,
 ) -> Page[DeliveryInfo]:
-    """Returns the deliveries of a callback, newest first. Deliveries are deleted after 30 days. 400
+    """Returns the deliveries of a callback, the newest first. Deliveries are kept for 30 days. 400
     `bad_page_id`.
     """
     callback = await service.callback_of(session, user.id, callback_id)
@@ -144,9 +141,8 @@ async def search_deliveries(
 async def redeliver(
     user: CurrentUser, session: Session, callback_id: UUID, delivery_id: UUID
 ) -> DeliveryInfo:
-    """Sends an earlier event to the callback again, with the same header `webhook-id`.
-
-    409 `delivery_waits` if the delivery is not finished, `callback_disabled`.
+    """Delivers the event of a delivery again. The header `webhook-id` stays the same. 409 `delivery_waits`,
+    `callback_disabled`.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     return await service.redeliver(session, callback, delivery_id)

@@ -1,4 +1,4 @@
-"""Schemas of the requests and replies of the callback routes."""
+"""Schemas of requests and replies about callbacks and their deliveries."""
 
 from enum import StrEnum
 from typing import Annotated, Self
@@ -36,12 +36,11 @@ _CALLING = {Processor.WEBHOOK, Processor.CHAT}
 
 
 class CallbackFilters(BaseModel):
-    """The filters of a callback, which select the events that it runs for. An event must pass all filters; an
-    empty filter lets all events pass.
+    """The filters of a callback, which say for which events the callback runs. An empty list allows every
+    event. The callback runs only if all lists allow the event.
 
-    `kinds`: kinds of events, such as `MessageEvent`. `sources`: `user`, `agent`, `environment`. `tools`:
-    names of tools, for actions and observations. `statuses`: execution statuses such as `finished`, for
-    events that set the status.
+    kinds: such as `MessageEvent`. sources: `user`, `agent`, `environment`. tools: names of tools, for actions
+    and observations. statuses: execution statuses, for the events that set them, such as `finished`.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -53,17 +52,18 @@ class CallbackFilters(BaseModel):
 
 
 class AddCallback(CallbackFilters):
-    """The request body that adds a callback. `url`: required for the processors `webhook` and `chat`, not
-    allowed for other processors; for `chat`, the address of an incoming webhook of Slack, Mattermost or a
-    compatible chat. `email`: required for `mail`, not allowed for other processors. `instructions`: required
-    for `task`, not allowed for other processors. `conversation_id`: one of the user's conversations; if left
-    out, all of them. `is_for_everyone`: the callback runs for conversations of all users; needs the
+    """The request body that adds a callback. url: required for `webhook` and `chat`, not allowed for other
+    kinds; for `chat` it is the URL of an incoming webhook of Slack, Mattermost or a compatible chat. email:
+    required for `mail`, not allowed for other kinds. instructions: required for `task`, not allowed for other
+    kinds. conversation_id: one of the user's conversations; without it, the callback runs for all of the
+    user's conversations. is_for_everyone: the callback runs for the conversations of all users; needs the
     permission `administer`.
 
-    `comment` writes with the user's own token for the git host. It writes on the open pull requests of the
-    conversation; if there are none, on the issue or pull request that has started the conversation. `task`
-    starts a new conversation on the same repositories. A sub-conversation, or a conversation that a callback
-    has started, starts no task. `chat`, `mail`, `comment` and `task` need a filter.
+    A callback of the kind `comment` writes on the open pull requests of the conversation. If there are none,
+    it writes on the issue or pull request that has started the conversation. The comment is written with the
+    user's own token for the git host. A callback of the kind `task` starts a new conversation on the
+    repositories of the conversation. Conversations that callbacks have started, and sub-conversations, start
+    no task. `chat`, `mail`, `comment` and `task` need a filter.
     """
 
     name: _Name
@@ -107,8 +107,8 @@ class ChangeCallback(BaseModel):
 
 
 class CallbackInfo(CallbackFilters):
-    """A callback in a reply. Its URL may contain a secret, so the reply contains only the `host` of the URL.
-    `email`: only for `mail`. `instructions`: only for `task`.
+    """A callback of the user in a reply. Only the `host` of its URL is shown, because the URL may contain a
+    secret. email: only for callbacks of the kind `mail`. instructions: only for callbacks of the kind `task`.
     """
 
     id: Id
@@ -126,9 +126,7 @@ class CallbackInfo(CallbackFilters):
 
 
 class CallbackWithSecret(CallbackInfo):
-    """The reply with a callback and the secret that signs its messages. No later reply contains
-    the secret.
-    """
+    """The reply with a callback and the secret that signs its messages. No other reply shows the secret."""
 
     secret: str | None
 
@@ -140,9 +138,9 @@ class DeliveryState(StrEnum):
 
 
 class DeliveryInfo(BaseModel):
-    """The delivery of one event to one callback, in a reply. `message_id`: the value of the header
-    `webhook-id`. `next_attempt_at`: null unless the delivery waits for another attempt.
-    `started_conversation_id`: the conversation that a callback of the kind `task` has started.
+    """A delivery of one event for one callback, in a reply. message_id: the value of the header `webhook-id`.
+    next_attempt_at: the time of the next attempt; null if the delivery does not wait.
+    started_conversation_id: the conversation that a callback of the kind `task` has started.
     """
 
     id: Id
@@ -162,8 +160,8 @@ class DeliveryInfo(BaseModel):
 
 
 class RotateSecret(BaseModel):
-    """The request body that replaces the secret of a webhook. `keep_previous_hours`: for how many hours
-    messages are also signed with the previous secret.
+    """The request body that gives a webhook a new secret. `keep_previous_hours`: for how many hours messages
+    are also signed with the previous secret.
     """
 
     model_config = ConfigDict(extra="forbid")

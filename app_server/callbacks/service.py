@@ -1,4 +1,4 @@
-"""Stores, changes and lists callbacks and their deliveries."""
+"""Stores, changes and lists a user's callbacks and the deliveries of callbacks."""
 
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
@@ -34,7 +34,9 @@ async def callbacks_of(session: AsyncSession, user_id: UUID) -> list[Callback]:
 
 
 async def callback_of(session: AsyncSession, user_id: UUID, callback_id: UUID) -> Callback:
-    """Returns the user's callback. Raises NotFound, also for a callback of another user."""
+    """Returns the callback with this id. Raises NotFound if there is no such callback or it belongs to
+    another user.
+    """
     callback = await session.get(Callback, callback_id)
     if callback is None or callback.user_id != user_id:
         raise NotFound("There is no such callback.")
@@ -44,8 +46,8 @@ async def callback_of(session: AsyncSession, user_id: UUID, callback_id: UUID) -
 async def add(
     session: AsyncSession, cipher: Cipher, user_id: UUID, wanted: AddCallback
 ) -> tuple[Callback, str | None]:
-    """Stores a new callback. Returns the callback and its secret, which is None unless the callback is a
-    webhook. Raises Conflict `too_many_callbacks`.
+    """Stores a new callback of the user. Returns the callback and its secret; the secret is None unless the
+    callback is a webhook. Raises Conflict `too_many_callbacks`.
     """
     known = await callbacks_of(session, user_id)
     # Those that write the events of one conversation to the log come with its start.
@@ -73,8 +75,9 @@ async def add(
 
 
 def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
-    """Applies the changes to a callback. Raises BadRequest `no_url` if a URL is given for a callback without
-    a URL. Raises BadRequest `no_instructions` if instructions are given for a callback that is not a task.
+    """Changes the fields of a callback that are given in `changes`. Raises BadRequest `no_url` if a URL is
+    given for a callback without a URL. Raises BadRequest `no_instructions` if instructions are given for a
+    callback that is not of the kind `task`.
     """
     values = changes.model_dump(exclude_none=True)
     if "instructions" in values and callback.processor is not Processor.TASK:
@@ -90,8 +93,8 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
 
 
 def rotate(cipher: Cipher, callback: Callback, keep: timedelta) -> str:
-    """Gives the webhook a new secret and returns the new secret. `keep`: how long messages are also signed
-    with the previous secret. Raises BadRequest `no_secret` if the callback is not a webhook.
+    """Gives the webhook of a callback a new secret and returns the secret. For the time `keep`, messages are
+    also signed with the previous secret. Raises BadRequest `no_secret` if the callback is not a webhook.
     """
     if callback.secret_encrypted is None:
         raise BadRequest("Only a webhook has a secret.", code="no_secret")
@@ -110,8 +113,8 @@ async def deliveries(
     before: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[DeliveryInfo]:
-    """Returns up to `limit` deliveries of the callback, newest first. `state`: None means deliveries in any
-    state. `before`: the time and id of the last delivery on the page before; None means the first page.
+    """Returns one page of the callback's deliveries, the newest first. before: the time and id of the last
+    delivery on the page before; None means the first page.
     """
     query = (
         select(Delivery, Job)
@@ -129,8 +132,8 @@ async def deliveries(
 
 
 async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID) -> DeliveryInfo:
-    """Makes the server send a delivery again, with the same header `webhook-id`. Raises NotFound, and
-    Conflict `delivery_waits`, `callback_disabled`.
+    """Delivers the event of an earlier delivery again, with the same value of the header `webhook-id`. Raises
+    NotFound, and Conflict `delivery_waits`, `callback_disabled`.
     """
     delivery = await session.get(Delivery, delivery_id, with_for_update=True)
     if delivery is None or delivery.callback_id != callback.id:

@@ -1,4 +1,4 @@
-"""Signs outgoing webhooks as the Standard Webhooks specification defines."""
+"""Signs the webhooks that Slipway sends, as the Standard Webhooks specification describes."""
 
 import base64
 import hmac
@@ -10,13 +10,13 @@ _SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """Returns a new secret: `whsec_` and 32 random bytes in base64."""
+    """Returns a new secret for signing webhooks: `whsec_` and 32 random bytes in base64."""
     return PREFIX + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
 
 
 def signed_headers(message_id: str, timestamp: int, body: bytes, keys: Sequence[str]) -> dict[str, str]:
-    """Returns the HTTP headers for a webhook message, with one signature for each of the `keys`. `timestamp`:
-    seconds since 1970. `body`: the body of the message, which is signed too.
+    """Returns the HTTP headers of a webhook request. They contain one signature of the body for each key.
+    timestamp: seconds since 1970.
     """
     signed = f"{message_id}.{timestamp}.".encode() + body
     signatures = [

@@ -1,5 +1,5 @@
-"""Builds the id, the title and the first message of the new conversation that a callback of the kind `task`
-starts. The new conversation is about an event in another conversation.
+"""Builds the title and the first message of the new conversations that callbacks of the kind `task` start.
+Such a conversation is about an event of another conversation.
 """
 
 from collections.abc import Awaitable, Callable
@@ -23,23 +23,23 @@ Raises AppError.
 
 
 def task_of(delivery_id: UUID) -> UUID:
-    """Returns the id of the new conversation that this delivery starts. All attempts of a delivery give the
-    same id, so that it starts only one conversation.
+    """Returns the id of the new conversation that this delivery starts. The id is the same in each attempt of
+    the delivery.
     """
     return uuid5(delivery_id, _NAME)
 
 
 def title_of_task(name: str, told: Told) -> str:
-    """Returns the title of the new conversation. `name`: the name of the callback. `told`: the description of
-    the event.
+    """Returns the title of the new conversation. name: the name of the callback. told: the description of the
+    event.
     """
     return f"{name}: {told.title}"[:200]
 
 
 def message_of_task(instructions: str, told: Told, delivery_id: UUID) -> str:
-    """Returns the first message of the new conversation: the user's instructions and the description of the
-    event (`told`). Text from the agent of the other conversation is put between marks, because the user did
-    not write it.
+    """Returns the first message of the new conversation. The message contains the text that the agent of the
+    other conversation has written. This text is put between marks, so that the new agent can tell the text
+    from the user's instructions. told: the description of the event.
     """
     return (
         f"{instructions}\n\nThis was asked for because of an event in another conversation ({told.url}). The "

@@ -1,5 +1,5 @@
-"""Describes an event in a few lines of text for people, who read it in a chat, an e-mail or a comment. Does
-no I/O.
+"""Describes an event of a conversation in a few lines for people, for chats, e-mails and comments. Does no
+I/O.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _ERRORS: Final = {"ConversationErrorEvent", "ServerErrorEvent", "AgentErrorEvent
 @dataclass(frozen=True)
 class Told:
     """A description of an event for people. `title`: the title of the conversation. `text`: what has
-    happened. `url`: the URL of the conversation's page.
+    happened. `url`: the URL of the conversation's web page.
     """
 
     title: str
@@ -31,29 +31,29 @@ class Told:
 
 
 def told(event: Mapping[str, Any], *, title: str | None, url: str) -> Told:
-    """Returns the description of an event. `title`: the title of the conversation; None if it has no title
-    yet.
+    """Returns the description of an event for people. `title`: the title of the conversation; None if the
+    conversation has no title yet. `url`: the URL of the conversation's web page.
     """
     return Told(_one_line(title or "A conversation"), _shortened(_text(event)), url)
 
 
 def for_chat(told: Told) -> str:
-    """Returns the description of an event as a message for a chat (Slack, Mattermost or a compatible chat).
-    In this message, text from an agent cannot notify people or become a link.
+    """Returns the description of an event as a message for Slack, Mattermost or a similar chat. If the
+    agent's text mentions people or contains links, these have no effect in the chat.
     """
     return f"*{_inert(told.title)}*\n{_inert(told.text)}\n{told.url}"
 
 
 def for_comment(told: Told) -> str:
-    """Returns the description of an event as Markdown for a comment at a git host. In this comment, text from
-    an agent cannot notify people.
+    """Returns the description of an event as a Markdown comment for a git host. If the agent's text mentions
+    people, the git host does not notify them.
     """
     return f"{without_mentions(told.text)}\n\n[Follow the work]({told.url})"
 
 
 def without_mentions(text: str) -> str:
-    """Returns the text with an invisible character after each `@`, so that the git host or chat does not
-    notify the people who are named in the text.
+    """Returns the text with an invisible character after each `@`. So the text mentions no person, and the
+    git host or chat sends no notification.
     """
     return text.replace("@", "@\u200b")
 

@@ -1,10 +1,10 @@
-"""Keeps large parts of events (images and long outputs of tools) in a separate database table. Each part is
-stored once for each conversation.
+"""Stores large parts of events (images and long outputs of tools) in a separate table. A part that occurs
+several times in a conversation is stored once.
 
-The stored event has a reference in place of each large part, in a form that readers of the protocol
-understand. For an image, the reference is the URL of a route of this server. For a text, the reference is the
-beginning and the end of the text with that URL between them. `restored` puts the large parts back and so
-returns exactly the event that the sandbox reported.
+In the stored event, each large part is replaced by a reference. Clients that know only the protocol can still
+read such an event. The reference to an image is the URL of a route of this server. The reference to a text is
+the beginning and the end of the text with such a URL between them. `restored` returns the event exactly as
+the sandbox reported it.
 """
 
 import base64
@@ -48,8 +48,8 @@ class Blob:
 
 @dataclass(frozen=True)
 class StoredForm:
-    """An event in the form in which it is stored: its JSON text with references, the list of these
-    references, and the large parts that they refer to.
+    """An event in the form in which the log stores it. `body`: the event as JSON text with references in
+    place of large parts. `references`: these references. `blobs`: the large parts themselves.
     """
 
     body: str
@@ -62,8 +62,8 @@ def address_of(conversation_id: UUID, sha256: str) -> str:
 
 
 def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> StoredForm:
-    """Returns the stored form of an event, in which references replace the large parts. `body`: the event as
-    JSON text.
+    """Returns an event in the form in which the log stores it, with references in place of its large parts.
+    `body`: the complete event as JSON text.
     """
     kept = StoredForm(body, [], [])
     if len(body) <= MAX_INLINE_CHARACTERS:
@@ -80,8 +80,8 @@ def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> Stored
 
 
 def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str]) -> str:
-    """Returns the event as JSON text, with the large parts in place of the references to them. `parts`: the
-    large parts by their SHA-256 hash.
+    """Returns a stored event as JSON text with its large parts in place of the references. `body`: the stored
+    JSON text. `parts`: the large parts by their hash.
     """
     event = from_json(body)
     for reference in references:
@@ -94,8 +94,8 @@ def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str
 
 
 async def add(session: AsyncSession, conversation_id: UUID, blobs: Iterable[Blob]) -> None:
-    """Stores those of the large parts that the database does not have yet for this conversation. The caller
-    holds the lock of the conversation's row.
+    """Stores the large parts of the conversation's events that are not stored yet. The caller must hold the
+    lock of the conversation's row.
     """
     new = {blob.sha256: blob for blob in blobs}
     if not new:
@@ -126,9 +126,10 @@ async def find(session: AsyncSession, conversation_id: UUID, sha256: str) -> Blo
 async def whole(
     session: AsyncSession, conversation_id: UUID, rows: Sequence[tuple[str, list[Reference] | None]]
 ) -> list[str]:
-    """Returns events as JSON texts with their large parts, as the agent server sent them.
+    """Returns stored events as JSON texts with their large parts in place of the references. The texts are
+    equal to those that the agent server has sent.
 
-    `rows`: for each event, its stored JSON text and the references to its large parts.
+    `rows`: for each event, the stored text and the references to its large parts.
     """
     wanted = {reference["sha256"] for _, references in rows for reference in references or ()}
     if not wanted:
@@ -143,8 +144,8 @@ async def whole(
 
 
 def fitting(rows: Sequence[tuple[str, list[Reference] | None]]) -> int:
-    """Returns how many of these events fit into one HTTP reply, counted from the first, if the reply contains
-    their large parts. The result is at least 1 if there is an event. `rows`: as for `whole`.
+    """Returns how many of these events, with all their large parts, fit into one reply of the API. The result
+    is at least one. rows: for each event, the stored text and the references to its large parts.
     """
     size = 0
     for number, (_, references) in enumerate(rows):
@@ -159,8 +160,8 @@ async def delete_all(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...], kept: StoredForm) -> Any:
-    """Returns a copy of `value` in which references replace the large parts, and adds these parts to `kept`.
-    `path`: the keys and indexes that lead from the event to `value`.
+    """Returns a copy of `value` with references in place of its large parts. Adds these parts to `kept`.
+    `path`: the keys and indexes that lead to `value` in the event.
     """
     if isinstance(value, dict):
         return {key: _without_large(conversation_id, one, (*path, key), kept) for key, one in value.items()}
@@ -183,8 +184,9 @@ def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...
 
 
 def _blob(value: str, is_text: bool) -> Blob | None:
-    """Returns the large part to store for this value of an event. Returns None if the value must stay in the
-    event, which is so for a text of a message and for a URL that is not canonical base64.
+    """Returns the large string `value` of an event as a large part that is stored outside the event. Returns
+    None if `value` must stay in the event, because it is the text of a message or a URL that is not canonical
+    base64.
     """
     encoded = value.encode()
     sha256 = hashlib.sha256(encoded).hexdigest()

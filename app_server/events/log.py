@@ -1,5 +1,5 @@
-"""Stores and reads the event log in SQL. Events are appended once and read in order. The callers have checked
-that the user may read the conversation.
+"""Stores and reads the event logs of conversations in SQL. Each event is appended once and never changed.
+Callers must check before that the user may read the conversation.
 """
 
 import json
@@ -32,8 +32,8 @@ class EventSortOrder(StrEnum):
 
 @dataclass(frozen=True)
 class Appended:
-    """The result of `append`. `acknowledged_seq`: the seq of the newest event in the log. `new`: the frames
-    whose events the log did not have before.
+    """The result of the function `append`. `acknowledged_seq`: the position of the newest stored event.
+    `new`: the frames that were not stored before.
     """
 
     acknowledged_seq: int
@@ -48,13 +48,13 @@ class EventFilter:
 
 
 async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> Appended:
-    """Appends those events to the log that it does not have yet. A batch may be sent again or may overlap an
-    earlier batch.
+    """Appends the frames of events that are not in the conversation's log yet. A batch of frames may be sent
+    again, or overlap an earlier batch.
 
-    `frames`: the events, sorted by seq. The caller holds the lock of the conversation's row, so that only one
-    caller appends at a time. Raises Conflict `seq_gap` (with `acknowledged_seq`) if an event before the first
-    new event is missing. Raises Conflict `seq_conflict` if the log has another event at the seq of a frame,
-    or has the event of a frame at another seq.
+    frames: ascending by seq. The caller must hold the lock of the conversation's row, so that only one caller
+    appends at a time. Raises Conflict `seq_gap` (with `acknowledged_seq`) if an event before the first new
+    frame is missing. Raises Conflict `seq_conflict` if another event is stored with the seq of a frame, or if
+    the event of a frame is stored with another seq.
     """
     last = await last_seq(session, conversation_id)
     known = await _known(session, conversation_id, frames)
@@ -82,7 +82,7 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
 
 
 async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
-    """Returns the seq of the newest event in the log. Returns 0 if the log is empty."""
+    """Returns the position of the newest event in the conversation's log. Returns 0 if the log is empty."""
     query = select(func.max(StoredEvent.seq)).where(StoredEvent.conversation_id == conversation_id)
     return await session.scalar(query) or 0
 
@@ -90,9 +90,9 @@ async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
 async def read_frames(
     session: AsyncSession, conversation_id: UUID, *, after_seq: int, through_seq: int, limit: int
 ) -> list[Frame]:
-    """Returns up to `limit` stored events as frames of the live stream. The first event is the one after the
-    position `after_seq`; no event is after `through_seq`. References replace the large parts of the events
-    (blobs.py).
+    """Returns up to `limit` events of the conversation's log as frames for the live stream. These are the
+    events after the position `after_seq`, up to and including the position `through_seq`. The events contain
+    references in place of large parts (see blobs.py).
     """
     query = (
         select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs)
@@ -108,8 +108,8 @@ async def read_frames(
 
 
 async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> str | None:
-    """Returns the event at this position of the log as JSON text, with its large parts. Returns None if there
-    is no event at this position.
+    """Returns the event at this position of the log as JSON text, exactly as it was reported. Returns None if
+    there is no event at this position.
     """
     bodies = await read_bodies(session, conversation_id, from_seq=seq, through_seq=seq, limit=1)
     return bodies[0] if bodies else None
@@ -118,8 +118,8 @@ async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> s
 async def read_bodies(
     session: AsyncSession, conversation_id: UUID, *, from_seq: int, through_seq: int = 2**53, limit: int
 ) -> list[str]:
-    """Returns up to `limit` events as JSON texts, with their large parts. The first event is at the position
-    `from_seq`; no event is after `through_seq`.
+    """Returns up to `limit` events of the log as JSON texts, exactly as they were reported. The first event
+    is at the position `from_seq`, the last event is at `through_seq` or before.
     """
     query = (
         select(StoredEvent.body, StoredEvent.blobs)
@@ -145,13 +145,13 @@ async def search(
     limit: int,
     full: bool = False,
 ) -> str:
-    """Returns one page of events as JSON text, in the order of the log. If the criteria limit the time, the
-    events are sorted by timestamp instead. `full`: whether the page contains the large parts of the events
-    and not references to these parts. Such a page ends earlier if its events would be too large together
-    (blobs.fitting).
+    """Returns one page of the conversation's events that meet the criteria, as JSON text. The events are in
+    the order of the log. If the criteria contain an earliest or latest time, the events are sorted by
+    timestamp instead. full: returns the large parts of the events in place of the references to them. Then a
+    page has fewer events if the events together would be too large (see blobs.fitting).
 
-    Both orders give the same result, unless a sandbox reports timestamps that do not grow. The database has
-    an index for each order.
+    The two orders differ only if a sandbox reports timestamps that do not grow. The database has an index for
+    each order.
     """
     query = _filtered(select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs), conversation_id, criteria)
     ascending = order is EventSortOrder.TIMESTAMP
@@ -182,9 +182,10 @@ async def count(session: AsyncSession, conversation_id: UUID, criteria: EventFil
 async def batch(
     session: AsyncSession, conversation_id: UUID, event_ids: Sequence[str], *, full: bool = False
 ) -> str:
-    """Returns the events with these ids as a JSON array, with null for an unknown id. `full`: see `search`.
+    """Returns the events with these ids as a JSON array. An id without an event gives null. full: returns the
+    large parts of the events in place of the references to them.
 
-    Raises PayloadTooLarge `events_too_large` if the complete events are too large for one reply.
+    Raises PayloadTooLarge `events_too_large` if the events are too large together.
     """
     query = select(StoredEvent.event_id, StoredEvent.body, StoredEvent.blobs).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.event_id.in_(event_ids)
@@ -203,14 +204,18 @@ async def batch(
 
 
 async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> dict[str, Any] | None:
-    """Returns the event with this id, with its large parts. Returns None if there is no such event."""
+    """Returns the event with this id, exactly as it was reported. Returns None if the conversation has no
+    such event.
+    """
     [event] = json.loads(await batch(session, conversation_id, [event_id], full=True))
     found: dict[str, Any] | None = event
     return found
 
 
 async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
-    """Deletes all events of the conversation. See `words.delete_some` for a long log."""
+    """Deletes all events of the conversation, with their index entries and large parts. For a long log,
+    `words.delete_some` should be called several times before.
+    """
     await words.delete_some(session, conversation_id)
     await session.execute(delete(StoredEvent).where(StoredEvent.conversation_id == conversation_id))
     await blobs.delete_all(session, conversation_id)
@@ -219,8 +224,8 @@ async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
 async def _known(
     session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
 ) -> dict[str, int]:
-    """Returns the positions of stored events, by event id. An event is included if its position is between
-    the first and the last position of `frames`, or if one of the frames has its id.
+    """Returns the positions of events that are stored already, by event id. An event is included if its
+    position lies between those of the frames, or if a frame has the same event id.
     """
     if not frames:
         return {}
@@ -262,7 +267,7 @@ def _filtered(query: Select[*Columns], conversation_id: UUID, criteria: EventFil
 
 
 def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
-    """Returns the SQL conditions that an event must meet for these criteria."""
+    """Returns the SQL conditions for events that meet the criteria."""
     found: list[ColumnElement[bool]] = []
     if criteria.kind is not None:
         found.append(StoredEvent.kind == criteria.kind)
@@ -274,8 +279,8 @@ def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
 
 
 def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement[bool]:
-    """Returns the SQL condition for the events that follow the event at position `at` in the order of
-    timestamps. `ascending`: whether the oldest event comes first.
+    """Returns the SQL condition for events that come after the event at the position `at` in the order of
+    timestamps; this order is ascending or descending.
     """
     moment = select(StoredEvent.timestamp).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.seq == at
@@ -286,16 +291,16 @@ def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement
 
 
 def next_page(seqs: Sequence[int], number: int) -> str:
-    """Returns the id of the next page of events as JSON text, or the JSON text `null` after the last page.
-    `number`: how many events the present page has. `seqs`: the positions of these events, and of at least one
-    further event if there is a next page.
+    """Returns the id of the next page of events as JSON text, or `null` if this page is the last page.
+    `number`: how many events this page has. `seqs`: the positions of these events. If more events follow,
+    `seqs` also contains the position of at least one of these.
     """
     return f'"{encode_page_id("events", str(seqs[number - 1]))}"' if len(seqs) > number else "null"
 
 
 def page_position(page_id: str) -> int:
-    """Returns the position in the log at which the page before this one ended. The page id contains this
-    position. Raises BadRequest `bad_page_id`.
+    """Returns the position of the last event on the page before. The page id contains this position. Raises
+    BadRequest `bad_page_id`.
     """
     name, position = decode_page_id(page_id, 2)
     if name != "events" or not position.isascii() or not position.isdecimal() or len(position) > 16:

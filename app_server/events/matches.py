@@ -1,4 +1,4 @@
-"""The search for words in the events of one conversation. The callers have checked that the user may read the
+"""Searches for words in the events of one conversation. Callers must check before that the user may read the
 conversation.
 """
 
@@ -27,9 +27,10 @@ async def search(
     limit: int,
     full: bool = False,
 ) -> str:
-    """Returns one page of the events that contain all words of the query. The page is JSON text
-    (schemas.FoundEvents), in the order of the log. The page is empty if the query contains no word. `full`:
-    see log.search.
+    """Returns one page of the conversation's events that contain all words of the query and meet the
+    criteria, in the order of the log. The result is a JSON text (schemas.FoundEvents). Returns an empty page
+    if the query contains no word. full: returns the large parts of the events in place of the references to
+    them.
     """
     wanted = wanted_words(query)
     at = None if page_id is None else log.page_position(page_id)
@@ -54,7 +55,7 @@ async def search(
 
 
 async def count(session: AsyncSession, conversation_id: UUID, query: str, criteria: EventFilter) -> int:
-    """Returns the number of events that contain all words of the query and meet the criteria."""
+    """Returns how many events of the conversation contain all words of the query and meet the criteria."""
     wanted = wanted_words(query)
     if not wanted:
         return 0

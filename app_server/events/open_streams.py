@@ -1,5 +1,5 @@
-"""Limits how many live streams each user can have open. Each stream uses a queue, two tasks and a file
-descriptor.
+"""Limits how many live streams each user can have open at the same time, because each stream needs a queue,
+two tasks and a file descriptor.
 """
 
 from collections import defaultdict
@@ -16,9 +16,7 @@ MAX_STREAMS = 256
 
 
 class OpenStream(Protocol):
-    """A live stream to a client that can be registered in OpenStreams: a WebSocket, or an object with the
-    same states.
-    """
+    """A live stream to a client: a WebSocket, or an object with the same states as a WebSocket."""
 
     @property
     def client_state(self) -> WebSocketState: ...
@@ -28,17 +26,15 @@ class OpenStream(Protocol):
 
 
 class OpenStreams:
-    """A register of the open live streams of this server process, by user. A stream leaves the register when
-    its connection ends.
-    """
+    """The open live streams of this server process, by user. A stream is removed when it ends."""
 
     def __init__(self, limit: int = MAX_STREAMS) -> None:
         self._limit = limit
         self._open: defaultdict[UUID, WeakSet[OpenStream]] = defaultdict(WeakSet)
 
     def admit(self, user_id: UUID, stream: OpenStream) -> bool:
-        """Registers a new stream of the user and returns True. Returns False, without a change, if the user
-        already has the maximum number of open streams.
+        """Adds a new live stream of the user and returns True. Returns False if the user already has the
+        maximum number of streams open.
         """
         found = self._open[user_id]
         for one in [one for one in found if _has_ended(one)]:

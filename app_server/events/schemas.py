@@ -1,4 +1,4 @@
-"""Schemas of the frames (messages about events) that a sandbox reports, and of the replies of the event
+"""Schemas of the frames (messages of the live stream) that a sandbox reports, and of the replies of the event
 routes.
 """
 
@@ -53,8 +53,8 @@ Moment = Annotated[datetime, AfterValidator(_as_utc)]
 
 
 class _Envelope(BaseModel):
-    """The fields that every event must have and that the app server reads. The app server does not check the
-    other fields of the event.
+    """The fields that every event must have and that the app server reads. Other fields of an event are not
+    checked.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -66,16 +66,16 @@ class _Envelope(BaseModel):
 
 
 def durable_frame(seq: int, body: str, blobs: Sequence[Reference] | None = None) -> Frame:
-    """Returns the frame with which a live stream sends a stored event. `body`: the event as JSON text, which
-    is sent unchanged. `blobs`: the references in `body` to large parts.
+    """Returns the frame of the live stream for a stored event. `body`: the event as JSON text, which is sent
+    unchanged. `blobs`: the references in `body` to large parts of the event.
     """
     told = f',"blobs":{to_json(blobs).decode()}' if blobs else ""
     return Frame(f'{{"type":"durable","seq":{seq},"event":{body}{told}}}', seq)
 
 
 class DurableFrame(BaseModel):
-    """A frame in which a sandbox reports one event for the log. `seq`: the position in the log. `envelope`:
-    those fields of the event that the app server reads.
+    """A frame with one event of the log, as a sandbox reports it. `envelope`: the fields of the event that
+    the app server reads.
     """
 
     type: Literal["durable"]
@@ -101,8 +101,8 @@ class DurableFrame(BaseModel):
     _kept: StoredForm | None = None
 
     def keep(self, conversation_id: UUID) -> StoredForm:
-        """Returns the event in the form in which the log of this conversation stores it. After this call, the
-        property `frame` also contains the stored form of the event.
+        """Returns the event in the form in which the log stores it, with references in place of large parts.
+        From then on, the property `frame` contains the event in this form.
         """
         self._kept = shortened(conversation_id, self.event, self._body)
         return self._kept
@@ -113,12 +113,12 @@ class DurableFrame(BaseModel):
 
     @property
     def body(self) -> str:
-        """Returns the event as JSON text, with its large parts."""
+        """Returns the event as JSON text, with the same content as the sandbox reported."""
         return self._body
 
     @property
     def frame(self) -> Frame:
-        """Returns the frame that subscribers of the conversation receive."""
+        """Returns the frame with this event that is sent to the clients that follow the conversation."""
         kept = self._kept or StoredForm(self._body, [], [])
         frame = durable_frame(self.seq, kept.body, kept.references)
         return replace(frame, stands=False, subject=RETRY) if self._ends_retry else frame
@@ -158,7 +158,9 @@ class DeltaFrame(_ItemFrame):
 
 
 class Retry(BaseModel):
-    """A model call that failed and that the agent will repeat, possibly with another model."""
+    """The part of a frame of the live stream that announces that a failed model call will be tried again,
+    possibly with another model.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
@@ -194,8 +196,8 @@ class _LiveOutput(BaseModel):
 
 
 class OutputFrame(BaseModel):
-    """A frame with the complete output so far of the tool calls that run now. Each output frame replaces the
-    output frame before it.
+    """A frame with the complete output of the running tool calls so far. The next frame of this kind replaces
+    this frame.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -214,8 +216,8 @@ ReportedFrame = Annotated[
 
 
 def as_of_now(frame: Frame) -> Frame:
-    """Returns the frame in the form that a client needs when it subscribes now. In a frame about a pending
-    retry of a model call, the remaining seconds are updated. All other frames are returned unchanged.
+    """Returns the frame as a client that has just connected must get it. If the frame announces that a model
+    call will be tried again, the seconds until then are updated. Other frames are returned unchanged.
     """
     if frame.subject != RETRY or not frame.stands or not frame.kept_seconds:
         return frame
@@ -228,8 +230,8 @@ def as_of_now(frame: Frame) -> Frame:
 
 
 class EventsReport(BaseModel):
-    """The request body with which a sandbox reports frames of a conversation, in the order in which they were
-    created.
+    """The request body with which a sandbox reports frames (messages for the live stream of a conversation)
+    in the order in which they were created.
     """
 
     frames: list[ReportedFrame] = Field(max_length=MAX_FRAMES)
@@ -244,10 +246,11 @@ class Acknowledged(BaseModel):
 
 
 class BlobReference(BaseModel):
-    """A reference to a large part of an event that is stored in a separate table.
+    """A reference to a large part of an event, which is stored outside the event.
 
-    `path`: the keys and indexes that lead from the event to the part. `sha256`: the hash of the part as it
-    was in the event; the route for large parts finds the part by this hash. `size`: in bytes.
+    `path`: the keys and indexes that lead to the part in the event. `sha256`: the hash of the part as it was
+    in the event; the route of large parts uses this hash as the part's name. `size`: the size of the part in
+    bytes.
     """
 
     path: list[str | int]
@@ -257,8 +260,8 @@ class BlobReference(BaseModel):
 
 
 class WindowEvent(BaseModel):
-    """One event in a reply with a window of the log. `event`: in its stored form. `blobs`: the references to
-    its large parts; left out if the event has none.
+    """One event of the log, in the same form as in the live stream. `blobs`: the references to the event's
+    large parts; left out if there are none.
     """
 
     type: Literal["durable"]
@@ -268,12 +271,12 @@ class WindowEvent(BaseModel):
 
 
 class EventWindow(BaseModel):
-    """The reply with a window of a log: consecutive events from the position `first_seq` to `last_seq`. There
-    are no events if `first_seq` is after `last_seq`.
+    """A reply with consecutive events of a log, from the position `first_seq` to `last_seq`. There are no
+    events if `first_seq` is after `last_seq`.
 
-    `log_seq`: the position of the newest event in the log. `state`: events outside the window from which a
-    client computes the settings, the task list and the open tool calls (the folded state of the log). `state`
-    is null for a window before, after or around a position.
+    `log_seq`: the position of the newest event of the log. `state`: the events outside the window that
+    determine the conversation's settings, task list and open tool calls. It is null if the request named a
+    position.
     """
 
     first_seq: int
@@ -284,8 +287,8 @@ class EventWindow(BaseModel):
 
 
 class MatchPart(BaseModel):
-    """A piece of the text around a match. `is_match`: whether the piece is one of the words that the user
-    searched for.
+    """A part of the passage that a search in a conversation's events shows. `is_match`: whether this part is
+    a word that was searched for.
     """
 
     text: str
@@ -293,8 +296,8 @@ class MatchPart(BaseModel):
 
 
 class EventMatch(BaseModel):
-    """The place where an event contains the searched words. `passage`: about 200 characters around the first
-    match, in pieces.
+    """The passage around the first searched word in an event. `passage`: about 200 characters of the event's
+    text, split into searched words and other text.
     """
 
     event_id: str
@@ -303,8 +306,8 @@ class EventMatch(BaseModel):
 
 
 class FoundEvents(BaseModel):
-    """The reply of a search: a page of events. `matches`: one for each event in `items`; only present if the
-    request has a `query`.
+    """A reply with one page of events. `matches`: one entry for each event, with the text around the searched
+    word; only if the request had a `query`.
     """
 
     items: list[dict[str, Any]]

@@ -1,8 +1,8 @@
-"""The live stream of a conversation over a WebSocket. It sends the stored events first and then new frames,
-without gaps or repetitions.
+"""Sends the live stream of a conversation over a WebSocket: first the stored events, then new frames as they
+arrive. No event is missing or sent twice.
 
-The caller checks that the user may read the conversation, and supplies the frames that follow the first
-frame, `sync` (see conversations/).
+The caller checks the user's access and supplies the frames that follow the `sync` frame (see the package
+conversations).
 """
 
 import asyncio
@@ -58,13 +58,14 @@ async def serve(
     opening: Opening | None = None,
     shown: Shown | None = None,
 ) -> None:
-    """Sends frames over the accepted `websocket` until the client or the server ends the stream.
+    """Sends the live stream of a conversation over the accepted `websocket`, until the client or the server
+    ends the stream.
 
-    `after_seq`: the seq of the newest event that the client has. `greeting`: a function that returns the
-    frames that follow the `sync` frame. `opening`: a function that returns the first position to send, and a
-    frame that is sent before all others; None means that the stream begins after `after_seq`. `shown`: a
-    function that returns the part of a frame that the client may see, or None if the client may not see the
-    frame; if `shown` is None, all frames are sent.
+    after_seq: the position of the newest event that the client already has. greeting: a function that returns
+    the frames after the `sync` frame. opening: a function that returns the position of the first event to
+    send, and a frame that is sent before all others; None means that the stream begins after `after_seq`.
+    shown: a function that returns the part of a frame that the client may see, or None if the client may not
+    see the frame; without this function, all frames are sent.
     """
     source = _Source(database, conversation_id, after_seq, greeting, opening)
 
@@ -79,9 +80,9 @@ async def serve(
 
 
 async def serve_with(websocket: WebSocket, send_all: Callable[[SendText], Awaitable[None]]) -> None:
-    """Calls `send_all` with a function that sends one text frame over the accepted `websocket`, until the
+    """Calls `send_all` with a function that sends one text frame over the accepted `websocket`. Ends when the
     client or the server ends the stream. If `send_all` raises Ended, or if the client does not read for 30 s,
-    the reason is sent to the client.
+    the client gets a frame with the reason.
     """
     listener = asyncio.create_task(_until_disconnected(websocket), name="stream-listen")
     sender = asyncio.create_task(_send_all(websocket, send_all), name="stream-send")
@@ -97,8 +98,8 @@ async def serve_with(websocket: WebSocket, send_all: Callable[[SendText], Awaita
 
 
 async def close(websocket: WebSocket, code: int, *, error: str, detail: str) -> None:
-    """Sends an error frame, then closes the websocket with this code. The caller must have accepted the
-    websocket before, because browsers cannot see the code of a refused handshake.
+    """Sends an error frame to the client, then closes the WebSocket with this code. The caller must have
+    accepted the WebSocket before, because browsers hide the code of a refused connection.
     """
     text = orjson.dumps(ErrorFrame(type="error", code=error, detail=detail)).decode()
     try:
@@ -139,8 +140,8 @@ DETAILS = {
 
 @dataclass(frozen=True)
 class _Source:
-    """The frames for one client connection. They come from SQL and from the subscription to
-    published frames.
+    """Produces the frames for one client that follows a conversation: stored events from SQL, and new frames
+    from the subscription.
     """
 
     database: Database
@@ -150,7 +151,7 @@ class _Source:
     opening: Opening | None
 
     async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
-        """Yields the stored events after `after_seq`, then the published frames, until the
+        """Yields the stored events after the position `after_seq`, and then new frames, until the
         subscription ends.
         """
         # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
@@ -177,10 +178,9 @@ class _Source:
             live = [await subscription.next()]
 
     async def _due(self, frame: Frame, reached: int) -> AsyncIterator[Frame]:
-        """Yields the frames to send to the client when `frame` is published. Stored events that come before
-        this frame and were not sent yet are sent first. Does not send an event a second time, and never sends
-        LOOK, which only says that SQL has new events. `reached`: the position of the last event that was
-        sent.
+        """Yields the frames to send to the client when `frame` arrives. These are stored events that were not
+        sent yet, and then `frame`, unless it was sent already. LOOK only says that new events are stored, so
+        LOOK is not sent. `reached`: the position of the last event that was sent.
         """
         if frame == LOOK:
             async for untold in self._stored(reached, await self._last_seq()):
@@ -216,9 +216,8 @@ class _Source:
 
 
 def _without_stale_pieces(frames: list[Frame], reached: int) -> list[Frame]:
-    """Returns the frames without outdated pieces of streamed model replies. A piece is outdated if the
-    finished reply is already stored as an event at or before the position `reached`, because the client gets
-    this event from SQL.
+    """Returns the frames without pieces of replies that are finished at the position `reached` or before. The
+    client gets the finished reply as a stored event.
     """
     last_known = max(
         (index for index, frame in enumerate(frames) if frame.seq is not None and frame.seq <= reached),

@@ -1,5 +1,5 @@
-"""Extracts from an event the text in which a reader can search. Also splits texts into words, and finds the
-passage of a text that contains the searched words.
+"""Extracts the searchable text of an event, the words of this text, and the passage that contains the
+searched words.
 """
 
 import re
@@ -29,12 +29,12 @@ class PassagePart:
 
 
 def text_of(event: Mapping[str, Any]) -> str:
-    """Returns the text by which a reader can find the event. It contains messages, tool calls with their
-    arguments, tool results, errors and summaries. The text is empty for other events.
+    """Returns the text by which a user can find the event: messages, tool calls with their arguments, tool
+    results, errors and summaries. Returns an empty text for events of other kinds.
 
-    Only the first and the last 4,000 characters of each string of a tool call, and of each text of a tool
-    result, are included. A stored event has these characters even if references replace its large parts
-    (blobs.py).
+    From each string of a tool call and each text of a result, only the first and the last 4,000 characters
+    are used. A stored event whose large parts are replaced by references (see blobs.py) still contains these
+    characters.
     """
     match event:
         case {"kind": "MessageEvent", "llm_message": {"content": content}}:
@@ -57,19 +57,19 @@ def text_of(event: Mapping[str, Any]) -> str:
 
 
 def content_texts(content: Any) -> list[str]:
-    """Returns the text parts of the content of a message or a tool result."""
+    """Returns the text parts in the content of a message or of a tool result."""
     listed = content if isinstance(content, list) else []
     texts = (part.get("text") for part in listed if isinstance(part, Mapping))
     return [text for text in texts if isinstance(text, str)]
 
 
 def words_of(text: str) -> set[str]:
-    """Returns the set of words in the text, in lower case and without accents."""
+    """Returns the words of the text as a set, in lower case and without accents."""
     return {word[:_MAX_WORD] for word in _WORD.findall(_folded(text))}
 
 
 def wanted_words(query: str) -> list[str]:
-    """Returns the words to search for, in the order of the query. Each word is returned once; at most ten
+    """Returns the words of a search query, in the order of the query. Each word is returned once. At most ten
     words are returned.
     """
     found = dict.fromkeys(word[:_MAX_WORD] for word in _WORD.findall(_folded(query)))
@@ -77,15 +77,15 @@ def wanted_words(query: str) -> list[str]:
 
 
 def is_prefix(word: str) -> bool:
-    """Returns whether the search for this word also finds longer words that begin with it. This is so for all
-    words but single letters.
+    """Returns whether a searched word also matches longer words that begin with it. A single letter
+    does not.
     """
     return len(word) > 1
 
 
 def passage(text: str, wanted: Sequence[str]) -> list[PassagePart]:
-    """Returns about 200 characters of the text around the first searched word, split into matches and the
-    text between them. `wanted`: the result of `wanted_words`.
+    """Returns about 200 characters of the text around the first searched word, in parts. `wanted`: the
+    searched words from `wanted_words`.
     """
     first = next(_matches(text, wanted, 0), None)
     begin = max(0, (first.start() if first else 0) - _BEFORE)
@@ -116,8 +116,8 @@ def _matches(text: str, wanted: Sequence[str], begin: int) -> Iterator[re.Match[
 
 @lru_cache
 def _pattern_of(wanted: tuple[str, ...]) -> re.Pattern[str]:
-    """Returns a regular expression that finds the searched words in a text without accents. One expression is
-    twice as fast as a comparison word by word.
+    """Returns a regular expression that finds the searched words in a text without accents. The regular
+    expression is twice as fast as comparing each word of the text.
     """
     words = (rf"{word}[^\W_]*" if is_prefix(word) else rf"{word}(?![^\W_])" for word in wanted)
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(words)})", re.IGNORECASE)

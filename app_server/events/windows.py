@@ -1,5 +1,5 @@
-"""Reads windows of a log. A window is a limited number of consecutive events, at the end of the log or next
-to a given position.
+"""Reads windows of a conversation's event log. A window is a limited number of consecutive events, at the end
+of the log or near a position.
 """
 
 from collections.abc import Collection, Iterable
@@ -25,7 +25,7 @@ class Window:
     """Consecutive events of a log, from the position `first_seq` to the position `last_seq`. In an empty
     window, `first_seq` is after `last_seq`.
 
-    `log_seq`: the position of the newest event in the log.
+    log_seq: the position of the newest event of the log.
     """
 
     first_seq: int
@@ -35,13 +35,13 @@ class Window:
 
 
 async def newest(session: AsyncSession, conversation_id: UUID, limit: int) -> Window:
-    """Returns the window with the last events of the log, at most `limit`."""
+    """Returns the window with at most `limit` events at the end of the conversation's log."""
     return await before(session, conversation_id, None, limit)
 
 
 async def before(session: AsyncSession, conversation_id: UUID, seq: int | None, limit: int) -> Window:
-    """Returns the window with at most `limit` events directly before the position `seq`. None as `seq` means
-    the end of the log.
+    """Returns the window with at most `limit` events directly before the position `seq` of the conversation's
+    log. `seq`: None means the end of the log.
     """
     log_seq = await log.last_seq(session, conversation_id)
     end = log_seq + 1 if seq is None else min(seq, log_seq + 1)
@@ -51,7 +51,9 @@ async def before(session: AsyncSession, conversation_id: UUID, seq: int | None, 
 
 
 async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: int) -> Window:
-    """Returns the window with at most `limit` events directly after the position `seq`."""
+    """Returns the window with at most `limit` events directly after the position `seq` of the conversation's
+    log.
+    """
     log_seq = await log.last_seq(session, conversation_id)
     begin = min(seq, log_seq) + 1
     query = _sizes(conversation_id).where(StoredEvent.seq >= begin).order_by(StoredEvent.seq)
@@ -60,8 +62,8 @@ async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: i
 
 
 async def around(session: AsyncSession, conversation_id: UUID, event_id: str, limit: int) -> Window:
-    """Returns a window that contains the event with the id `event_id` and the events around this event. The
-    window is at most twice as large as another window.
+    """Returns a window with the event `event_id` and the events before and after this event. The window has
+    at most twice the usual size.
 
     Raises NotFound `event_not_found`.
     """
@@ -79,7 +81,7 @@ async def around(session: AsyncSession, conversation_id: UUID, event_id: str, li
 
 
 async def read_at(session: AsyncSession, conversation_id: UUID, positions: Collection[int]) -> list[Frame]:
-    """Returns the events at these positions, sorted by position."""
+    """Returns the events at these positions of the conversation's log, sorted by position."""
     query = (
         select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs)
         .where(StoredEvent.conversation_id == conversation_id, StoredEvent.seq.in_(positions))
@@ -102,9 +104,7 @@ def _sizes(conversation_id: UUID) -> Select[int]:
 
 
 def _fitting(sizes: Iterable[int]) -> int:
-    """Returns how many events fit into one window, counted from the first. `sizes`: the size of each event in
-    characters, in the order of the events.
-    """
+    """Returns how many events fit into a window. `sizes`: the size of each event, in order."""
     room, count = MAX_CHARACTERS, 0
     for size in sizes:
         room -= size

@@ -1,9 +1,9 @@
-"""Keeps an index of the words in events, for the search within one conversation. SQLite uses FTS5. PostgreSQL
-uses a text search vector with a GIN index.
+"""Stores which words the events of a conversation contain, in an index for the search within one
+conversation. SQLite uses FTS5. PostgreSQL uses a text search vector with a GIN index.
 
-In the index, each word begins with a key of its conversation. So a search reads only the entries of this
-conversation, and words with the same beginning are neighbours in the index. The index says which events
-contain a word, but not where in the event.
+In the index, each word has a short form of the conversation's id in front. So a search reads only the entries
+of this conversation, and words of the conversation with the same beginning are neighbours in the index. The
+index says which events contain a word, but not where in the event the word is.
 """
 
 import asyncio
@@ -52,8 +52,8 @@ _LONG_REPORT = 64 * 1024
 
 
 class EventWords(Base):
-    """One row for each event, with its words. On PostgreSQL, each word begins with the key of the
-    conversation. Within a conversation, `id` grows with `seq`.
+    """One row of the search index for the events of conversations: the words of one event. On PostgreSQL,
+    each word has a short form of the conversation's id in front. `id` grows with `seq` within a conversation.
     """
 
     __tablename__ = "event_words"
@@ -101,7 +101,7 @@ event.listen(EventWords.__table__, "after_create", _make_searchable)
 
 
 async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Adds the words of these new events to the index of words."""
+    """Adds the words of new events to the search index. The events must be in the order of the log."""
     # A long report would keep the event loop from other requests.
     is_long = sum(len(frame.body) for frame in frames) > _LONG_REPORT
     found = await asyncio.to_thread(_words_of, frames) if is_long else _words_of(frames)
@@ -126,8 +126,8 @@ def _words_of(frames: Sequence[DurableFrame]) -> list[tuple[int, list[str]]]:
 
 
 async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int | None = None) -> int:
-    """Deletes the rows of up to `limit` events from the index of words, and returns how many rows were
-    deleted. `limit`: None means all events.
+    """Deletes the entries of up to `limit` events of the conversation from the search index. Returns how many
+    events had entries. `limit`: None means all events.
     """
     ids = select(EventWords.id).where(EventWords.conversation_id == conversation_id).limit(limit)
     done = (
@@ -139,10 +139,11 @@ async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int |
 def having(
     session: AsyncSession, query: Select[Any], conversation_id: UUID, words: Sequence[str]
 ) -> tuple[Select[Any], SQLColumnExpression[int]]:
-    """Limits a query to the events that contain all these words, and joins it with the rows of EventWords.
-    Returns the query and the column to sort by, which gives the order of the log.
+    """Adds to an SQL query the condition that an event contains all these words. Returns the new query, in
+    which each event is joined with its row of EventWords. Also returns the column that sorts the events in
+    the order of the log.
 
-    `words`: at least one word, as texts.wanted_words returns them.
+    words: the searched words, at least one; see texts.wanted_words.
     """
     key = _key(conversation_id)
     if session.get_bind().dialect.name == _SQLITE:
@@ -160,13 +161,15 @@ def having(
 
 
 def of_event() -> ColumnElement[bool]:
-    """Returns the SQL condition that joins a row of EventWords with the row of its event."""
+    """Returns the SQL condition that a row of the search index (EventWords) and a row of the event log
+    (StoredEvent) belong to the same event.
+    """
     return and_(StoredEvent.conversation_id == EventWords.conversation_id, StoredEvent.seq == EventWords.seq)
 
 
 def place_of(session: AsyncSession, conversation_id: UUID, seq: int) -> ColumnElement[int]:
-    """Returns a subquery for the sort value of one event: the value, for the event at position `seq`, of the
-    column that `having` returns.
+    """Returns an SQL subquery for the value by which the event at position `seq` is sorted in search results.
+    `having` returns the column with these values.
     """
     is_sqlite = session.get_bind().dialect.name == _SQLITE
     place = select(EventWords.id if is_sqlite else EventWords.seq)

@@ -1,3 +1,3 @@
-"""Runs a task from the command line without a browser, for `slipway run` and `slipway demo`. This package
-calls only the public API of the server.
+"""Runs a task from the command line without a browser: the commands `slipway run` and `slipway demo`. Uses
+only the public API of the server.
 """

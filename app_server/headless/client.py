@@ -1,5 +1,5 @@
-"""The API calls of `slipway run` and `slipway demo`. Every failed call raises RunFailed with the error
-message of the server.
+"""Makes the API calls of the commands `slipway run` and `slipway demo`. If a call fails, RunFailed is raised
+with the server's message.
 """
 
 import time
@@ -23,10 +23,10 @@ GONE_ON = frozenset({"nothing_to_confirm", "confirmation_outdated"})
 
 
 class RunFailed(Exception):
-    """The error that is raised when a headless run cannot continue. The message is for the person at the
-    terminal.
+    """The error that ends a headless run, because its task cannot continue. The message is for the person at
+    the terminal.
 
-    `code`: the error code in the server's reply; None if the reply had no error code.
+    `code`: the code of the error that the server has sent; None if the server has sent no error.
     """
 
     def __init__(self, message: str, code: str | None = None) -> None:
@@ -35,7 +35,7 @@ class RunFailed(Exception):
 
 
 class Client:
-    """A client that calls the public API of a Slipway server in the name of one signed-in user."""
+    """Calls the public API of a Slipway server as one signed-in user."""
 
     def __init__(self, url: str, api_key: str) -> None:
         self.url = url
@@ -71,8 +71,8 @@ class Client:
         return [item["offer"] for item in items if item["state"] != "allowed"]
 
     def refuse(self, conversation_id: str, action_ids: list[str], reason: str) -> None:
-        """Refuses actions for which the agent asks confirmation. The agent gets the reason and continues.
-        Does nothing if these actions no longer wait for a decision.
+        """Refuses actions for which the agent asks confirmation. The agent is told the reason and continues.
+        If the actions no longer wait for confirmation, does nothing.
         """
         body = {"accept": False, "action_ids": action_ids, "reason": reason}
         try:
@@ -82,8 +82,8 @@ class Client:
                 raise
 
     def execute(self, conversation_id: str, command: str, *, timeout_seconds: int) -> Json:
-        """Runs a command in the conversation's directory in the sandbox. Returns the JSON object `{exit_code,
-        stdout, stderr, …}`.
+        """Runs a command in the conversation's working directory in the sandbox. Returns the result of the
+        command: `{exit_code, stdout, stderr, …}`.
         """
         return self._json(
             "POST",
@@ -93,8 +93,8 @@ class Client:
         )
 
     def delete(self, conversation_id: str) -> bool:
-        """Deletes the conversation. Returns whether its sandbox was removed too. The server removes the
-        sandbox in the background, and this method waits at most DELETE_TIMEOUT_SECONDS for the removal.
+        """Deletes the conversation. Returns whether its sandbox is deleted too. The server deletes the
+        sandbox in the background, and this method waits at most DELETE_TIMEOUT_SECONDS for this.
         """
         self._call("DELETE", f"/app-conversations/{conversation_id}")
         deadline = time.monotonic() + DELETE_TIMEOUT_SECONDS
@@ -105,7 +105,7 @@ class Client:
         return True
 
     def frames(self, conversation_id: str) -> Iterator[Json]:
-        """Yields every message (frame) of the conversation's WebSocket stream. If the connection is lost,
+        """Yields every frame (message) of the conversation's live stream. If the connection is closed,
         connects again and continues after the last event.
         """
         after = 0

@@ -1,5 +1,5 @@
-"""Computes the state and the result of a headless run from the stream messages (frames) of its conversation.
-Does no I/O.
+"""Computes the state and the result of a headless run from the frames (messages) of the conversation's live
+stream. Does no I/O.
 """
 
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ MAX_REFUSALS = 5
 
 @dataclass
 class HeadlessOutcome:
-    """The state of a headless run so far. When the run has ended, it is the result.
+    """The state of a headless run, which is also the result when the run has ended.
 
-    `status`: the execution status of the conversation, or `starting`, `start_failed` or `refused`.
+    `status`: the conversation's execution status, or `starting`, `start_failed` or `refused`.
     """
 
     status: str = "starting"
@@ -36,17 +36,17 @@ class HeadlessOutcome:
 
     @property
     def asks(self) -> bool:
-        """Returns whether the agent now waits until a user confirms its actions."""
+        """Returns whether the agent is waiting for a user's confirmation of actions."""
         return self.status == ASKS
 
     @property
     def wanted(self) -> str:
-        """Returns a text that describes the actions for which the agent now asks confirmation."""
+        """Returns a text that describes the agent's actions that wait for confirmation."""
         return "; ".join(words for _, words in self.pending.values())
 
     def refuse(self) -> list[str]:
-        """Counts a refusal of all actions that wait for confirmation, and returns the ids of these actions.
-        The caller sends the refusal. After more than MAX_REFUSALS refusals, the run counts as failed.
+        """Counts one more refusal, and returns the ids of the agent's actions that wait for confirmation and
+        must now be refused. After more than MAX_REFUSALS refusals, the run fails.
         """
         self.refused += 1
         if self.refused > MAX_REFUSALS:
@@ -62,7 +62,7 @@ class HeadlessOutcome:
         return self.status == "finished"
 
     def take(self, frame: dict[str, Any]) -> None:
-        """Updates the state with the next stream message (frame) of the conversation."""
+        """Updates the state of the run with the next frame (message) of the conversation's live stream."""
         match frame["type"]:
             case "start_task":
                 self._take_start_task(frame["task"])

@@ -1,5 +1,5 @@
-"""Prints the progress of a headless run. The stages of the start come first, then the events, each as a short
-block of text.
+"""Prints the progress of a headless run: first the stages of the conversation's start, then each event as a
+short block of text.
 """
 
 import sys
@@ -36,8 +36,8 @@ class Printer(Protocol):
 
 
 class JsonPrinter:
-    """A printer that writes a headless run as JSON, one object on each line. It writes every stream message
-    (frame) and every note of the run, and at the end `{"type": "summary", …}`.
+    """Prints a headless run as JSON, one object per line: every frame (message) of the live stream, every
+    note of the program, and at the end `{"type": "summary", …}`.
     """
 
     def frame(self, frame: dict[str, Any]) -> None:
@@ -55,8 +55,8 @@ class JsonPrinter:
 
 
 class TerminalPrinter:
-    """A printer that writes a headless run for people. It uses no colours and no formatting if the output is
-    not a terminal.
+    """Prints a headless run for people. Prints without colours and formatting if the output is not a
+    terminal.
     """
 
     def __init__(self) -> None:
@@ -162,8 +162,8 @@ class TerminalPrinter:
 
 
 def _summary(event: dict[str, Any]) -> str:
-    """Returns the summary of an action that the model gave in the event. Returns an empty text if there is no
-    summary, or if the summary only repeats the arguments of the action.
+    """Returns the model's summary of the action in an event. Returns an empty text if the summary is missing
+    or only repeats the arguments.
     """
     summary = event.get("summary") or ""
     return "" if summary.startswith(f"{event['tool_name']}: {{") else summary
@@ -176,8 +176,8 @@ def _seconds_between(start: str | None, end: str | None) -> float | None:
 
 
 def stage_seconds(stages: list[dict[str, Any]]) -> dict[str, float]:
-    """Returns the duration of each finished stage of the start in seconds, by the name of the stage. The
-    order is that of the stages.
+    """Returns how many seconds each finished stage of the conversation's start took, by name of the stage.
+    The stages are in order.
     """
     times = {stage["status"]: _seconds_between(stage["started_at"], stage["finished_at"]) for stage in stages}
     return {name: round(seconds, 3) for name, seconds in times.items() if seconds is not None}

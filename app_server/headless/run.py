@@ -1,5 +1,5 @@
-"""Runs one task without a browser. It starts a conversation, follows the conversation until the agent stops,
-and prints the result.
+"""Runs one task from the command line: starts a conversation, follows it until it ends, and shows
+the result.
 """
 
 import asyncio
@@ -30,12 +30,11 @@ REFUSAL = (
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The task and the settings of a headless run.
+    """The settings of a headless run: what the agent has to do, and how.
 
     `verify_command`: a command that runs in the sandbox at the end and must exit with 0; None means no
-    verification. `consent`: hashes of the project executables (such as hooks and setup scripts of the
-    repository) that are allowed to run. `keep`: whether the conversation is kept after the run; otherwise it
-    is deleted.
+    verification. `consent`: hashes of the project executables (such as hooks) that are allowed to run.
+    `keep`: if False, the conversation is deleted at the end.
     """
 
     task: str
@@ -49,11 +48,11 @@ class Run:
 
 
 def run(where: Config | tuple[str, str], what: Run, printer: Printer) -> bool:
-    """Runs the task and returns whether it succeeded. A task succeeds if the agent finishes and the
-    verification command passes; without such a command, only the first counts.
+    """Runs the task and returns whether it succeeded. It succeeds if the agent has finished and the command
+    for verification, if given, has passed.
 
-    `where`: the configuration of a Slipway installation on this machine, or the URL of a server and an API
-    key. `what`: the task and its settings.
+    where: the configuration of a Slipway home directory on this machine, or the URL of a server and an API
+    key.
 
     Raises RunFailed or ServerDidNotStart with a message for the person at the terminal.
     """
@@ -123,8 +122,8 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
 
 
 def _refuse(client: Client, conversation_id: str, outcome: HeadlessOutcome, printer: Printer) -> None:
-    """Refuses the actions for which the agent asks confirmation. In a headless run no user can decide, so the
-    agent would wait forever.
+    """Refuses the actions for which the agent asks confirmation. In a headless run, no user can confirm them,
+    so the agent would wait forever.
     """
     printer.note(f"Refused, because no user is there to allow it: {outcome.wanted}")
     action_ids = outcome.refuse()
@@ -164,10 +163,10 @@ def _start_request(what: Run) -> dict[str, Any]:
 
 @contextmanager
 def owner_client(config: Config, url: str) -> Iterator[Client]:
-    """Yields an API client with a new API key of the installation's owner. The key is deleted at the end of
-    the `with` block.
+    """Yields an API client that is signed in as the owner of the installation. For this, an API key is
+    created, and deleted at the end of the `with` block.
 
-    No sign-in is needed, because a user who can read the server's data directory may act as the owner.
+    No sign-in is needed, because a user who can read the home directory may act as the owner.
     """
     key = asyncio.run(_make_api_key(config))
     client = Client(url, key)

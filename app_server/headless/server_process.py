@@ -1,6 +1,4 @@
-"""Finds the server that runs with a given data directory, or starts a server for the time of a
-headless run.
-"""
+"""Finds the running server of a Slipway home directory, or starts a server for the time of a headless run."""
 
 import json
 import os
@@ -21,18 +19,18 @@ STOP_TIMEOUT_SECONDS = 30.0
 
 
 class ServerDidNotStart(Exception):
-    """The error that is raised when a new server process ends or does not reply in time. The message contains
-    the last output of the process.
+    """The error that the new server has ended or did not reply in time. The message contains the last output
+    of the server.
     """
 
 
 @contextmanager
 def server_of(home: Path, sandbox: str | None) -> Iterator[str]:
-    """Yields the base URL of a server that uses the data directory `home`. The server runs already, or is
-    started here and then stopped at the end of the `with` block.
+    """Yields the base URL of a server for the home directory `home`. This is a server that is already
+    running, or a new server that is stopped at the end of the `with` block.
 
-    `sandbox`: the kind of sandbox that the server must use; None means any kind. With a kind, a new server is
-    always started, because a running server has already chosen its kind.
+    `sandbox`: the kind of sandboxes, such as containers. If a kind is given, a new server is started, because
+    a running server has already chosen its kind.
     """
     running = _running_server(home) if sandbox is None else None
     if running:
@@ -99,8 +97,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Returns `count` different ports of this machine's loopback address that were free at the time of the
-    check.
+    """Returns ports of the loopback address (127.0.0.1) that are free now. The ports are all different.
+    Another program may use them before the caller does.
     """
     sockets = [socket.socket() for _ in range(count)]
     try:

@@ -1,3 +1,3 @@
-"""Triggers: rules by which events at a git host, such as a new issue, start conversations in Slipway or send
-messages to running conversations.
+"""Triggers: webhooks of repositories at git hosts. An event at the git host, such as a new label on an issue,
+starts a conversation in Slipway, or is sent to a conversation as a message.
 """

@@ -1,4 +1,4 @@
-"""Carries out what `decision.py` has decided about an event at a git host. It starts a conversation, sends a
+"""Carries out the decision about an event of a git host (see decision.py): starts a conversation, sends a
 message to a conversation, or pauses a conversation.
 """
 
@@ -50,8 +50,8 @@ _MAX_COMMENT_PAGES = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of handling a webhook delivery. `action`: what Slipway did; None if nothing. `commit`: the
-    commit whose failing checks were sent to the agent.
+    """What Slipway has done about a webhook delivery of a git host. `commit`: the commit whose failing checks
+    were sent to the agent.
     """
 
     state: DeliveryResult
@@ -87,8 +87,9 @@ class Acting:
         found: Found,
         event_id: UUID,
     ) -> Outcome:
-        """Carries out the action that was decided for an event, and returns the outcome. `event_id`: the same
-        for each attempt to handle this event, so that a repetition does nothing twice. Raises AppError.
+        """Carries out the action that was decided for an event of a git host, and returns what was done.
+        `event_id`: the same if the same event is handled again, so that nothing is done twice. Raises
+        AppError.
         """
         match action:
             case Action.START:
@@ -258,9 +259,10 @@ class Acting:
 async def _threads_of(
     client: GitHostClient, event: HostEvent, found: Found
 ) -> tuple[list[ReviewThread], str | None]:
-    """Returns the open review threads in which the author of the event has written, and the head commit of
-    the branch. Returns no threads if the git host does not return them. In that case the review text is still
-    sent to the agent, but Slipway cannot reply in the threads.
+    """Returns the open review threads of the pull request in which the reviewer who caused the event has
+    written. Also returns the head commit of the branch. Returns no threads if the git host does not provide
+    review threads. Then the reviewer's text is still sent to the agent, but Slipway cannot reply in the
+    threads.
     """
     row = found.pull_request
     if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):
@@ -293,8 +295,9 @@ def _says_something(event: HostEvent) -> bool:
 
 
 def _conversation_of(found: Found) -> UUID:
-    """Returns the id of the conversation that has opened the pull request of the event. If no conversation
-    has opened it, returns the id of the conversation that the trigger has started about the event.
+    """Returns the id of the conversation that has opened the event's pull request. If there is no such
+    conversation, returns the id of the conversation that the trigger has started about the event's issue,
+    pull request or push.
     """
     if found.pull_request is not None:
         return found.pull_request.conversation_id
@@ -304,7 +307,7 @@ def _conversation_of(found: Found) -> UUID:
 
 async def _comments(client: GitHostClient, repository: str, kind: ItemKind, number: int) -> list[Comment]:
     """Returns the comments on an issue or pull request, the oldest first. Reads at most _MAX_COMMENT_PAGES
-    pages.
+    pages of comments from the git host.
     """
     found: list[Comment] = []
     page: str | None = None

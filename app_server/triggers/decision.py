@@ -17,7 +17,7 @@ _INLINE_CODE = re.compile(r"`[^`\n]+`")
 
 
 class Action(StrEnum):
-    """The actions that Slipway can take for an event at a git host. START: start a conversation about the
+    """The possible actions of Slipway about an event at a git host. START: start a conversation about the
     issue, pull request or push. TELL: send the text of the event to the conversation about the issue or pull
     request, or to the conversation that opened the pull request. FIX_CHECKS: ask the conversation that opened
     the pull request to correct the failing checks. PAUSE: pause the conversation about the issue or pull
@@ -32,14 +32,14 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """The facts about an event and its trigger from which the decision is made.
+    """The facts about an event and its trigger on which the decision depends.
 
     `label`, `mention`, `events`, `branch`, `paths`: as in Trigger; if the trigger names no branch, `branch`
-    is the default branch. `login`: the git host's login of the user whose token Slipway uses. `own_comments`:
-    ids of the comments that Slipway wrote. `is_our_pull_request`: a conversation of the trigger's owner has
-    opened the pull request. `is_own_push`: an agent has pushed the commit. `has_conversation`: the trigger
-    has already started a conversation about this issue or pull request; for a push, such a conversation still
-    works. `corrected`: commits whose failing checks were sent to the agent.
+    is the default branch. `login`: the login name of the token's user at the git host. `own_comments`: ids of
+    the comments that Slipway wrote. `is_our_pull_request`: a conversation of the trigger's owner has opened
+    the pull request. `is_own_push`: an agent has pushed the commit. `has_conversation`: the trigger has
+    already started a conversation about this issue or pull request; for a push, such a conversation is still
+    working. `corrected`: commits whose failing checks were already sent to the agent.
     """
 
     label: str
@@ -57,8 +57,9 @@ class Known:
 
 @dataclass(frozen=True)
 class TriggerDecision:
-    """The action that Slipway takes for an event. `needs_write_access`: whether Slipway takes the action only
-    if the git host confirms that the author of the event may write to the repository.
+    """The decision about what Slipway does when an event at a git host is reported. `needs_write_access`: the
+    action is carried out only if the git host confirms that the person who caused the event may write to the
+    repository.
     """
 
     action: Action
@@ -66,7 +67,9 @@ class TriggerDecision:
 
 
 def decide(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Returns the action that Slipway takes for an event. Returns None if Slipway ignores the event."""
+    """Decides what Slipway does about an event at a git host, and returns the decision. Returns None if
+    nothing is to be done.
+    """
     return None if is_own(event, known) else _of_others(event, known)
 
 
@@ -90,17 +93,19 @@ def _of_others(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def is_own(event: HostEvent, known: Known) -> bool:
-    """Returns whether the event reports a comment that Slipway wrote. Such a comment has no effect, so that
-    Slipway does not react to itself.
+    """Returns whether the event reports a comment that Slipway itself wrote. Such a comment never triggers an
+    action.
 
-    Slipway writes with a user's token, and that user may also write comments personally. So the author's
-    login alone does not decide.
+    The login name of the comment's author is not enough to decide this, because Slipway uses the token of a
+    person who may also write comments.
     """
     return MARKER in event.text or (event.comment_id is not None and event.comment_id in known.own_comments)
 
 
 def mentions(text: str, word: str = "slipway") -> bool:
-    """Returns whether the text contains `@word` outside of code and quotations."""
+    """Returns whether the text contains `@word` outside of code and quotations. `word`: the word after the @
+    in the trigger.
+    """
     for pattern in (_FENCED, _QUOTED_LINE, _INLINE_CODE):
         text = pattern.sub(" ", text)
     mention = rf"(?<![\w@/.`-])@{re.escape(word)}(?![\w-])"
@@ -122,9 +127,8 @@ def _said(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def _pushed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Decides what to do about a push and returns None if it has no effect. Pushes of agents have no effect,
-    so that an agent does not react to itself. If the host names no changed files, the push counts as a change
-    of all files.
+    """Returns the decision about a push to a branch. A push of an agent never triggers an action. If the git
+    host does not name the changed files, all files count as changed.
     """
     matches = not known.paths or not event.paths or any(_fits(path, known.paths) for path in event.paths)
     if known.is_own_push or event.branch != known.branch or not matches:
@@ -137,8 +141,8 @@ def _fits(path: str, patterns: Sequence[str]) -> bool:
 
 
 def _failed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Decides what to do about a failing check and returns None if it has no effect. No person writes the
-    text of a check, so only a conversation that has opened the pull request gets this text.
+    """Returns the decision about a failing check of a commit. No person has written the text of a check. So
+    the text is sent only to a conversation that has opened the pull request, and never starts a conversation.
     """
     is_new = event.commit is not None and event.commit not in known.corrected
     if not (known.is_our_pull_request and is_new):

@@ -1,5 +1,5 @@
-"""Handles the webhook deliveries of git hosts. An event in a delivery starts a conversation, is sent to a
-conversation, or has no effect.
+"""Handles the webhook deliveries that git hosts have sent. The events of a delivery start a conversation, are
+sent to a conversation, or have no effect.
 """
 
 from dataclasses import dataclass
@@ -45,17 +45,19 @@ class _NoRoomError(Exception):
 
 
 class Handling:
-    """The handler of background jobs of the kind `triggers.handle`. Each job handles one webhook delivery."""
+    """Runs the background jobs of the kind `triggers.handle`. Each job handles one webhook delivery of a git
+    host.
+    """
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._acting = Acting(setting)
 
     async def handle(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Handles one webhook delivery and stores the outcome in the delivery's row. Does nothing if the
-        delivery was deleted or was handled before.
+        """Handles one webhook delivery of a git host, and stores what was done in the delivery's row. Does
+        nothing if the delivery was deleted or handled before.
 
-        Raises TryAgain if the git host cannot be reached now, so that the job is repeated later.
+        Raises TryAgain if the git host cannot be reached now.
         """
         work = await self._load(UUID(attempt.payload["delivery_id"]))
         if work is None or work.delivery.state is not DeliveryResult.WAITING:
@@ -90,8 +92,8 @@ class Handling:
             return _Work(delivery, trigger, await session.get_one(User, trigger.user_id))
 
     async def _outcome(self, work: _Work, attempt: JobAttempt) -> Outcome:
-        """Handles the events of a webhook delivery one after the other, up to the first event with an effect.
-        Returns the outcome of that event; if no event has an effect, returns the outcome of the first event.
+        """Handles the events of a webhook delivery in order until an event has an effect, and returns what
+        was done. If no event has an effect, returns the outcome of the first event.
         """
         user = work.user
         if user.disabled_at is not None or Permission.WORK not in permissions_of(
@@ -136,9 +138,9 @@ class Handling:
         return await self._acting.act(decision.action, trigger, work.user, host, event, found, event_id)
 
     async def _check_room(self, trigger: Trigger) -> None:
-        """Checks that the trigger may start one more conversation now. Raises _NoRoomError if the maximum
-        number of conversations is working; the delivery then waits. Raises Conflict `too_many_waiting` if too
-        many deliveries wait already.
+        """Checks that the trigger may start one more conversation. Raises _NoRoomError if too many
+        conversations of triggers are working. Raises Conflict `too_many_waiting` if too many deliveries of
+        the trigger are already waiting.
         """
         async with self._setting.database.read() as session:
             count = await room.at_work(session, trigger)
@@ -179,8 +181,8 @@ async def _is_closed(client: GitHostClient, repository: str, event: HostEvent) -
 
 
 def _wanted_pause(error: AppError) -> timedelta | None:
-    """Returns the time to wait until the git host accepts calls again, at most an hour. Returns None if the
-    host's error does not state a time.
+    """Returns how long to wait until the git host accepts calls again, at most an hour. Returns None if the
+    git host's error does not say how long.
     """
     text = error.headers.get("Retry-After", "")
     return timedelta(seconds=min(int(text), 3600)) if text.isdecimal() and len(text) < 9 else None

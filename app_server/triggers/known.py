@@ -1,4 +1,4 @@
-"""Collects the facts from which the decision about an event at a git host is made."""
+"""Collects the facts on which the decision about an event at a git host depends (see decision.py)."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,11 +23,11 @@ from app_server.triggers.room import AT_REST
 
 @dataclass(frozen=True)
 class Found:
-    """The facts about one event at a git host, and the database rows with these facts.
+    """The facts about one event at a git host, and the database rows from which they were read.
 
     `link`: the row of the conversation that the trigger has started about the issue, pull request or push;
-    None if there is no such conversation. `pull_request`: the row of the event's pull request; None unless a
-    conversation of the trigger's owner has opened it.
+    None if there is no such conversation. `pull_request`: the event's pull request, if a conversation of the
+    trigger's owner has opened it.
     """
 
     link: TriggeredConversation | None
@@ -37,7 +37,8 @@ class Found:
 
 def is_about(trigger: Trigger, event: HostEvent) -> bool:
     """Returns whether the event belongs to the trigger's repository. Work items and builds of Azure DevOps
-    name only their project; for them, returns whether the repository is in this project.
+    name only their project. So for these events, the function returns whether the project is that of the
+    trigger's repository.
     """
     own, named = trigger.repository.casefold(), event.repository.casefold()
     is_of_project = trigger.provider is GitProvider.AZURE_DEVOPS and own.startswith(f"{named}/")
@@ -47,9 +48,8 @@ def is_about(trigger: Trigger, event: HostEvent) -> bool:
 async def look_up(
     session: AsyncSession, trigger: Trigger, event: HostEvent, *, login: str, branch: str | None
 ) -> Found:
-    """Returns the facts about the event, from the database. `login`: the git host's login of the user whose
-    token Slipway uses. `branch`: the default branch of the repository, which counts if the trigger names no
-    branch.
+    """Reads from the database the facts about an event of the trigger's git host, and returns them. `login`:
+    the login name of the token's user. `branch`: the default branch, if the trigger names no branch.
     """
     link = await _link(session, trigger, event)
     pull_request = await _pull_request(session, trigger, event)
@@ -76,8 +76,8 @@ async def look_up(
 
 
 async def corrections(session: AsyncSession, conversation_id: UUID, within: timedelta) -> int:
-    """Returns how many times in the last period of this length failing checks were sent to the
-    conversation.
+    """Returns how many times failing checks were sent to the conversation in the last time span of the length
+    `within`.
     """
     query = (
         select(func.count())
@@ -141,7 +141,7 @@ async def _pull_request(
 
 
 async def _branch(session: AsyncSession, trigger: Trigger, event: HostEvent) -> str | None:
-    """Returns the branch on which a check ran. Forgejo reports only the commit; in this case, returns the
+    """Returns the branch on which a check ran. Forgejo names only the commit. In this case, returns the
     branch to which an agent of the trigger's owner has pushed the commit.
     """
     if event.branch is not None or event.commit is None:

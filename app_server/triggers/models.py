@@ -1,5 +1,5 @@
-"""Database tables of triggers, of the webhook deliveries that triggers have received, and of the
-conversations that triggers have started.
+"""Database tables of triggers, of the webhook deliveries that git hosts have sent, and of the conversations
+that triggers have started.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ from app_server.git.providers import GitProvider
 
 
 class TriggerEvent(StrEnum):
-    """The kinds of events at a git host that a trigger can react to."""
+    """The kinds of events at a git host to which a trigger can react."""
 
     LABEL = "label"
     MENTION = "mention"
@@ -26,16 +26,17 @@ class TriggerEvent(StrEnum):
 
 
 class Trigger(Base):
-    """One row for each trigger: a webhook of one repository at a git host, whose deliveries start
-    conversations of one user, the owner of the trigger.
+    """One row of the table of triggers: a webhook of one repository at a git host. The events that the git
+    host sends start conversations of the trigger's owner.
 
     `origin`: the URL of the git host, such as `https://github.com`. `repository`: the full name of the
-    repository at the host. `events`: TriggerEvent values. `label`: the label that makes the agent work on an
-    issue or pull request. `mention`: the word after the @ that calls the agent. `branch`: the branch on which
-    conversations begin and whose pushes have an effect; None means the default branch. `paths`: patterns of
-    files; only pushes that change such files have an effect; empty means all files. `max_running`: how many
-    conversations of the repository's triggers may work at the same time. `previous_secret_encrypted`: the
-    secret before the present secret, which is accepted until `previous_secret_until`.
+    repository at the host. `events`: TriggerEvent values. `label`: the label that starts the agent's work on
+    an issue or pull request. `mention`: the word after the @ that addresses the agent in a comment. `branch`:
+    the branch on which conversations begin and whose pushes start a conversation; None means the default
+    branch. `paths`: patterns of the files whose pushes start a conversation; empty means all files.
+    `max_running`: how many conversations of the repository's triggers may work at the same time.
+    `previous_secret_encrypted`: the secret before the present secret; it is accepted until
+    `previous_secret_until`.
     """
 
     __tablename__ = "triggers"
@@ -65,8 +66,8 @@ class Trigger(Base):
 
 
 class DeliveryResult(StrEnum):
-    """The results of handling a webhook delivery. `waiting`: the job of the delivery has not ended.
-    `ignored`: the delivery had no effect.
+    """The state of a webhook delivery. `waiting`: its background job has not ended. `ignored`: nothing had to
+    be done.
     """
 
     WAITING = "waiting"
@@ -76,9 +77,10 @@ class DeliveryResult(StrEnum):
 
 
 class TriggerDelivery(Base):
-    """One row for each webhook delivery that was accepted. `delivery_id`: the git host's id of the delivery,
-    or a hash of the body if the host sends no id. `event`, `actor`, `number`: the values of the first event
-    in the delivery. `action`: what Slipway did. `commit`: the commit whose failing checks were sent to the
+    """One row of the table of webhook deliveries: a delivery of a git host that Slipway has accepted.
+    `delivery_id`: the host's id of the delivery, or a hash of the body if the host gives no id. `event`,
+    `actor`, `number`: kind, author and issue or pull request number of the first event in the delivery.
+    `action`: what was done about the delivery. `commit`: the commit whose failing checks were sent to the
     agent.
     """
 
@@ -106,14 +108,14 @@ class TriggerDelivery(Base):
 
 
 class TriggeredConversation(Base):
-    """One row for each conversation that a trigger has started, with the comment at the git host that shows
-    the state of the agent's work.
+    """One row for each conversation that a trigger has started. The row also describes the comment at the git
+    host that shows the progress of the agent's work.
 
     `number`: the number of the issue or pull request; None for a push, which has no comment. `comment_begun`:
     Slipway has asked the host to add the comment, but may not have received the id of the comment. `comment`:
-    the text of the comment at the host. `is_stopped`: the issue or pull request was closed. `is_at_rest`:
-    after the closing, the agent has stopped working. If the agent works again later, the user has continued
-    the conversation.
+    the text of the comment at the host. `is_stopped`: the issue or pull request was closed. `is_at_rest`: the
+    agent has stopped working after the issue or pull request was closed. If the agent works again, the user
+    has continued the conversation.
     """
 
     __tablename__ = "triggered_conversations"

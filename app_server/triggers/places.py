@@ -1,4 +1,4 @@
-"""Finds the issues and pull requests at git hosts on which a callback comments about a conversation."""
+"""Finds the issues and pull requests at git hosts on which comments about a conversation are written."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -13,8 +13,8 @@ from app_server.triggers.models import Trigger, TriggeredConversation
 
 async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[CommentPlace]:
     """Returns the open pull requests of the conversation. If there are none, returns the issue or pull
-    request for which a trigger has started the conversation. The result is empty if there is neither of
-    these, for example for a conversation that a push started.
+    request that has started the conversation. Returns an empty list if a push has started the conversation
+    and there is no open pull request.
     """
     opened = [
         CommentPlace(row.origin, row.repository, ItemKind.PULL_REQUEST, row.number)

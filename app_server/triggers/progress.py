@@ -1,5 +1,5 @@
 """Follows the conversations that triggers have started. Opens their pull requests, and edits the comments at
-the git host that show the state of the agent's work.
+the git host that show the progress of the work.
 """
 
 from collections.abc import Sequence
@@ -58,21 +58,20 @@ class _Case:
 
 
 class TriggerProgress:
-    """The handler of background jobs of the kind `triggers.progress`. Each job reads the current state of one
-    conversation and does what this state needs.
+    """Runs the background jobs of the kind `triggers.progress`. Each job handles the current state of one
+    conversation that a trigger has started.
     """
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
 
     async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Does what the current state of a conversation that a trigger has started needs. If the agent has
-        stopped working, waiting deliveries of the same repository may start their conversations. If the issue
-        was closed, pauses the conversation. If the agent has finished, opens the pull request. At the end,
-        writes the state into the comment on the issue or pull request.
+        """Handles the current state of a conversation that a trigger has started. If the agent has stopped
+        working, waiting deliveries of the same repository may start conversations. If the issue was closed,
+        the conversation is paused. If the agent has finished, the pull request is opened. Then the comment on
+        the issue or pull request is updated.
 
-        Raises TryAgain if the git host or the sandbox cannot be reached now, so that the job is repeated
-        later.
+        Raises TryAgain if the git host or the sandbox cannot be reached now.
         """
         async with self._setting.database.session() as session:
             await room.make_room(session, UUID(attempt.payload["conversation_id"]))
@@ -103,9 +102,9 @@ class TriggerProgress:
         return _Case(link, trigger, user, conversation, task, host)
 
     async def _state(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
-        """Returns a sentence about the state of the agent's work. Also returns the agent's last message if
-        the agent has finished, otherwise an empty text. Pauses the conversation or opens the pull request
-        before, if the state needs it.
+        """Returns a sentence about the progress of the agent's work. If the agent has finished, also returns
+        the agent's last message. Before that, pauses the conversation or opens its pull request if this is
+        necessary.
         """
         conversation, status = case.conversation, case.conversation.execution_status
         if await self._is_stopped(case):
@@ -122,9 +121,8 @@ class TriggerProgress:
         return _STATES.get(status or "", "Slipway is starting to work on this."), ""
 
     async def _is_stopped(self, case: _Case) -> bool:
-        """Returns whether the conversation is stopped because its issue or pull request was closed. If the
-        agent still works, pauses the conversation. If the user has continued the conversation after the
-        closing, it is no longer stopped.
+        """Pauses the conversation if its issue or pull request was closed. Returns whether the conversation
+        counts as stopped. If a user continues the conversation afterwards, it no longer counts as stopped.
         """
         link, conversation = case.link, case.conversation
         if not link.is_stopped:
@@ -164,16 +162,14 @@ class TriggerProgress:
         return sentence, summary
 
     async def _pull_requests(self, case: _Case) -> str:
-        """Returns Markdown links to the pull requests of the conversation, the oldest first, separated by
-        commas.
-        """
+        """Returns a text with links to the pull requests of the conversation, the oldest first."""
         async with self._setting.database.read() as session:
             rows = await service.rows_of(session, case.conversation.id)
         return ", ".join(f"[{row.title}]({row.url})" for row in reversed(rows))
 
     async def _deliver(self, case: _Case) -> None:
-        """Brings the agent's work to the git host: pushes commits and changes that the host does not have,
-        and opens a pull request if none is open. Raises AppError.
+        """Pushes the conversation's commits and changes that the git host does not have yet. Then opens a
+        pull request unless there is one. Raises AppError.
         """
         setting, conversation = self._setting, case.conversation
         async with setting.database.read() as session:
@@ -223,8 +219,9 @@ class TriggerProgress:
         return "the conversation shows why."
 
     async def _comment(self, case: _Case, number: int, sentence: str, summary: str) -> None:
-        """Adds the comment that shows the state of the agent's work to the issue or pull request. If there is
-        such a comment already, edits the comment if its text has changed.
+        """Adds the comment that shows the progress of the agent's work to the issue or pull request. If the
+        comment is there already, edits it if its text has changed. sentence: the progress of the work.
+        summary: the agent's last message.
         """
         link, client, repository = case.link, case.host.client, case.trigger.repository
         kind = ItemKind.PULL_REQUEST if link.is_pull_request else ItemKind.ISSUE

@@ -1,8 +1,9 @@
-"""Accepts webhook deliveries of git hosts. Each delivery is verified and stored. A background job handles the
-delivery later.
+"""Accepts the webhook deliveries of git hosts. Each delivery is verified and stored. A background job handles
+it later.
 
-A push to a busy repository sends many deliveries at once. Deliveries that arrive at almost the same time are
-stored in one transaction. The host gets the HTTP reply to a delivery after this transaction has committed.
+A push to a busy repository sends many deliveries at once. So the deliveries that arrive during a transaction
+are stored together in the next transaction. The git host gets the reply to a delivery after its transaction
+has committed.
 """
 
 import hashlib
@@ -55,8 +56,9 @@ _REMEMBER: Final = {
 
 @dataclass(frozen=True)
 class _Genuine:
-    """The data to store for a webhook delivery with a valid signature. `row`, `job`: the row and the
-    background job of the delivery; None if no event in the delivery concerns Slipway.
+    """A webhook delivery whose signature was verified, with the data to store. `row`: the row of the
+    delivery. `job`: the background job that handles the delivery. Both are None if Slipway does not use any
+    event in the delivery.
     """
 
     trigger_id: UUID
@@ -65,7 +67,9 @@ class _Genuine:
 
 
 class Receiving:
-    """The receiver of the webhook deliveries of git hosts. Each app server has one object of this class."""
+    """Accepts the webhook deliveries of git hosts for all triggers. Each app server has one object of this
+    class.
+    """
 
     def __init__(self, database: Database, cipher: Cipher) -> None:
         self._database = database
@@ -74,11 +78,11 @@ class Receiving:
         self._storing: Batches[_Genuine, None] = Batches(self._store_each, at_most=_AT_ONCE)
 
     async def receive(self, hook_id: UUID, headers: Headers, body: bytes) -> int:
-        """Verifies and stores a webhook delivery, and returns the HTTP status of the reply. The status is
-        202, also for a repeated delivery. It is 200 for the unsigned test message (ping) of Bitbucket Data
-        Center.
+        """Verifies and stores a webhook delivery of a git host, and returns the HTTP status of the reply. The
+        status is 202, also if the delivery was accepted before. It is 200 for the unsigned ping of Bitbucket
+        Data Center.
 
-        `hook_id`: the id of the trigger. `body`: the unchanged bytes of the request body. Raises NotFound,
+        `hook_id`: the id of the trigger. `body`: the request body, unchanged. Raises NotFound,
         NotAuthenticated `webhook_signature_wrong`, and the errors of reading.read.
         """
         trigger = await self._finding.do(hook_id)
@@ -110,9 +114,9 @@ class Receiving:
         return found
 
     async def _store_each(self, genuine: Sequence[_Genuine]) -> list[Exception | None]:
-        """Stores several deliveries in one transaction. If the transaction fails, stores them one by one, so
-        that one bad delivery does not block the other deliveries. Returns the error of each delivery, or None
-        if it is stored.
+        """Stores several webhook deliveries in one transaction, and returns the error or None for each. If
+        the transaction fails, stores the deliveries one by one, so that a bad delivery does not block the
+        others.
         """
         try:
             await self._store(genuine)
@@ -139,8 +143,8 @@ ServerReceiving = Annotated[Receiving, from_server("receiving_deliveries")]
 
 
 async def _remember(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> set[UUID]:
-    """Stores the rows of deliveries and returns the ids of those rows that are new. A delivery that is stored
-    already is skipped, also if another request stores it at the same time.
+    """Stores the rows of webhook deliveries and returns the ids of the new rows. If a delivery is already
+    stored, for example by another request at the same time, it is not stored again.
     """
     if not rows:
         return set()

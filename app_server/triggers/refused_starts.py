@@ -1,4 +1,6 @@
-"""Explains in a comment at the git host why a trigger starts no conversation."""
+"""Writes a comment at the git host when a trigger cannot start a conversation. The comment explains the
+reason.
+"""
 
 import logging
 from typing import Final
@@ -19,9 +21,9 @@ PASSING: Final = (BadGateway, TooManyRequests, Unavailable)
 
 
 async def tell_of_refusal(client: GitHostClient, trigger: Trigger, event: HostEvent, error: AppError) -> None:
-    """Writes a comment with the reason why no conversation starts on the issue or pull request. If the start
-    is refused again for the same issue or pull request, edits this comment. Does nothing for a push, on which
-    Slipway cannot comment. Also does nothing if the error is temporary, because another attempt follows.
+    """Writes a comment on the issue or pull request that explains why no conversation starts. If the trigger
+    fails again for the same issue or pull request, the same comment is edited. Does nothing for a push,
+    because there is nothing to comment on. Does nothing if another attempt follows.
     """
     if isinstance(error, PASSING) or event.kind is EventKind.PUSHED or event.number is None:
         return

@@ -1,5 +1,5 @@
-"""Limits how many conversations that triggers have started for a repository work at the same time. At the
-limit, further webhook deliveries wait.
+"""Limits how many conversations of a repository's triggers work at the same time. When the limit is reached,
+further webhook deliveries wait.
 """
 
 from datetime import timedelta
@@ -25,8 +25,8 @@ _RELEASED_AT_ONCE = 3
 
 
 async def at_work(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many conversations of the user's triggers for the same repository are starting, working, or
-    waiting for the user.
+    """Returns how many conversations of the user's triggers for the same repository are still active. A
+    conversation is active while it starts, while its agent works, and while it waits for the user.
     """
     query = (
         select(func.count())
@@ -47,8 +47,8 @@ async def at_work(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def waiting(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many webhook deliveries of the trigger wait because the maximum number of conversations is
-    working.
+    """Returns how many webhook deliveries of the trigger wait until the trigger may start another
+    conversation.
     """
     query = (
         select(func.count())
@@ -59,8 +59,9 @@ async def waiting(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, reason: str) -> None:
-    """Makes the webhook delivery of this job wait until another conversation may start. After ten minutes the
-    delivery is tried again in any case. `reason`: why the delivery waits, as a text for the user.
+    """Makes a webhook delivery wait until its trigger may start another conversation. After ten minutes, the
+    delivery is tried again in any case. `attempt`: the attempt to handle the delivery. `reason`: why the
+    delivery waits; the user sees this text.
     """
     job_id = uuid5(attempt.job_id, HELD_KIND)
     if await session.get(Job, job_id) is not None:
@@ -79,8 +80,8 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
 
 
 async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
-    """Lets waiting webhook deliveries continue if the agent of this conversation has stopped working. These
-    are the oldest deliveries for the repository whose trigger has started the conversation.
+    """Lets the oldest waiting webhook deliveries continue, if the agent of this conversation has stopped
+    working. These are deliveries for the repository whose trigger has started the conversation.
     """
     row = (
         await session.execute(
@@ -114,8 +115,8 @@ async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def releaser(database: Database) -> Handler:
-    """Returns the handler of the background job that ends the wait of a webhook delivery. The handler stores
-    a new job of the kind `triggers.handle` for this delivery.
+    """Returns the job handler that ends the waiting of a webhook delivery. The handler creates a new job of
+    the kind `triggers.handle` for the delivery.
     """
 
     async def release(attempt: JobAttempt) -> None:

@@ -1,4 +1,4 @@
-"""Schemas of the requests and replies of the routes for triggers."""
+"""Schemas of requests and replies of the routes for triggers."""
 
 from typing import Annotated
 
@@ -14,16 +14,16 @@ _Path = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class TriggerFields(BaseModel):
-    """The fields of a trigger that a user can choose: which events it reacts to, and how its conversations
-    start.
+    """The settings of a trigger: which events at the git host the trigger reacts to, and what kind of
+    conversation it starts.
 
-    `label`: the label that makes the agent work on an issue or pull request. `mention`: the word after the @
-    that calls the agent. `branch`: the branch on which conversations begin and whose pushes have an effect;
-    null means the default branch. `paths`: patterns of files; only pushes that change such files have an
-    effect; empty means all files. `instructions`: a text that is added to the first message. `llm_profile`,
-    `sandbox_spec_id`: null means the user's default. `opens_pull_request`: whether Slipway pushes the work
-    and opens a draft pull request when the agent has finished. `max_running`: how many conversations of the
-    user's triggers for this repository work at the same time; at this limit, further deliveries wait.
+    label: the label that starts the agent's work on an issue or pull request. mention: the word after the @
+    that addresses the agent in a comment. branch: the branch on which conversations begin and whose pushes
+    start a conversation; null means the default branch. paths: patterns of the files whose pushes start a
+    conversation; empty means all files. instructions: a text that is added to the first message. llm_profile,
+    sandbox_spec_id: null means the user's default. opens_pull_request: when the agent has finished, its work
+    is pushed and a draft pull request is opened. max_running: how many conversations of the user's triggers
+    for this repository may work at the same time; further deliveries wait.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -47,9 +47,9 @@ class TriggerFields(BaseModel):
 
 
 class AddTrigger(TriggerFields):
-    """The request body that adds a trigger. `repository`: the URL of a repository at a git host for which the
-    user has saved a token. The event `push` needs `instructions`, because a push does not say what the agent
-    has to do.
+    """The request body that adds a trigger. repository: the URL of a repository at a git host for which the
+    user has saved a token. For the event `push`, instructions are required, because a push does not say what
+    the agent has to do.
     """
 
     repository: Annotated[str, Field(min_length=1, max_length=2000)]
@@ -60,8 +60,8 @@ class ChangeTrigger(TriggerFields):
 
 
 class TriggerInfo(TriggerFields):
-    """A trigger in a reply. `url`: the webhook address that the git host has to call. `repository`: the full
-    name of the repository at the host.
+    """A trigger of the user in a reply. url: the URL to which the git host has to send its webhooks.
+    repository: the full name of the repository at the git host.
     """
 
     id: Id
@@ -75,17 +75,17 @@ class TriggerInfo(TriggerFields):
 
 
 class TriggerWithSecret(TriggerInfo):
-    """The reply with a trigger and the secret that the git host needs. No later reply contains the secret.
-    For Azure DevOps, the secret is a user name and a password, separated by a colon.
+    """The reply with a trigger and the secret that the git host needs for its webhooks. No other reply shows
+    the secret. For Azure DevOps, the secret is a user name and a password, separated by a colon.
     """
 
     secret: str
 
 
 class TriggerDeliveryInfo(BaseModel):
-    """A webhook delivery of the git host, in a reply. `event`, `actor`, `number`: the values of the first
-    event in the delivery. `action`: `start`, `tell`, `fix_checks`, `pause`, or null if Slipway did nothing.
-    `reason`: why Slipway did nothing, or why the action failed.
+    """A webhook delivery of the git host, in a reply. `event`, `actor`, `number`: kind, author and issue or
+    pull request number of the first event in the delivery. `action`: `start`, `tell`, `fix_checks`, `pause`,
+    or null if nothing was done. `reason`: why nothing was done, or why the action failed.
     """
 
     id: Id
@@ -101,8 +101,8 @@ class TriggerDeliveryInfo(BaseModel):
 
 
 class RotateTriggerSecret(BaseModel):
-    """The request body that replaces the secret of a trigger. `keep_previous_hours`: for how many hours
-    deliveries with the previous secret are accepted too.
+    """The request body that gives a trigger a new secret. `keep_previous_hours`: for how many hours
+    deliveries with the previous secret are accepted, too.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -40,7 +40,9 @@ async def triggers_of(session: AsyncSession, user_id: UUID) -> Sequence[Trigger]
 
 
 async def trigger_of(session: AsyncSession, user_id: UUID, trigger_id: UUID) -> Trigger:
-    """Returns the user's trigger. Raises NotFound `trigger_not_found`, also for a trigger of another user."""
+    """Returns the trigger with this id. Raises NotFound `trigger_not_found` if there is no such trigger or it
+    belongs to another user.
+    """
     trigger = await session.get(Trigger, trigger_id)
     if trigger is None or trigger.user_id != user_id:
         raise NotFound("There is no such trigger.", code="trigger_not_found")
@@ -50,8 +52,8 @@ async def trigger_of(session: AsyncSession, user_id: UUID, trigger_id: UUID) -> 
 async def host_of(
     session: AsyncSession, hosts: GitHosts, repository: str
 ) -> tuple[Address, ConnectedHost, str]:
-    """Returns three values: the address of a repository, its git host with the user's token, and the full
-    name of the repository at the host.
+    """Returns the address of a repository, the git host of the repository, and the full name of the
+    repository at this host. `repository`: the URL of the repository.
 
     Raises InvalidRepository (422), BadRequest `repository_has_no_host`, Forbidden `no_git_credential`.
     """
@@ -74,8 +76,8 @@ async def add(
     wanted: AddTrigger,
     place: tuple[Address, ConnectedHost, HostRepository],
 ) -> tuple[Trigger, str]:
-    """Stores a new trigger. Returns the trigger and its secret. `place`: the address of the repository, its
-    git host, and the repository as the host describes it. Raises Conflict `too_many_triggers`.
+    """Stores a new trigger of the user and returns the trigger with its secret. `place`: the address, the git
+    host and the description of the repository. Raises Conflict `too_many_triggers`.
     """
     count = await session.scalar(select(func.count()).select_from(Trigger).where(Trigger.user_id == user_id))
     if (count or 0) >= MAX_TRIGGERS:
@@ -98,8 +100,8 @@ async def add(
 
 
 async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> None:
-    """Checks the fields of a trigger. Raises BadRequest `instructions_needed`, NotFound
-    `llm_profile_not_found`, `sandbox_spec_not_found`.
+    """Checks the settings of a trigger that the user wants to store. Raises BadRequest `instructions_needed`,
+    NotFound `llm_profile_not_found`, `sandbox_spec_not_found`.
     """
     if TriggerEvent.PUSH in fields.events and not fields.instructions:
         raise BadRequest(
@@ -114,8 +116,8 @@ async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> 
 
 
 async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger) -> list[str]:
-    """Changes the trigger and returns the names of the fields whose values have changed. Raises the errors of
-    `check`.
+    """Changes the settings of the trigger, and returns the names of the fields whose values have changed.
+    Raises the errors of `check`.
     """
     same = {name: getattr(trigger, name) for name in TriggerFields.model_fields}
     wanted = TriggerFields.model_validate({**same, **changes.model_dump(exclude_unset=True)})
@@ -128,8 +130,8 @@ async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger
 
 
 def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:
-    """Gives the trigger a new secret and returns the new secret. `keep_previous`: for how long deliveries
-    with the previous secret are accepted.
+    """Gives the trigger a new secret and returns the secret. `keep_previous`: how long webhook deliveries
+    that are signed with the previous secret are accepted, too.
     """
     secret = _new_secret(trigger.provider)
     trigger.previous_secret_encrypted = trigger.secret_encrypted if keep_previous else None
@@ -141,8 +143,8 @@ def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:
 async def deliveries(
     session: AsyncSession, trigger_id: UUID, *, before: tuple[datetime, UUID] | None, limit: int
 ) -> list[TriggerDeliveryInfo]:
-    """Returns up to `limit` webhook deliveries of a trigger, the newest first. `before`: the time and id of
-    the last delivery on the page before; None means the first page.
+    """Returns one page of the trigger's webhook deliveries, the newest first. before: the time and id of the
+    last delivery on the page before; None means the first page.
     """
     query = select(TriggerDelivery).where(TriggerDelivery.trigger_id == trigger_id)
     if before is not None:

@@ -1,4 +1,6 @@
-"""The objects that the background jobs of triggers share, such as the database and HTTP clients."""
+"""Bundles the objects that the background jobs of triggers share, such as the database and the HTTP
+clients.
+"""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -24,10 +26,10 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Setting:
-    """The objects that the background jobs of triggers share.
+    """The objects that the background jobs of triggers share, such as the database and the HTTP clients.
 
-    `http`: the client for calls in the name of administrators; it may call any address. `guarded_http`: the
-    client for other users; it refuses private addresses.
+    `http`: the HTTP client for calls on behalf of administrators; it may call any address. `guarded_http`:
+    the HTTP client for calls on behalf of other users; it refuses private addresses.
     """
 
     config: Config
@@ -45,13 +47,13 @@ class Setting:
         return Viewer(self.sandboxes)
 
     def hosts_of(self, user: User) -> GitHosts:
-        """Returns the git hosts that this user can use. Calls to them are made with the user's tokens."""
+        """Returns the git hosts of this user. Calls to these hosts use the user's tokens."""
         http = self.http if user.administers_installation else self.guarded_http
         return GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
 
     async def host_of(self, session: AsyncSession, trigger: Trigger, user: User) -> ConnectedHost:
-        """Returns the git host of the trigger's repository, for calls with the user's token. Raises Forbidden
-        `no_git_credential`.
+        """Returns the git host of the trigger's repository. Calls to this host use the user's token. Raises
+        Forbidden `no_git_credential`.
         """
         return await self.hosts_of(user).at(session, trigger.origin)
 
@@ -60,5 +62,5 @@ class Setting:
 
 
 def trail_of_server(user: User) -> AuditTrail:
-    """Returns the audit trail in which the server records what it does in the name of the trigger's user."""
+    """Returns the audit trail for actions that the server carries out on behalf of the trigger's user."""
     return AuditTrail(Actor(ActorMeans.SERVER, user_id=user.id, name=user.name))

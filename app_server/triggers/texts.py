@@ -1,7 +1,7 @@
-"""Builds the texts of triggers: messages to agents, and the comment at the git host that shows the state of
-the agent's work. Does no I/O.
+"""Builds the texts of triggers: messages to agents, and the comment at the git host that shows the progress
+of the work. Does no I/O.
 
-Text from the git host is put between marks in a message, because the user did not write this text.
+Texts from the git host are put between marks, so that the agent can tell them from the user's instructions.
 """
 
 from collections.abc import Sequence
@@ -36,8 +36,8 @@ def about_item(
     *,
     opens_pull_request: bool,
 ) -> str:
-    """Returns the first message to the agent of a conversation about an issue or a pull request. `comments`:
-    the comments on this issue or pull request, oldest first; only the last MAX_COMMENTS are used.
+    """Returns the first message to the agent of a new conversation about an issue or a pull request.
+    `comments`: the comments on the issue or pull request, oldest first; only the last MAX_COMMENTS are used.
     """
     kind = "pull request" if event.is_pull_request else "issue"
     how = _HOW.get(event.kind, "has mentioned you there")
@@ -60,7 +60,9 @@ def about_item(
 
 
 def about_push(event: HostEvent, instructions: str, *, opens_pull_request: bool) -> str:
-    """Returns the message that asks the agent to work on a push, as `instructions` say."""
+    """Returns the message to the agent of a conversation about a push. `instructions`: the trigger's
+    instructions, which say what the agent has to do.
+    """
     paths = "\n".join(event.paths[:_MAX_PATHS])
     facts = f"Branch: {event.branch}\nCommit: {event.commit}\nPushed by: {event.actor}\n{paths}"
     return _joined(
@@ -71,8 +73,8 @@ def about_push(event: HostEvent, instructions: str, *, opens_pull_request: bool)
 
 
 def about_comment(event: HostEvent) -> str:
-    """Returns the message that sends a new comment or review to the agent. The agent already knows the issue
-    or pull request.
+    """Returns the message to the agent about a new comment or review at the git host. The agent's
+    conversation is already about this issue or pull request.
     """
     kind = "pull request" if event.is_pull_request else "issue"
     text = event.text[:_MAX_BODY_CHARACTERS] or "(This review asks for changes without words.)"
@@ -97,8 +99,8 @@ def _joined(*parts: str) -> str:
 
 
 def comment(conversation_id: UUID, sentence: str, link: str, *, summary: str = "") -> str:
-    """Returns the text of the comment that shows the state of the agent's work on an issue or pull request.
-    `sentence`: the state. `link`: the URL of the conversation. `summary`: the agent's last message.
+    """Returns the text of the comment on the issue or pull request that shows the progress of the agent's
+    work. sentence: the progress. link: a link to the conversation. summary: the agent's last message.
     """
     parts = [
         sentence,
@@ -110,7 +112,7 @@ def comment(conversation_id: UUID, sentence: str, link: str, *, summary: str = "
 
 
 def quiet(text: str) -> str:
-    """Returns the text with each @ changed so that the git host does not notify the people who are named. An
-    agent must not notify people.
+    """Returns the text with each @ changed so that the git host notifies no person. This is necessary because
+    an agent must not be able to notify people.
     """
     return text.replace("@", "@\u200b")

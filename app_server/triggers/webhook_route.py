@@ -1,5 +1,5 @@
-"""The route that receives webhook deliveries of git hosts. It needs no sign-in, because each delivery must
-have a valid signature before Slipway reads its content.
+"""The route that receives the webhooks of git hosts. The route needs no sign-in; the signature of each
+webhook delivery is verified before the delivery is parsed.
 """
 
 from uuid import UUID
@@ -14,9 +14,9 @@ router = APIRouter(prefix=service.ROOT, tags=["Triggers"])
 
 @router.post("/{hook_id}", status_code=202)
 async def receive_git_webhook(hook_id: UUID, receiving: ServerReceiving, request: Request) -> Response:
-    """Accepts a webhook delivery of a git host for the trigger with this id. Needs no sign-in: the delivery
-    must be signed with the trigger's secret. Slipway handles the delivery later, and only once, even if the
-    host sends it again.
+    """Accepts a webhook delivery of a git host for the trigger with the id `hook_id`. Needs no sign-in, but
+    the delivery must be signed with the trigger's secret. The delivery is handled later. It is handled only
+    once, even if the git host sends it several times.
 
     401 `webhook_signature_wrong`; 404; 400 `webhook_not_json`, `webhook_unreadable`; 413.
     """

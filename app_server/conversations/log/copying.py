@@ -1,5 +1,5 @@
-"""Reads those events of a conversation's log that a fork copies, and numbers them anew without gaps. These
-are the events of one branch: the branch that remains if the user has gone back to earlier points.
+"""Reads the events that a fork copies from the event log of the original conversation. A fork copies the
+events of one branch. The copies are numbered without gaps.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -28,8 +28,9 @@ _PAGE = 500
 async def copied_frames(
     database: Database, conversation_id: UUID, positions: Sequence[int]
 ) -> AsyncIterator[list[DurableFrame]]:
-    """Yields the events at these positions of the log, numbered anew from 1, in parts of the size that
-    `filling.fill` accepts. No transaction is open while the caller uses a part.
+    """Yields copies of the events at these positions of the conversation's log, in lists and numbered from 1.
+    Each list is small enough for one call of `filling.fill`, which writes the events into the log of the
+    fork. No transaction is open while the caller uses a list.
     """
     seq = 0
     for begin in range(0, len(positions), PER_TRANSACTION):
@@ -46,10 +47,10 @@ async def copied_frames(
 async def positions_to_copy(
     session: AsyncSession, conversation_id: UUID, *, through_seq: int, from_event_id: str | None = None
 ) -> list[int]:
-    """Returns the positions of the events that a fork copies, in ascending order. These are the events of one
-    branch, and the newest event of each safeguard setting (such as the confirmation policy). The branch is
-    the one that ends with `from_event_id`; without this id, it is the active branch. Events after the
-    position `through_seq` are left out.
+    """Returns the positions of the events that a fork of this conversation copies, in ascending order. These
+    are the events of the branch that ends with the event `from_event_id`; without this id, the events of the
+    active branch. The newest event for each safeguard setting (confirmation policy, security analyzer) is
+    also included. Positions after `through_seq` are left out.
 
     Raises NotFound `event_not_found`.
     """
@@ -96,7 +97,9 @@ async def _page(
 
 
 async def _bodies(session: AsyncSession, conversation_id: UUID, positions: Sequence[int]) -> list[str]:
-    """Returns the events at these ascending positions as JSON texts, with their large parts."""
+    """Returns the events at these positions of the conversation's log as JSON texts, with their large parts.
+    The positions must be in ascending order.
+    """
     wanted, found = set(positions), []
     first = positions[0]
     while first <= positions[-1]:

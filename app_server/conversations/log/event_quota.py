@@ -1,4 +1,4 @@
-"""Limits the number of events of a conversation by the quota of the conversation's user."""
+"""Limits the number of events in conversations to the quota of the user who owns them."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -9,9 +9,8 @@ from app_server.levels.quotas import quota_of, quota_reached
 
 
 async def require_room(session: AsyncSession, conversation: Conversation) -> None:
-    """Checks that a message can be added to the conversation's log. Raises LogFull if the log has its maximum
-    size. Raises TooManyRequests `quota_reached` if the conversation has as many events as the user's quota
-    allows.
+    """Checks that one more message may be added to the conversation's log. Raises LogFull if the log has its
+    maximum size. Raises TooManyRequests `quota_reached` if the user has used up the quota of events.
     """
     require_open(conversation)
     quota = await quota_of(session, conversation.user_id, SettingName.EVENTS_PER_CONVERSATION)

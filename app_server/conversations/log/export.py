@@ -1,8 +1,8 @@
-"""Exports a conversation as a file. The formats are a zip with one file for each event, Markdown for people,
-and one document in the Agent Trajectory Interchange Format (ATIF).
+"""Exports a conversation as a file: a zip of its events, a Markdown document for people, or a JSON document
+in the Agent Trajectory Interchange Format (ATIF).
 
-All formats are made from the event log in SQL. So an export is possible while the sandbox sleeps, is archived
-or is lost.
+The exports are made from the event log in SQL. So a conversation can be exported while its sandbox is asleep,
+archived or lost.
 """
 
 import asyncio
@@ -27,9 +27,8 @@ _PAGE = 50
 
 
 async def zip_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
-    """Yields the pieces of a zip with `meta.json` and one `event_<position>_<id>.json` for each event.
-
-    The file names are those of OpenHands V1.
+    """Yields the parts of a zip file with the conversation's events. The zip file contains `meta.json` and
+    one file `event_<position>_<id>.json` for each event. OpenHands V1 uses the same file names.
     """
     zipped = StreamedZip()
     zipped.add("meta.json", conversation.model_dump_json(indent=2))
@@ -45,8 +44,8 @@ async def zip_chunks(database: Database, conversation: AppConversation) -> Async
 
 
 async def markdown_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[str]:
-    """Yields the conversation as Markdown, in pieces. Events that the user undid by going back to an earlier
-    point are left out.
+    """Yields the parts of a Markdown document with the conversation. Events that were undone because the user
+    went back to an earlier point are left out.
     """
     kept = await _current_branch(database, conversation.id, conversation.last_seq)
     yield heading_of(conversation)
@@ -55,9 +54,9 @@ async def markdown_chunks(database: Database, conversation: AppConversation) -> 
 
 
 async def atif_chunks(database: Database, conversation: AppConversation) -> AsyncIterator[bytes]:
-    """Yields the conversation as one JSON document in the Agent Trajectory Interchange Format, version 1.7,
-    in pieces. Events that the user undid by going back to an earlier point are left out, but the totals
-    include their costs.
+    """Yields the parts of a JSON document with the conversation in the Agent Trajectory Interchange Format,
+    version 1.7. Events that were undone because the user went back to an earlier point are left out. The
+    costs of these events are included in the totals.
     """
     kept = await _current_branch(database, conversation.id, conversation.last_seq)
     writer = AtifWriter(
@@ -70,10 +69,10 @@ async def atif_chunks(database: Database, conversation: AppConversation) -> Asyn
 
 
 async def _pages(database: Database, conversation_id: UUID, last_seq: int) -> AsyncIterator[list[str]]:
-    """Yields the events up to the position `last_seq` as JSON texts, in pages.
+    """Yields the conversation's events up to the position `last_seq` in lists of JSON texts.
 
-    Raises RuntimeError if the conversation is deleted during the export, so that the file does not look
-    complete.
+    Raises RuntimeError if the conversation is deleted during the export, because otherwise the file would
+    look complete.
     """
     done = 0
     while done < last_seq:
@@ -93,8 +92,8 @@ def _add_events(zipped: StreamedZip, position: int, bodies: Sequence[str]) -> No
 
 
 async def _current_branch(database: Database, conversation_id: UUID, last_seq: int) -> set[str]:
-    """Returns the ids of the events of the active branch. These are the events that the user has not undone
-    by going back to an earlier point.
+    """Returns the ids of the conversation's events up to the position `last_seq`, without the events that
+    were undone because the user went back to an earlier point.
     """
     parents: dict[str, str | None] = {}
     leaf: str | None = None
@@ -108,8 +107,8 @@ async def _current_branch(database: Database, conversation_id: UUID, last_seq: i
 
 
 def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
-    """Adds the parent of each of these events to `parents`. Returns the id of the last event of the active
-    branch, as far as these events tell; `leaf` is this id before them.
+    """Adds the id of each event's parent to `parents`. Returns the id of the last event of the active branch.
+    `leaf`: that id before these events.
     """
     for body in bodies:
         event = orjson.loads(body)

@@ -1,9 +1,9 @@
-"""Writes existing events, for example from an exported file, into the log of a new conversation. Uses short
-transactions.
+"""Writes existing events into the event log of a new conversation, for a fork or an import. Many short
+transactions are used, so that other writers to the database can write in between.
 
-Between these transactions, other requests can write to the database. Until its log is complete, the
-conversation is hidden: its `deleted_at` is a time in the future, and each transaction sets a later time. If
-the server crashes, that time passes, and the conversation is removed like a deleted one.
+The conversation is hidden until its log is complete: its `deleted_at` is a time in the future, and each
+transaction sets a later time. If the server crashes, that time passes, and the conversation is removed like a
+deleted conversation.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -31,15 +31,17 @@ _HIDDEN = timedelta(minutes=2)
 
 
 def hide(conversation: Conversation) -> None:
-    """Hides the conversation from users until `revealed` is called. If the server crashes before that call,
-    the conversation is removed.
+    """Hides the new conversation from its users until its log is complete and `revealed` is called. If the
+    server crashes before that, the conversation is removed.
     """
     conversation.deleted_at = now() + _HIDDEN
 
 
 @asynccontextmanager
 async def removed_after_failure(database: Database, conversation_id: UUID) -> AsyncIterator[None]:
-    """Runs the `async with` block. If the block raises an error, removes the hidden conversation."""
+    """Runs the block of a `with` statement that fills the log of a hidden conversation. If the block raises
+    an error, removes the conversation.
+    """
     try:
         yield
     except BaseException:
@@ -53,7 +55,7 @@ async def removed_after_failure(database: Database, conversation_id: UUID) -> As
 
 
 async def fill(database: Database, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Appends the events to the log of a hidden conversation, in one transaction.
+    """Appends existing events to the log of a new, hidden conversation, in one transaction.
 
     frames: at most PER_TRANSACTION events. Raises Unavailable `copy_cut_off`, LogFull, and the errors of
     log.append.
@@ -68,8 +70,8 @@ async def fill(database: Database, conversation_id: UUID, frames: Sequence[Durab
 
 
 async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation:
-    """Makes a hidden conversation visible to users, because its log is complete, and returns the
-    conversation. The change takes effect when the caller commits.
+    """Makes the hidden conversation visible, because its log is now complete, and returns the conversation.
+    The change takes effect when the caller commits.
 
     Raises Unavailable `copy_cut_off`.
     """
@@ -79,8 +81,8 @@ async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation
 
 
 def in_parts(frames: Sequence[DurableFrame]) -> Iterator[Sequence[DurableFrame]]:
-    """Yields the frames in parts of at most PER_TRANSACTION frames. `fill` writes each part in one
-    transaction.
+    """Splits the events that are copied into a new log into parts that are small enough for one transaction,
+    and yields the parts.
     """
     for begin in range(0, len(frames), PER_TRANSACTION):
         yield frames[begin : begin + PER_TRANSACTION]

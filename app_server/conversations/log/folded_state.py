@@ -1,9 +1,9 @@
-"""Records which events a reader needs in order to know the state of a conversation: its settings, its task
-list and its open tool calls (the folded state). So a reader of the last events does not need the whole log.
-Each function takes one event at a time and does no I/O.
+"""Computes which events make up the folded state of a conversation. The folded state is the settings, the
+task list and the open tool calls at the end of the log. A reader who needs only the last events reads these
+events too, and need not read the whole log. Each function handles one event at a time and does no I/O.
 
-The last event about a part of the state sets this part. A reader applies the recorded events in their order,
-and then the last events of the log. The result is the state after the whole log.
+The last event about a part of the state determines this part. A reader first applies the events of the folded
+state in order, and then the last events of the log. The result is the same as after applying the whole log.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,12 +20,12 @@ _TOLD_OF_TOOLS = ("mcp_changes", "mcp_questions")
 
 @dataclass(frozen=True)
 class FoldedState:
-    """The positions of the events that make up the folded state of a conversation, after the event at
-    position `seq`.
+    """The positions of the events that determine a conversation's settings, task list and open tool calls
+    after the event at `seq`.
 
-    `parts`: positions by the name of the part, such as a setting. `tasks`: positions by the id of the task.
-    `calls`: actions that have no observation yet, by the id of the tool call; each value is the id of the
-    action event and its position. `status`: the last execution status.
+    parts: the event's position for each name of a part. tasks: the event's position for each id of a task.
+    calls: tool calls whose result is not in the log yet, by id of the tool call; each value is the id and the
+    position of the action event. status: the last execution status.
     """
 
     seq: int = 0
@@ -40,7 +40,9 @@ class FoldedState:
         return {*self.parts.values(), *self.tasks.values(), *(seq for _, seq in self.calls.values())}
 
     def stored(self) -> dict[str, Any]:
-        """Returns this object as JSON values, which the conversation's row stores."""
+        """Returns the positions in this object as JSON values, which are stored in the row of the
+        conversation.
+        """
         return {
             "seq": self.seq,
             "parts": dict(self.parts),
@@ -52,8 +54,8 @@ class FoldedState:
 
 
 def restored(stored: Mapping[str, Any] | None) -> FoldedState:
-    """Returns the FoldedState from JSON values of the conversation's row; the inverse of `stored()`.
-    `stored`: None means that the log is empty.
+    """Returns the FoldedState from JSON values that FoldedState.stored has returned and that the row of the
+    conversation contains. `stored`: None means an empty log.
     """
     if stored is None:
         return FoldedState()
@@ -62,8 +64,9 @@ def restored(stored: Mapping[str, Any] | None) -> FoldedState:
 
 
 def fold(state: FoldedState, seq: int, event: Mapping[str, Any]) -> FoldedState:
-    """Returns the FoldedState after `event`, which is at the position `seq` of the log. `state`: the
-    FoldedState before this event. Accepts events of any kind and shape.
+    """Returns the positions of the events that determine settings, task list and open tool calls, after one
+    more event of the log. `state`: these positions before this event. `seq`: the position of this event.
+    Accepts events of any kind and shape.
     """
     state = replace(state, seq=seq)
     match event:

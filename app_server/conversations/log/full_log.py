@@ -1,5 +1,5 @@
-"""Closes a conversation's log when the log reaches its maximum size. A closed log accepts no
-further events.
+"""Limits the size of a conversation's event log. When the log reaches its maximum size, it is ended and
+accepts no more events.
 """
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -28,15 +28,18 @@ class LogFull(Gone):
 
 
 def require_open(conversation: Conversation) -> None:
-    """Checks that the log accepts more events. Raises LogFull if the log has reached its maximum size."""
+    """Checks that the conversation's event log accepts more events. Raises LogFull if the log has reached its
+    maximum size.
+    """
     if conversation.log_size > MAX_LOG_CHARACTERS:
         raise LogFull
 
 
 def take_room(conversation: Conversation, appended: Appended) -> None:
-    """Adds the size of the new events to the size of the log that the conversation's row stores.
+    """Adds the size of the new events to the stored size of the conversation's event log.
 
-    Raises LogFull if the log becomes too large. The caller must then discard these events and call `end`.
+    Raises LogFull if the log becomes too large. Then the caller must discard the new events and end the log
+    with `end`.
     """
     conversation.log_size += sum(len(frame.body) for frame in appended.new)
     if appended.acknowledged_seq > MAX_EVENTS:
@@ -45,8 +48,8 @@ def take_room(conversation: Conversation, appended: Appended) -> None:
 
 
 async def end(session: AsyncSession, conversation: Conversation) -> Appended:
-    """Closes the log: appends the last events, which tell the reader that the log has its maximum size. The
-    caller holds the lock of the conversation's row.
+    """Appends the last events to the conversation's log, which tell the reader why the log has ended. The
+    caller must hold the lock of the conversation's row.
     """
     last = await log.last_seq(session, conversation.id)
     whole = ErrorClassification(kind="quota", retryable=False, user_action="none")

@@ -1,5 +1,5 @@
-"""Reads the zip file of an exported conversation. The file comes from the route `download` of Slipway, or
-from an agent server.
+"""Reads the zip file of an exported conversation, so that the conversation can be imported. The zip file
+comes from the route `download` of Slipway or from an agent server.
 """
 
 import io
@@ -32,8 +32,8 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError
 
 
 class NotAnExport(AppError):
-    """The error that is raised when an imported file is not an exported conversation, or is too large. The
-    message says what is wrong with the file.
+    """The error for a file that cannot be imported, because it is too large or is not an exported
+    conversation. The text of the error says what is wrong.
     """
 
     status = 422
@@ -53,8 +53,9 @@ class ImportedLog:
 
 
 def read_export(content: bytes) -> ImportedLog:
-    """Checks each event in an exported zip file and returns the content. Does not write files of the zip to
-    disk. Raises NotAnExport. May block for some seconds, so the caller runs it in a thread.
+    """Reads and checks the zip file of an exported conversation, and returns its content. Paths in the zip
+    file are never used as paths on the disk. Raises NotAnExport. May take some seconds, so it must run in a
+    thread.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -112,8 +113,8 @@ def _text(given: Any, most: int) -> str | None:
 
 
 def _repository(meta: dict[str, Any]) -> str | None:
-    """Returns the repository that the exported file names. Returns None if this repository is not at a git
-    host. The result is only shown to people.
+    """Returns the repository that the exported file names, if this repository is at a git host. Otherwise
+    returns None. The repository is only shown to people. It is never fetched.
     """
     given = _text(meta.get("selected_repository"), 2000)
     try:

@@ -1,7 +1,7 @@
-"""Stores the events that a sandbox reports, and publishes them to the clients that follow the conversation.
+"""Stores the events that a sandbox reports, and sends the events to the clients that follow the conversation.
 
-One transaction writes both the log and the conversation's row, because fields of the row, such as the title
-and the cost, are computed from the log.
+One transaction writes the events and the conversation's row, because fields of the row are computed from the
+events.
 """
 
 from dataclasses import replace
@@ -38,11 +38,11 @@ async def ingest(
     conversation_id: UUID,
     report: EventsReport,
 ) -> int:
-    """Stores the reported events and returns the position of the newest event in the log.
+    """Stores the events that a sandbox reports, and returns the position of the newest stored event.
 
-    Raises NotFound if the conversation does not exist or is in another sandbox. Raises Conflict `seq_gap` or
-    `seq_conflict` (see events.log.append). Raises LogFull, after which the sandbox reports no more events of
-    this conversation.
+    Raises NotFound if the sandbox has no such conversation. Raises Conflict `seq_gap` or `seq_conflict` (see
+    events.log.append). Raises LogFull if the log has reached its maximum size; then the sandbox stops
+    reporting this conversation.
     """
     try:
         async with database.session() as session:
@@ -75,8 +75,8 @@ async def ingest(
 async def _end(
     database: Database, pubsub: PubSub, viewer: Viewer, sandbox_id: UUID, conversation_id: UUID
 ) -> None:
-    """Closes a log that has its maximum size, and notifies its readers. Raises LogFull if the log was already
-    closed.
+    """Ends the conversation's log, because it has reached its maximum size, and notifies its readers. Raises
+    LogFull if the log was already ended.
     """
     async with database.session() as session:
         conversation = await _locked(session, sandbox_id, conversation_id)
@@ -108,9 +108,8 @@ async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID
 
 
 def project(conversation: Conversation, appended: Appended) -> bool:
-    """Computes fields of the conversation's row, such as the title and the cost, from the new events. Returns
-    whether a field other than `last_seq` has changed. The caller has loaded the field `folded_state` of the
-    row.
+    """Updates the fields of the conversation's row from the new events. Returns whether a field other than
+    `last_seq` has changed. The row's column `folded_state` must be loaded.
     """
     if not appended.new:
         return False
@@ -150,9 +149,9 @@ def _fold_state(conversation: Conversation, appended: Appended) -> None:
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
-    """Returns the frames of a report that must be published. If the report repeats events that are already
-    stored, these are the frames after the last such event. So clients do not get the pieces of a streamed
-    reply twice.
+    """Returns the frames of a sandbox's report that must be sent to the clients. These are the frames after
+    the last event that was already stored before this report, or all frames if no such event exists. So a
+    repeated report does not send the parts of an unfinished reply again.
     """
     new = {frame.seq for frame in appended.new}
     known = [

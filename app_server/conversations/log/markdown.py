@@ -1,4 +1,4 @@
-"""Converts the events of a conversation to Markdown, for the export that people read."""
+"""Converts the events of a conversation to Markdown for people."""
 
 import re
 
@@ -23,8 +23,8 @@ _SPEAKERS = {"user": "User", "agent": "Agent", "environment": "Slipway", "hook":
 
 
 def heading_of(conversation: AppConversation) -> str:
-    """Returns the beginning of the Markdown export: the conversation's title, repository, branch, model and
-    start time.
+    """Returns the first lines of a Markdown export: the title, repository, branch, model and start time of
+    the conversation.
     """
     facts = {
         "Repository": conversation.selected_repository,
@@ -38,8 +38,8 @@ def heading_of(conversation: AppConversation) -> str:
 
 
 def markdown_of(event: AnyEvent) -> str:
-    """Returns the event as a Markdown section with a heading. Returns an empty text for an event without
-    content for people.
+    """Returns an event as a Markdown section with a heading. Returns an empty text if the event contains
+    nothing for people.
     """
     match event:
         case MessageEvent():
@@ -118,8 +118,8 @@ def _text(content: list[Content]) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """Returns the text as a Markdown code block. The line of backquotes around the block is longer than any
-    such line in the text.
+    """Returns the text as a Markdown code block. The fence of the code block is longer than any fence inside
+    the text.
     """
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)

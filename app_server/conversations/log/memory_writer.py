@@ -1,8 +1,6 @@
-"""Saves notes of the agent and approvals of MCP tools from new events, so that later conversations can use
-them.
+"""Finds notes of the agent and approved MCP tools in new events, and saves them for later conversations.
 
-The transaction that stores the events also saves the notes and approvals, so that each event counts exactly
-once.
+The caller stores the events in the same transaction, so that each event is handled once.
 """
 
 from collections.abc import Sequence
@@ -28,7 +26,7 @@ async def take_over_proposals(
     """Saves the notes about the repository that the agent proposed in these events. Saves nothing if the
     conversation has no repository.
 
-    `frames`: new events that the caller has already appended to the log.
+    frames: new events that are already appended to the log.
     """
     calls = [call_id for frame in frames if (call_id := succeeded(frame.event)) is not None]
     if not calls or conversation.selected_repository is None:
@@ -46,7 +44,7 @@ async def take_over_approvals(
 ) -> None:
     """Saves which versions of MCP tools the user has approved in these events.
 
-    `frames`: new events that the caller has already appended to the log.
+    frames: new events that are already appended to the log.
     """
     told = [one for frame in frames if (one := mcp_approvals.approved_by(frame.event)) is not None]
     if not told:
@@ -73,7 +71,7 @@ async def take_over_approvals(
 
 
 def repository_identity(repository: str | None, provider: str | None) -> str:
-    """Returns the identity of the repository. Conversations about the same repository have the same identity.
-    Returns an empty text if there is no repository.
+    """Returns a text that identifies the repository. The text is the same for all conversations about this
+    repository. It is empty if there is no repository.
     """
     return parse_address(repository, provider).identity if repository is not None else ""

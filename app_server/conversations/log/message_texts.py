@@ -1,5 +1,5 @@
-"""The index of message texts, for the search over all conversations. SQLite uses FTS5; PostgreSQL uses its
-full-text search.
+"""Stores the texts of messages in a search index, for the search over all conversations. SQLite uses FTS5.
+PostgreSQL uses its full-text search.
 """
 
 import re
@@ -34,7 +34,7 @@ POSTGRESQL: Final = "postgresql"
 
 
 class MessageText(Base):
-    """One row for each message that the user or the agent has written, with its text."""
+    """One row of the search index: the text of one message that the user or the agent has written."""
 
     __tablename__ = "message_texts"
 
@@ -79,7 +79,7 @@ event.listen(MessageText.__table__, "after_create", _make_searchable)
 
 
 async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Adds to the index the texts of the messages that are among these new events."""
+    """Adds the texts of messages among these new events to the search index."""
     found = [text_of(frame.event) for frame in frames]
     rows = [{"conversation_id": conversation_id, "text": each} for each in found if each]
     if rows:
@@ -87,8 +87,8 @@ async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[Dur
 
 
 def text_of(event_: Mapping[str, Any]) -> str | None:
-    """Returns the text of a message that the user or the agent has written. Returns None for other events,
-    and for a message without text.
+    """Returns the text of a message that the user or the agent has written. Returns None if the event is not
+    such a message, or if the message has no text.
     """
     match event_:
         case {"kind": "MessageEvent", "source": "user" | "agent", "llm_message": {"content": content}}:
@@ -103,11 +103,11 @@ def text_of(event_: Mapping[str, Any]) -> str | None:
 
 
 def with_words(query: str, dialect: str) -> Select[UUID] | None:
-    """Returns the SQL query for the ids of the conversations in which one message contains all words of
-    `query`. A word of `query` also matches longer words that begin with it, unless it is a single letter.
-    Returns None if `query` contains no word.
+    """Returns the SQL query for the ids of conversations that have a message with all words of `query`. A
+    word of `query` also matches longer words that begin with it, unless the word is a single letter. Returns
+    None if `query` contains no word.
 
-    `dialect`: the name of the database's SQL dialect.
+    dialect: the name of the database's SQL dialect.
     """
     words = _WORD.findall(query)[:MAX_WORDS]
     if not words:

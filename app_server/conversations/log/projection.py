@@ -1,5 +1,5 @@
-"""Computes the fields of a conversation that lists show, such as its title and cost, from its event log.
-Takes one event at a time, so that earlier events need not be read again. Does no I/O.
+"""Computes from the event log the fields that lists of conversations show, such as title and cost. Handles
+one event at a time, reads no earlier events and does no I/O.
 """
 
 from collections.abc import Mapping
@@ -31,12 +31,12 @@ _SUMMED_TOKENS = (
 
 @dataclass(frozen=True)
 class Projection:
-    """Those fields of a conversation's row that are computed from its event log.
+    """The fields of a conversation's row that are computed from its event log.
 
-    `metrics`: a MetricsSnapshot, as the API returns it, and the statistics of `prompt_cache`. `goal`: a
-    ConversationGoal, as the API returns it. `unsent_title`: a title from the user that the log does not
-    contain yet; it replaces the title in the log. `open_questions`: how many questions of MCP servers wait
-    for an answer of the user.
+    `metrics` is a MetricsSnapshot and `goal` a ConversationGoal, as the API returns them. `metrics` also
+    contains the statistics of the module `prompt_cache`. `unsent_title`: a title that the user has given and
+    that is not in the log yet; it takes priority over the title in the log. `open_questions`: how many
+    questions of MCP servers the user has not answered yet.
     """
 
     last_seq: int = 0
@@ -50,8 +50,9 @@ class Projection:
 
 
 def fold(state: Projection, seq: int, event: Mapping[str, Any]) -> Projection:
-    """Returns the computed fields after `event`, which is at the position `seq` of the log. `state`: the
-    fields before this event. Accepts events of any kind and shape.
+    """Returns the fields that lists of conversations show (such as title and cost), after one more event of
+    the log. `state`: these fields before this event. `seq`: the position of this event. Accepts events of any
+    kind and shape.
     """
     state = _with_change(replace(state, last_seq=seq), event)
     match event:
@@ -72,9 +73,7 @@ def _with_change(state: Projection, event: Mapping[str, Any]) -> Projection:
 
 def title_of(content: Any) -> str | None:
     """Returns a title for a conversation from the content of a message: the first line that is not blank,
-    shortened.
-
-    Returns None if the content has no such line.
+    shortened. Returns None if there is no such line.
     """
     parts = content if isinstance(content, list) else []
     texts = [
@@ -119,8 +118,9 @@ def _with_field(state: Projection, key: str, value: Any, timestamp: Any) -> Proj
 
 
 def _with_metrics(state: Projection, by_usage: Mapping[str, Any], timestamp: Any) -> Projection:
-    """Returns `state` with new total costs: one total for the agent's model calls, and one for all other
-    model calls (such as summaries and titles). Returns `state` unchanged if `by_usage` has no metrics.
+    """Returns a copy of `state` with the total cost and tokens of all model calls: the agent's calls and all
+    other calls, such as those for titles or for condensing. Returns `state` unchanged if there are no
+    metrics.
     """
     parts = [part for part in by_usage.values() if isinstance(part, Mapping)]
     if not parts:
@@ -149,8 +149,8 @@ def _with_metrics(state: Projection, by_usage: Mapping[str, Any], timestamp: Any
 
 
 def _number(part: Any, name: str) -> float | int:
-    """Returns the number in the field `name` of `part`. Returns 0 if the value is negative, not a number, or
-    too large for a JSON reader.
+    """Returns the number in the field `name` of `part`. Returns 0 if the value is not a number, is negative,
+    or is too large for a reader of JSON.
     """
     value = part.get(name) if isinstance(part, Mapping) else None
     if not isinstance(value, int | float) or isinstance(value, bool):

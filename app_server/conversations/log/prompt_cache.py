@@ -1,8 +1,8 @@
-"""Computes from the event log which part of the agent's prompts the vendor's prompt cache supplies. Does no
-I/O.
+"""Computes from the event log how well the vendor's prompt cache works for a conversation: which part of the
+agent's prompts comes from the cache. Does no I/O.
 
-A model call is a miss if it reads much less from the cache than the call before has stored there. The events
-between the two calls show the likely cause of the miss.
+A model call is a miss if it reads much less from the cache than the call before has left there. The cause of
+a miss is guessed from the events between the two calls.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ _COUNTED = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 class MissCause(StrEnum):
-    """The likely cause of a cache miss, after which the vendor had to read the prompt again. `agent_changed`:
-    the same model with another profile or with one more plugin. `expired`: five minutes or more passed since
-    the last call. `unknown`: the log shows no cause, so the vendor or the model server has removed the prompt
+    """The likely cause of a cache miss, which makes the vendor process a prompt again. `agent_changed`: the
+    same model was used with another profile or an additional plugin. `expired`: five minutes or more passed
+    since the last call. `unknown`: the log shows no cause, so the vendor or the server has deleted the prompt
     from the cache.
     """
 
@@ -39,9 +39,9 @@ class MissCause(StrEnum):
 
 
 class PromptCache(BaseModel):
-    """Statistics of the prompt cache over the agent's last model calls, at most ten. `hit_rate`: the part of
-    the prompt tokens that came from the vendor's cache, from 0 to 1. `misses`: how many of these calls read
-    much less from the cache than the call before had stored. `cause`: the likely cause of the last miss; null
+    """Statistics of the vendor's prompt cache for the agent's last ten model calls at most. `hit_rate`: the
+    fraction of the prompt tokens that came from the cache, from 0 to 1. `misses`: how many calls read much
+    less from the cache than the call before had left there. `cause`: the likely cause of the last miss; null
     if there was no miss.
     """
 
@@ -53,8 +53,8 @@ class PromptCache(BaseModel):
 
 def shown(metrics: Mapping[str, Any] | None) -> PromptCache | None:
     """Returns the statistics of the prompt cache for the API. `metrics`: the stored metrics of a
-    conversation. Returns None before the second model call, and if the vendor has reported no cached tokens
-    for the last calls.
+    conversation. Returns None before the second model call, and if the vendor reported no cached tokens for
+    the last calls.
     """
     recent = ((metrics or {}).get("prompt_cache") or {}).get("recent", ())
     causes = [call["cause"] for call in recent if call["cause"] is not None]
@@ -71,8 +71,8 @@ def shown(metrics: Mapping[str, Any] | None) -> PromptCache | None:
 
 
 def change_of(event: Mapping[str, Any]) -> MissCause | None:
-    """Returns why this event changes the beginning of the next prompt, so that the cached prompt cannot be
-    used. Returns None if the beginning stays the same.
+    """Returns why this event changes the beginning of the agent's next prompt, so that the prompt cache no
+    longer fits. Returns None if the beginning stays the same.
     """
     match event:
         case {"kind": "Condensation"}:
@@ -102,9 +102,8 @@ _ORDER = (
 
 
 def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping[str, Any] | None:
-    """Returns the stored metrics with `cause` as the likely cause of the next cache miss, because the
-    beginning of the prompt has changed. Returns `metrics` unchanged if they have no statistics of the prompt
-    cache yet.
+    """Returns the stored metrics after an event has changed the beginning of the agent's prompt. The cause of
+    the change is added to the metrics.
     """
     kept = (metrics or {}).get("prompt_cache")
     if metrics is None or kept is None:
@@ -116,9 +115,10 @@ def after_change(metrics: Mapping[str, Any] | None, cause: MissCause) -> Mapping
 def after_stats(
     metrics: Mapping[str, Any] | None, usage: Mapping[str, Any], timestamp: Any
 ) -> dict[str, dict[str, Any]]:
-    """Returns the new value of the field `prompt_cache` of the stored metrics, after the log has reported new
-    token counts. Returns an empty dict before the first model call. `usage`: the total tokens of all calls so
-    far, from the log. `timestamp`: the time of the report, from the log. Accepts values of any type.
+    """Returns the new value of `prompt_cache` in the stored metrics, after an event has reported the tokens
+    that the agent has used. Returns an empty dict before the first model call. `usage`: the total tokens of
+    all calls so far, from the log. `timestamp`: the time of the event, from the log. Accepts values of any
+    type.
     """
     kept = (metrics or {}).get("prompt_cache")
     totals = [_tokens(usage.get(name)) for name in _COUNTED]
@@ -155,8 +155,8 @@ def after_stats(
 
 
 def _expected(kept: Mapping[str, Any]) -> int:
-    """Returns how many tokens the last model call has stored in the vendor's cache. Returns 0 if the number
-    is not known or too small to count.
+    """Returns how many prompt tokens the last model call has left in the vendor's cache. Returns 0 if this
+    number is unknown or too small to be counted.
     """
     if not kept["recent"]:
         return 0
@@ -174,8 +174,8 @@ def _cause(kept: Mapping[str, Any], model: str, at: str | None) -> MissCause:
 
 
 def _seconds(before: str | None, after: str | None) -> float:
-    """Returns the seconds between two timestamps of one log. Returns 0 if a timestamp is missing or cannot be
-    read.
+    """Returns the seconds between two timestamps of a log. Returns 0 if a timestamp is missing or is not a
+    valid time.
     """
     try:
         passed = datetime.fromisoformat(after or "") - datetime.fromisoformat(before or "")

@@ -1,5 +1,5 @@
-"""Reads what a client needs to open a long conversation: the last events of the log, and earlier events that
-give the settings, the task list and the open tool calls (the folded state).
+"""Reads what a client needs to open a long conversation: the last events of the log, and the folded state
+(the events that determine the settings, the task list and the open tool calls).
 """
 
 import asyncio
@@ -21,8 +21,9 @@ _PAGE = 500
 
 
 async def state_of(database: Database, session: AsyncSession, conversation_id: UUID) -> FoldedState:
-    """Returns the FoldedState of the log (folded_state.py). If it was never computed, for example for an old
-    conversation, computes it from all events and stores it.
+    """Returns the positions of the events that determine the conversation's settings, task list and open tool
+    calls (the folded state). If the stored state is missing or older than the log, the state is computed from
+    the later events and stored.
     """
     state = await _stored(session, conversation_id)
     last_seq = await log.last_seq(session, conversation_id)
@@ -46,14 +47,17 @@ async def state_of(database: Database, session: AsyncSession, conversation_id: U
 async def state_frames(
     session: AsyncSession, conversation_id: UUID, state: FoldedState, window: Window
 ) -> list[Frame]:
-    """Returns the events that make up the folded state (folded_state.py) and are outside the window."""
+    """Returns the events of the folded state that are not in the window, as frames. The folded state is the
+    events that determine the conversation's settings, task list and open tool calls.
+    """
     wanted = {seq for seq in state.positions if not window.first_seq <= seq <= window.last_seq}
     return await windows.read_at(session, conversation_id, wanted)
 
 
 async def opening(database: Database, conversation_id: UUID, limit: int) -> tuple[int, Frame]:
-    """Returns what a client that opens the conversation gets first: the position of the first event in the
-    newest window, and a frame with the earlier events that make up the folded state (folded_state.py).
+    """Returns what a client needs to open the conversation: the position of the first event in the newest
+    window of the log, and a frame with earlier events. These events determine the settings, the task list and
+    the open tool calls of the conversation.
     """
     async with database.read() as session:
         state = await state_of(database, session, conversation_id)
@@ -66,8 +70,9 @@ async def opening(database: Database, conversation_id: UUID, limit: int) -> tupl
 
 
 def to_json(window: Window, state: Sequence[Frame] | None) -> str:
-    """Returns the window as the JSON text of the HTTP reply. `state`: the events of the folded state; None
-    means that the reply has no field `state`.
+    """Returns a window (consecutive events of the log) as the JSON text of the API's reply. `state`: the
+    events outside the window that determine the settings, the task list and the open tool calls; None writes
+    `null`.
     """
     shown = "null" if state is None else _array(state)
     return (

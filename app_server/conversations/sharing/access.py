@@ -1,5 +1,5 @@
-"""Computes what a user may do with a conversation. All database queries for conversations of a user use this
-module.
+"""Computes what a user may do with a conversation. Every query that selects conversations for a user uses
+this module.
 """
 
 from enum import StrEnum
@@ -16,9 +16,7 @@ from app_server.users.colleagues import are_colleagues, organisation_of
 
 
 class Access(StrEnum):
-    """The kinds of access of a user to a conversation, weakest first. Each kind includes the
-    kinds before it.
-    """
+    """The kinds of access that a user can have to a conversation. Each kind includes the kinds before it."""
 
     VIEW = "view"
     STEER = "steer"
@@ -30,7 +28,7 @@ class Access(StrEnum):
 
 
 def is_shared() -> ColumnElement[bool]:
-    """Returns the SQL condition that users other than the owner have access to the conversation."""
+    """Returns the SQL condition that a conversation is shared with users other than its owner."""
     return or_(
         Conversation.everyone_role.is_not(None),
         exists().where(ConversationShare.conversation_id == Conversation.id),
@@ -39,8 +37,8 @@ def is_shared() -> ColumnElement[bool]:
 
 
 def visible_to(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the SQL condition that this user may see the conversation. This is so if the user owns the
-    conversation, or if it is shared with the user, with a team of the user, or with everyone in the user's
+    """Returns the SQL condition that this user may see a conversation. The user is the owner, or the
+    conversation is shared with the user, with a team of the user, or with everyone in the user's
     organisation.
     """
     given = or_(
@@ -57,8 +55,8 @@ def visible_to(user_id: UUID) -> ColumnElement[bool]:
 
 
 def shared_with(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the SQL condition that the conversation belongs to another user and is shared with this user.
-    The condition has several parts, and the database uses a separate index for each part.
+    """Returns the SQL condition that this user may see a conversation of another user. The database uses a
+    separate index for each part of the condition.
     """
     everyone = select(Conversation.id).where(Conversation.everyone_role.is_not(None))
     person = select(ConversationShare.conversation_id).where(ConversationShare.user_id == user_id)
@@ -74,16 +72,16 @@ def shared_with(user_id: UUID) -> ColumnElement[bool]:
 
 
 def _is_of_colleague(user_id: UUID) -> ColumnElement[bool]:
-    """Returns the SQL condition that the conversation's owner is in the same organisation as this user.
-    Nothing is shared between organisations, even if a row of a share exists.
+    """Returns the SQL condition that the owner of a conversation is in the same organisation as this user.
+    Conversations are never shared between organisations, even if a row in a table of shares says so.
     """
     # Looked up for each row: as a list of people it could lead the database to read all of their rows.
     return organisation_of(Conversation.user_id) == organisation_of(user_id)
 
 
 async def access_of(session: AsyncSession, user_id: UUID, conversation: Conversation) -> Access | None:
-    """Returns the kind of access that the user has to the conversation. Returns None if the user has no
-    access; the API then replies as if the conversation did not exist.
+    """Returns the user's access to the conversation. Returns None if the user has no access; then the API
+    replies as if the conversation did not exist.
     """
     if conversation.user_id == user_id:
         return Access.OWN
@@ -108,7 +106,7 @@ def widest(*roles: ShareRole | None) -> Access | None:
 async def require_access(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, wanted: Access
 ) -> Conversation:
-    """Returns the conversation if the user has at least this kind of access to it.
+    """Returns the conversation if the user has at least the access `wanted`.
 
     Raises NotFound if there is no such conversation or the user has no access to it. Raises Forbidden
     `conversation_access_missing` if the user has less access than `wanted`.
@@ -136,12 +134,12 @@ def access_missing(wanted: Access) -> Forbidden:
 async def require_no_private_neighbours(
     session: AsyncSession, user_id: UUID, conversation: Conversation, wanted: Access
 ) -> None:
-    """Checks that the user has the access `wanted` also to all other conversations in the sandbox. This is
-    necessary because an agent can reach all files of its sandbox. The check is skipped for the owner of the
-    conversation.
+    """Checks that the user has the access `wanted` to all other conversations in the conversation's sandbox,
+    too. This is necessary because an agent can read all files of its sandbox. The owner of the conversation
+    is not checked.
 
-    Raises Conflict `sandbox_holds_private_work` if the access to another conversation in the sandbox is
-    missing.
+    Raises Conflict `sandbox_holds_private_work` if the user does not have this access to another conversation
+    in the sandbox.
     """
     if conversation.user_id == user_id:
         return

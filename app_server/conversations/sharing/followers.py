@@ -1,4 +1,6 @@
-"""Ends the live streams of users who follow a conversation of another user and may no longer see it."""
+"""Ends live streams of shared conversations. A stream ends when its user no longer has access to the
+conversation.
+"""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -14,14 +16,16 @@ from app_server.core.held_blocks import HeldBlocks
 
 
 class AccessEnded(Exception):
-    """The error that ends a live stream because its user may no longer see the conversation."""
+    """The error that ends a user's live stream of a conversation, because the conversation is no longer
+    shared with the user.
+    """
 
 
 class Followers:
-    """A register of the open live streams in which users follow conversations of other users. One SQL
-    statement for each of these users checks whether the user still has access.
+    """The open live streams of users who follow conversations of other users. For each of these users, one
+    SQL statement checks whether the user still has access.
 
-    The access is read from the database, so the owner can end it at any app server.
+    The check reads the database. So it also notices when the owner ends the access at another app server.
     """
 
     def __init__(self, database: Database) -> None:
@@ -30,8 +34,9 @@ class Followers:
 
     @asynccontextmanager
     async def hold(self, user_id: UUID, conversation: Conversation) -> AsyncIterator[None]:
-        """Runs the `async with` block. If the user loses the access to the conversation meanwhile, cancels
-        the block and raises AccessEnded. The owner of the conversation cannot lose the access.
+        """Runs the block of a `with` statement, in which the user's live stream is sent. When the user loses
+        the access to the conversation, the block is cancelled and AccessEnded is raised. The owner of the
+        conversation never loses the access.
         """
         if conversation.user_id == user_id:
             yield
@@ -40,7 +45,7 @@ class Followers:
             yield
 
     async def check(self) -> None:
-        """Ends the live streams of the users who have lost their access to the conversation."""
+        """Ends the live streams of users who have lost the access to the conversation that they follow."""
         followed: defaultdict[UUID, set[UUID]] = defaultdict(set)
         for user_id, conversation_id in self._held.causes:
             followed[user_id].add(conversation_id)

@@ -1,4 +1,4 @@
-"""The database table of read-only links, with which conversations can be read without a sign-in."""
+"""The database table of read-only links to conversations."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -10,12 +10,12 @@ from app_server.core.database import Base, now
 
 
 class ConversationLink(Base):
-    """One row for each read-only link. Until `expires_at`, people who have the link can read the conversation
-    without a sign-in.
+    """One row of the table of read-only links. People who are not signed in can read the conversation with
+    the link until `expires_at`.
 
-    `scanned_through`: a position in the log. When the link was made, the events up to this position were
-    searched for secrets, and the owner agreed to show the secrets that were found. In later events, secrets
-    are hidden.
+    scanned_through: the position of the last event that existed when the link was made. The events up to this
+    position were searched for secrets, and the owner agreed to show the secrets that were found. Secrets in
+    later events are hidden.
     """
 
     __tablename__ = "conversation_links"

@@ -1,5 +1,5 @@
-"""Limits how often read-only links are opened from one IP address, and ends the live streams of a link when
-the link is no longer valid.
+"""Limits how often people open read-only links to conversations, and ends the live streams of a link when the
+link is no longer valid.
 """
 
 import time
@@ -27,12 +27,12 @@ _BATCH = 500
 
 
 class LinkEnded(Exception):
-    """The error that ends a live stream because its read-only link has expired or was revoked."""
+    """The error that ends a live stream of a read-only link, because the link has expired or was removed."""
 
 
 class LinkReaders:
-    """A register of the open live streams of read-only links. One SQL statement checks for all streams
-    together whether their links are still valid.
+    """The open live streams of read-only links. One SQL statement checks for all streams whether their links
+    are still valid.
     """
 
     def __init__(self, database: Database) -> None:
@@ -41,8 +41,8 @@ class LinkReaders:
         self._openings: OrderedDict[str, deque[float]] = OrderedDict()
 
     def admit(self, address: str | None) -> None:
-        """Counts one opening of a link from this IP address. Raises TooManyRequests `too_many_openings` with
-        the header `Retry-After` if there are too many openings from this address.
+        """Counts that a read-only link is opened from this IP address. Raises TooManyRequests
+        `too_many_openings` with the header `Retry-After` if this happens too often.
         """
         moment = time.monotonic()
         known = self._openings.setdefault(address or "", deque())
@@ -66,14 +66,14 @@ class LinkReaders:
 
     @asynccontextmanager
     async def hold(self, link: ConversationLink) -> AsyncIterator[None]:
-        """Runs the `async with` block. If the link expires or is revoked meanwhile, cancels the block and
-        raises LinkEnded.
+        """Runs the block of a `with` statement, in which the link's live stream is sent. When the link is no
+        longer valid, the block is cancelled and LinkEnded is raised.
         """
         async with self._held.until_ended(link.id, LinkEnded):
             yield
 
     async def check(self) -> None:
-        """Ends the live streams whose links are no longer valid."""
+        """Ends the live streams of read-only links that are no longer valid."""
         held = list(self._held.causes)
         for start in range(0, len(held), _BATCH):
             batch = held[start : start + _BATCH]

@@ -1,5 +1,5 @@
-"""Routes of read-only links to conversations. Some are for the owner of a conversation, others for readers
-who are not signed in.
+"""Routes for read-only links to conversations. Some routes are for the owner of the conversation, the others
+for readers who are not signed in.
 """
 
 import asyncio
@@ -46,11 +46,11 @@ _SECRETS_SECONDS = 30.0
 async def list_links(
     user: CurrentUser, session: ReadSession, conversation_id: UUID
 ) -> list[ConversationLinkInfo]:
-    """Returns the read-only links of the conversation, the newest first. An expired link is included until it
-    is removed.
+    """Returns the read-only links of the conversation, the newest first. Links that have expired are included
+    until they are removed.
 
-    403 `conversation_access_missing` if the user is not the owner of the conversation, also for the other
-    routes of this group.
+    403 `conversation_access_missing` if the user is not the owner of the conversation. This is so for all
+    routes of the owner.
     """
     found = await link_service.links_of(session, user.id, conversation_id)
     return [link_service.shown_link(link) for link in found]
@@ -66,11 +66,11 @@ async def create_link(
     conversation_id: UUID,
     body: CreateConversationLink,
 ) -> CreatedConversationLink:
-    """Makes a read-only link to the conversation. Until the link expires, all people who have it can read the
-    conversation.
+    """Makes a read-only link to the conversation. Until the link expires, all people who have the link can
+    read the conversation.
 
-    409 `secrets_found` with `findings` if the conversation contains secrets whose ids are not in
-    `confirmed_findings`, `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
+    409 `secrets_found` with `findings` if the conversation shows secrets that are not in
+    `confirmed_findings`; 409 `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
     """
     # No transaction is open during the scan, which may take seconds.
     scanned = await link_service.scan(database, cipher, user.id, conversation_id)
@@ -87,7 +87,7 @@ async def create_link(
 async def end_link(
     user: CurrentUser, trail: CurrentTrail, session: Session, conversation_id: UUID, link_id: UUID
 ) -> None:
-    """Removes a read-only link. Live streams that were opened with it end within two seconds. 404
+    """Removes a read-only link. Open live streams of the link end within two seconds. 404
     `link_not_found`.
     """
     await link_service.end_link(session, user.id, trail, conversation_id, link_id)
@@ -101,8 +101,8 @@ async def get_linked_conversation(
     request: Request,
     x_link_token: Annotated[str, Header(max_length=200)] = "",
 ) -> LinkedConversation:
-    """Returns the conversation of a read-only link. The header `X-Link-Token` has the token of the link.
-    Needs no sign-in.
+    """Returns the title and times of the conversation to which a read-only link leads. The header
+    `X-Link-Token` contains the token of the link. Needs no sign-in.
 
     404 `link_ended` if the link has expired, was removed or never existed. 429 `too_many_openings`.
     """
@@ -126,9 +126,9 @@ async def stream_linked_conversation(
     websocket: WebSocket,
     after_seq: str = "0",
 ) -> None:
-    """Streams the finished events of the conversation of a read-only link. Needs no sign-in. The client sends
-    the token of the link as the WebSocket subprotocol `slipway.link.TOKEN`, beside `slipway`, or in the
-    header `X-Link-Token`.
+    """Streams the finished events of the conversation to which a read-only link leads. The client sends the
+    token of the link as the subprotocol `slipway.link.TOKEN`, beside the subprotocol `slipway`, or in the
+    header `X-Link-Token`. Needs no sign-in.
     """
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
     readers: LinkReaders = link_readers
@@ -166,7 +166,7 @@ async def stream_linked_conversation(
 
 
 class _Shown:
-    """A filter that converts the frames of a conversation to the frames that readers of one read-only link
+    """Converts frames of a conversation's live stream to the frames that readers of one read-only link
     receive.
     """
 
@@ -179,8 +179,9 @@ class _Shown:
         self._read_at = 0.0
 
     async def frame(self, frame: Frame) -> Frame | None:
-        """Returns those parts of a frame that readers of the link may see. Returns None if they may see no
-        part, for example of an unfinished reply or of the output of a running command.
+        """Returns the frame with only the data that readers of the link may see. Returns None if the readers
+        may see nothing of the frame: for example, a part of an unfinished reply, or output of a running
+        command.
         """
         seq = frame.seq
         if seq is None:
@@ -190,8 +191,8 @@ class _Shown:
         return await asyncio.to_thread(shown_frame, frame, scan)
 
     async def _whole(self, frame: Frame, seq: int) -> Frame:
-        """Returns the frame with the large parts of its event in place of the references to them, so that the
-        large parts are searched for secrets too.
+        """Returns the frame with the large parts of its event in place of references to them, so that the
+        large parts are searched for secrets, too.
         """
         if '"blobs":' not in frame.text:
             return frame

@@ -1,4 +1,4 @@
-"""Schemas of the requests and replies of the routes for read-only links."""
+"""Schemas of requests and replies about read-only links to conversations."""
 
 from typing import Annotated
 
@@ -13,8 +13,8 @@ MAX_PLACES = 10
 
 
 class SecretPlace(BaseModel):
-    """A place where a secret occurs in a conversation. `seq`: the position of the event; 0 means the title.
-    `path`: the path of the field in the event.
+    """A place in a conversation where a secret was found. `seq`: the position of the event in the event log;
+    0 means the title of the conversation. `path`: the field of the event that contains the secret.
     """
 
     seq: int
@@ -22,9 +22,9 @@ class SecretPlace(BaseModel):
 
 
 class SecretFinding(BaseModel):
-    """A secret that was found in a conversation. `kind`: the form of the secret; `saved_secret` means a value
-    that the owner has stored under `name`. `excerpt`: its first characters. `count`: how often it occurs.
-    `places`: the first ten places where it occurs.
+    """A secret that was found in a conversation. `kind`: the form of the secret; `saved_secret` means a
+    secret that the owner has stored under `name`. `excerpt`: the first characters of the secret. `count`: how
+    often the secret occurs. `places`: the first ten places where the secret occurs.
     """
 
     id: str
@@ -36,9 +36,9 @@ class SecretFinding(BaseModel):
 
 
 class CreateConversationLink(BaseModel):
-    """The request body that makes a read-only link. `hours`: for how many hours the link is valid.
-    `confirmed_findings`: the ids of the secrets that the owner agrees to show; they must include all secrets
-    that are found.
+    """The request body that makes a read-only link to a conversation. `hours`: how long the link is valid.
+    `confirmed_findings`: the ids of the found secrets that the owner agrees to show; every found secret must
+    be listed.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -51,7 +51,9 @@ class CreateConversationLink(BaseModel):
 
 
 class ConversationLinkInfo(BaseModel):
-    """A read-only link in a reply, without its URL. `is_active`: false if the link has expired."""
+    """A read-only link in a list of the conversation's links, without the URL of the link. `is_active`: false
+    if the link has expired.
+    """
 
     id: Id
     name: str
@@ -62,13 +64,15 @@ class ConversationLinkInfo(BaseModel):
 
 
 class CreatedConversationLink(ConversationLinkInfo):
-    """The reply with a new read-only link. `url`: the URL of the link, which no later reply contains."""
+    """The reply when a read-only link was made. `url`: the URL of the link; only this reply shows it."""
 
     url: str
 
 
 class LinkedConversation(BaseModel):
-    """The reply that readers of a read-only link get: facts about the conversation, without its events."""
+    """The reply to a reader of a read-only link: the title of the conversation, when the conversation was
+    created, and when the link expires.
+    """
 
     title: str | None
     created_at: Timestamp

@@ -1,4 +1,4 @@
-"""Makes, lists and removes read-only links to conversations. Only the owner of a conversation may do this."""
+"""Makes, lists and ends read-only links to conversations. Only the owner of a conversation may do this."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ def shown_link(link: ConversationLink) -> ConversationLinkInfo:
 
 
 async def links_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Sequence[ConversationLink]:
-    """Returns the links of the conversation, the newest first. Raises NotFound, Forbidden
+    """Returns the read-only links of the conversation, the newest first. Raises NotFound, Forbidden
     `conversation_access_missing`.
     """
     await require_access(session, user_id, conversation_id, Access.OWN)
@@ -61,8 +61,8 @@ async def links_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) 
 
 @dataclass
 class Scanned:
-    """The result of a search for secrets in a conversation. `through`: the position of the last event that
-    was searched.
+    """The result of a search for secrets in a conversation: the secrets that were found in the events up to
+    the position `through`.
     """
 
     through: int
@@ -97,8 +97,8 @@ class Scanned:
 
 
 async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_id: UUID) -> Scanned:
-    """Searches all texts that a read-only link to the conversation would show for secrets, and returns the
-    secrets found.
+    """Searches the conversation for secrets and returns the secrets that were found. Everything that a
+    read-only link would show is searched.
 
     Raises NotFound, Forbidden `conversation_access_missing`, Conflict `conversation_too_long_to_scan`.
     """
@@ -125,9 +125,10 @@ async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_i
 
 
 def require_confirmed(scanned: Scanned, confirmed: Iterable[str]) -> list[SecretFinding]:
-    """Checks that the owner has agreed to show all secrets that were found, and returns these secrets.
-    `confirmed`: the ids of the secrets that the owner agrees to show. Raises Conflict `secrets_found` with
-    `findings` if an id is missing, and Conflict `too_many_secrets_found` if there are more than 100 secrets.
+    """Checks that the owner has agreed to show all secrets that were found in the conversation, and returns
+    these secrets. `confirmed`: the ids of the secrets that the owner agrees to show. Raises Conflict
+    `secrets_found` with `findings` if an id is missing. Raises Conflict `too_many_secrets_found` if there are
+    more than 100 secrets.
     """
     findings = scanned.findings
     if len(findings) > MAX_FINDINGS:
@@ -155,7 +156,8 @@ async def create_link(
     wanted: CreateConversationLink,
     scanned: Scanned,
 ) -> tuple[ConversationLink, str]:
-    """Makes a read-only link. Returns the link and its token; only a hash of the token is stored.
+    """Makes a read-only link to the conversation. Returns the link and its token. Only a hash of the token is
+    stored.
 
     Raises NotFound, Forbidden `conversation_access_missing`, Conflict `too_many_links`, `secrets_found` and
     `too_many_secrets_found`.
@@ -208,10 +210,10 @@ async def end_link(
 
 
 async def open_link(session: AsyncSession, token: str) -> tuple[ConversationLink, Conversation]:
-    """Returns the link with this token, and its conversation.
+    """Returns the read-only link with this token, and the conversation to which the link leads.
 
-    Raises NotFound `link_ended` if there is no such link, if the link has expired, or if its owner is
-    disabled.
+    Raises NotFound `link_ended` if there is no such link, if the link has expired, or if the owner of the
+    conversation is disabled.
     """
     query = valid_links().where(ConversationLink.token_hash == token_hash(token))
     found = (await session.execute(query)).one_or_none()
@@ -225,7 +227,7 @@ async def open_link(session: AsyncSession, token: str) -> tuple[ConversationLink
 
 
 def valid_links() -> Select[ConversationLink, Conversation]:
-    """Returns the SQL query for the read-only links that are valid now, each with its conversation."""
+    """Returns the SQL query for all read-only links that are valid now, each with its conversation."""
     return (
         select(ConversationLink, Conversation)
         .join(Conversation, Conversation.id == ConversationLink.conversation_id)
@@ -239,7 +241,7 @@ def valid_links() -> Select[ConversationLink, Conversation]:
 
 
 async def touch_link(database: Database, link: ConversationLink) -> None:
-    """Stores the present time as the last use of the link. Writes at most once a minute for each link."""
+    """Stores that the read-only link is used now. Does so at most once a minute."""
     if link.last_used_at is not None and now() - link.last_used_at < _TOUCH_INTERVAL:
         return
     async with database.session() as session:

@@ -1,5 +1,5 @@
-"""Selects which parts of each event a read-only link shows. Settings, the system prompt, tools and names of
-people are left out.
+"""Selects which fields of an event the readers of a read-only link may see. Settings, the system prompt,
+tools and names of people are left out.
 """
 
 from typing import Any, Final
@@ -39,8 +39,8 @@ _ENVELOPE: Final = frozenset(("id", "kind", "source", "timestamp", "parent_id"))
 
 
 def shown_event(event: dict[str, Any]) -> dict[str, Any]:
-    """Returns the event as a read-only link shows it. If the link may not show the event, returns an empty
-    state update instead, so that the positions have no gap.
+    """Returns the event with only the fields that readers of a read-only link may see. An event that is
+    hidden completely becomes an empty state update, so that the numbering of events has no gap.
     """
     kind = event["kind"]
     if kind in _SHOWN_KINDS:
@@ -52,8 +52,8 @@ def shown_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_frame(frame: Frame, scan: SecretScan | None) -> Frame:
-    """Returns the frame of an event as a read-only link shows it. `scan`: hides the secrets in the event;
-    None hides nothing.
+    """Returns the frame of an event with only the fields that readers of a read-only link may see. scan:
+    hides the secrets in the event; None hides no secrets.
     """
     told = orjson.loads(frame.text)
     event = shown_event(told["event"])

@@ -1,4 +1,4 @@
-"""Database tables of the shares of conversations: which other people and teams may view or steer a
+"""Database tables for shared conversations. Each row says that a person or a team may view or steer a
 conversation.
 """
 
@@ -13,8 +13,8 @@ from app_server.core.database import Base, enum_column, now
 
 
 class ShareRole(StrEnum):
-    """The rights of a user or team with whom a conversation is shared. `view`: may read the conversation.
-    `steer`: may also send messages, and pause, continue and approve the agent's work.
+    """What a person or team may do with a shared conversation. `view`: read the conversation. `steer`: also
+    send messages, pause and continue the agent, and approve its actions.
     """
 
     VIEW = "view"
@@ -22,7 +22,7 @@ class ShareRole(StrEnum):
 
 
 class ConversationTeamShare(Base):
-    """One row for each team that a conversation is shared with. All members of the team have access."""
+    """One row for each team with which a conversation is shared. All members of the team have access."""
 
     __tablename__ = "conversation_team_shares"
 
@@ -37,7 +37,7 @@ class ConversationTeamShare(Base):
 
 
 class ConversationShare(Base):
-    """One row for each person, other than the owner, that a conversation is shared with."""
+    """One row for each person, other than the owner, with whom a conversation is shared."""
 
     __tablename__ = "conversation_shares"
 

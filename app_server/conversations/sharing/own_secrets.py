@@ -1,5 +1,5 @@
-"""Collects the secret values that the agents of a user can use. Before the user shares a conversation by a
-link, Slipway searches the conversation for these values.
+"""Collects the secret values that a user's agents can use. When the user makes a read-only link to a
+conversation, the conversation is searched for these values.
 """
 
 import json
@@ -21,10 +21,10 @@ from app_server.settings.models import LLMProfile
 
 
 async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
-    """Returns the secret values that the agents of the user can use, each by a name that describes it. They
-    are the values of secrets, tokens of git hosts, keys and headers of model profiles, headers and variables
-    of MCP servers, and credentials of the network. Secrets and MCP servers of the organisation and of the
-    user's teams are included.
+    """Returns the secret values that the user's agents can use. Each value has a name that describes it.
+    Included are the user's secrets, tokens of git hosts, keys and headers of model profiles, headers and
+    variables of MCP servers, and network credentials. Secrets and MCP servers of the organisation and of the
+    user's teams are included, too.
     """
     found: dict[str, str] = {}
     for secret in await session.scalars(select(Secret).where(Secret.user_id == user_id)):
@@ -45,8 +45,8 @@ async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> d
 
 
 async def _given(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
-    """Returns the secret values, by name, that the user's organisation and teams have stored for their
-    members.
+    """Returns the secret values that the user's agents get from the organisation and from the user's teams,
+    by name.
     """
     found: dict[str, str] = {}
     for items in (await items_for(session, user_id)).values():
@@ -56,8 +56,8 @@ async def _given(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[s
 
 
 def _values_of(cipher: Cipher, item: LevelItem) -> dict[str, str]:
-    """Returns the secret values, by name, that one stored secret or MCP server of the organisation or of a
-    team contains.
+    """Returns the secret values inside `item`, by name. `item`: a secret or an MCP server of the organisation
+    or of a team.
     """
     whose = item.level_value.whose
     match item.kind:

@@ -1,5 +1,6 @@
-"""Applies the rights of a team that owns the repository of a new conversation. The team's settings then come
-before those of the user's other teams, and the team's members may see the conversation.
+"""Handles new conversations whose repository is owned by a team. For such a conversation, the settings of
+this team take priority over those of the user's other teams, and the members of this team may see the
+conversation.
 """
 
 from collections.abc import Sequence
@@ -24,8 +25,8 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class TeamOfStart:
-    """The team that owns the first repository of a new conversation. `share`: what the members of the team
-    may do with the conversation; None if they may not see it.
+    """The team that owns the first repository of a new conversation. `share`: what the team's members may do
+    with the conversation; None if the members may not see the conversation.
     """
 
     team: OwningTeam
@@ -35,12 +36,12 @@ class TeamOfStart:
 async def team_for_start(
     session: AsyncSession, user: User, first: Address | None, further: Sequence[Address]
 ) -> TeamOfStart | None:
-    """Returns the team of the user that owns the first repository. For the rest of this database session, the
-    settings of this team come before those of the user's other teams. Returns None if no team of the user
-    owns the repository.
+    """Returns the user's team that owns the first repository of a new conversation. From then on, this
+    database session reads the settings of this team before those of the user's other teams. Returns None if
+    no team of the user owns the repository.
 
-    Raises Forbidden `repository_of_team` if another team allows only its own members to use one of the
-    repositories.
+    Raises Forbidden `repository_of_team` if another team allows one of the repositories only to its own
+    members.
     """
     identities = [first.identity if first else None, *(each.identity for each in further)]
     owner, *others = await require_member(session, user.id, identities)
@@ -56,8 +57,8 @@ async def team_for_start(
 async def hide_from_other_team(
     session: AsyncSession, user: User, conversation: Conversation, named: OwningTeam | None
 ) -> None:
-    """Ends the conversation's sharing with its team if the conversation gets a repository that another team
-    reserves for its own members. `named`: the team that owns this repository; None if no team owns it.
+    """Ends the sharing with the conversation's team if the conversation gets a repository that another team
+    allows only to its own members. named: the team that owns this repository; None if no team owns it.
     """
     team_id = await _other_team(session, conversation, named)
     if team_id is None:
@@ -74,9 +75,8 @@ async def hide_from_other_team(
 async def refuse_those_of_other_teams(
     session: AsyncSession, conversation: Conversation, found: Sequence[KeptSubmodule]
 ) -> None:
-    """Marks submodules that a team reserves for its own members as not to be fetched, by setting their
-    `reason`. A submodule is marked if the user is not in this team, or if the conversation belongs to another
-    team.
+    """Finds submodules that a team allows only to its own members, and gives each a reason not to be fetched.
+    This is done if the user is not in this team, or if the conversation belongs to another team.
     """
     for one in found:
         if one.reason is not None:
@@ -91,8 +91,8 @@ async def refuse_those_of_other_teams(
 async def _other_team(
     session: AsyncSession, conversation: Conversation, named: OwningTeam | None
 ) -> UUID | None:
-    """Returns the id of the conversation's team if a different team, `named`, reserves the repository for its
-    own members. Otherwise returns None.
+    """Returns the id of the conversation's team if the team `named` is a different team and allows its
+    repositories only to its own members. Otherwise returns None.
     """
     if named is None or not named.members_only:
         return None
@@ -101,8 +101,8 @@ async def _other_team(
 
 
 async def leave_team(session: AsyncSession, conversation: Conversation) -> None:
-    """Removes the conversation from its team, so that the team's members lose their access. This is done when
-    a conversation gets another repository before its start has fetched the first one.
+    """Removes the conversation from its team and ends the access of the team's members. This is done if the
+    conversation gets another repository before the agent has started.
     """
     statement = delete(ConversationTeam).where(ConversationTeam.conversation_id == conversation.id)
     team_id = await session.scalar(statement.returning(ConversationTeam.team_id))
@@ -115,7 +115,7 @@ async def leave_team(session: AsyncSession, conversation: Conversation) -> None:
 
 def give_to_team(session: AsyncSession, user: User, conversation: Conversation, found: TeamOfStart) -> None:
     """Stores that a new conversation belongs to a team, and shares the conversation with the team's members.
-    `found`: the result of team_for_start.
+    found: the result of team_for_start.
     """
     team, role = found.team, found.share
     session.add(

@@ -1,5 +1,5 @@
-"""Routes with which the owner of a conversation gives other people and teams access to it, and ends their
-access.
+"""Routes by which the owner of a conversation gives other people and teams access to the conversation, and
+ends their access.
 """
 
 from typing import Annotated
@@ -23,8 +23,8 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/sharing",
 async def get_sharing(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> Sharing:
     """Returns the people and teams that have access to the conversation.
 
-    403 `conversation_access_missing` if the user is not the owner of the conversation, also for the other
-    routes of this group.
+    403 `conversation_access_missing` if the user is not the owner of the conversation. This is so for all
+    routes here.
     """
     return await service.sharing_of(session, user.id, conversation_id)
 
@@ -38,8 +38,8 @@ async def share_with_everyone(
     body: SetEveryone,
     pubsub: ServerPubSub,
 ) -> Sharing:
-    """Sets what every signed-in user of the organisation may do with the conversation. With null, only the
-    people and teams with whom the conversation is shared have access.
+    """Sets what every signed-in user may do with the conversation. null ends this: then only the people and
+    teams with whom the conversation is shared have access.
     """
     async with telling(session, pubsub, conversation_id):
         return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
@@ -53,9 +53,10 @@ async def find_candidates(
     request: Request,
     query: Annotated[PlainText, Query(min_length=1, max_length=320)],
 ) -> list[Candidate]:
-    """Returns the teams and people with whom the conversation can be shared, teams first, up to 20 of each.
-    Their name contains the query, or the query is the e-mail address of the person. The teams are the user's
-    own, or all teams if the user is an administrator.
+    """Returns the people and teams with whom the user can share the conversation. Returns up to 20 teams
+    whose name contains the query, and then up to 20 people whose name contains the query or whose e-mail
+    address is the query. An administrator can share with all teams, another user only with teams to which the
+    user belongs.
     """
     teams = await with_teams.team_candidates(session, user, conversation_id, query)
     with_address = await request.state.users_with_address(session, query)
@@ -76,7 +77,7 @@ async def share_with_person(
     body: SetAccess,
     pubsub: ServerPubSub,
 ) -> Sharing:
-    """Shares the conversation with one person, or changes that person's role.
+    """Shares the conversation with one person, or changes what the person may do with the conversation.
 
     404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
     """
@@ -93,8 +94,9 @@ async def stop_sharing_with_person(
     person_id: UUID,
     pubsub: ServerPubSub,
 ) -> Sharing:
-    """Ends the sharing with one person. The person's live streams end within two seconds. They do not end if
-    the person still has access through a team, or because the conversation is shared with everyone.
+    """Ends the sharing of the conversation with one person. The person's live streams of the conversation end
+    within two seconds, unless the person still has access through a team or because the conversation is
+    shared with everyone.
 
     404 `share_not_found`.
     """
@@ -112,8 +114,8 @@ async def share_with_team(
     body: SetAccess,
     pubsub: ServerPubSub,
 ) -> Sharing:
-    """Shares the conversation with all members of a team, also with later members, or changes the role of the
-    team. The user must be in the team or be an administrator.
+    """Shares the conversation with a team, or changes what the team may do. All members of the team get
+    access, also people who join the team later. The user must be a member of the team or an administrator.
 
     404 `team_not_found`, 409 `too_many_teams` (50).
     """
@@ -130,8 +132,8 @@ async def stop_sharing_with_team(
     team_id: UUID,
     pubsub: ServerPubSub,
 ) -> Sharing:
-    """Ends the sharing with a team. The live streams of its members end within two seconds, unless a member
-    still has access in another way.
+    """Ends the sharing of the conversation with a team. The members' live streams of the conversation end
+    within two seconds, unless the member has access in another way.
 
     404 `share_not_found`.
     """

@@ -1,4 +1,4 @@
-"""Schemas of the requests and replies of the routes that share conversations with people and teams."""
+"""Schemas of requests and replies of the routes that share conversations with people and teams."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,9 +14,7 @@ class SharedPerson(BaseModel):
 
 
 class SharedTeam(BaseModel):
-    """A team that a conversation is shared with, in a reply. `member_count`: how many people are
-    in the team.
-    """
+    """A team with which a conversation is shared. `member_count`: how many people are in the team."""
 
     team_id: Id
     name: str
@@ -26,8 +24,8 @@ class SharedTeam(BaseModel):
 
 
 class Sharing(BaseModel):
-    """The reply with the people and teams that have access to a conversation. `everyone`: what every
-    signed-in user of the organisation may do; null means nothing.
+    """The reply of the sharing routes: the people and teams that have access to a conversation. `everyone`:
+    what every signed-in user may do with the conversation; null if it is not shared with everyone.
     """
 
     everyone: ShareRole | None
@@ -48,8 +46,8 @@ class SetAccess(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A person or a team that the conversation can be shared with, in a reply. Of the two ids, that of the
-    person and that of the team, one is null. `is_service`: whether the person is a service account.
+    """A person or a team with whom the user can share a conversation. Either the id of the person or the id
+    of the team is null. `is_service`: the person is a service account.
     """
 
     user_id: Id | None = None

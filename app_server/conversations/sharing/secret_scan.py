@@ -1,4 +1,4 @@
-"""Finds secrets in texts. These are known values, and texts that have the form of a key, a token or a
+"""Finds secrets in texts: values that are known to be secret, and texts that look like a key, a token or a
 password. Does no I/O.
 """
 
@@ -57,8 +57,8 @@ _IMAGE = re.compile(r"data:image/[\w.+-]{1,20};base64,")
 
 @dataclass(frozen=True)
 class Match:
-    """A secret that was found in a text. `name`: the name of a known secret; None if the text only has the
-    form of a secret.
+    """A secret that was found in a text. `name`: the name of the known secret; None if the text only looks
+    like a secret.
     """
 
     kind: str
@@ -67,10 +67,10 @@ class Match:
 
 
 class SecretScan:
-    """A search for secrets in texts and in JSON values.
+    """Searches for secrets in texts, and in the texts inside JSON values.
 
-    `known`: by name, the values that a text must not contain. Values with fewer than 8 characters are not
-    searched for, because they occur by chance. The search also finds the encoded forms of known values that
+    known: the known secret values, by name. Values with fewer than 8 characters are not searched, because
+    such short texts occur by chance. Known values are also found in the encoded forms that
     `ResponseRedaction` knows.
     """
 
@@ -79,7 +79,7 @@ class SecretScan:
         self._known = [(name, value, _finder(value)) for name, value in long_enough.items()]
 
     def matches(self, text: str) -> Iterator[Match]:
-        """Yields the secrets that the text contains. The same value may be yielded several times."""
+        """Yields the secrets that are found in the text. The same secret may be yielded several times."""
         if len(text) < MIN_CHARACTERS or _IMAGE.match(text):
             return
         data = text.encode()
@@ -92,7 +92,7 @@ class SecretScan:
                     yield Match(kind, found[1])
 
     def hide(self, text: str) -> str:
-        """Returns the text with `<secret-hidden>` in place of each secret."""
+        """Returns the text with each secret replaced by `<secret-hidden>`."""
         if len(text) < MIN_CHARACTERS or _IMAGE.match(text):
             return text
         data = text.encode()
@@ -104,7 +104,7 @@ class SecretScan:
         return text
 
     def matches_in(self, value: Any, path: str = "") -> Iterator[tuple[str, Match]]:
-        """Yields each secret in the texts of a JSON value, with the path of the text, such as
+        """Yields each secret in a JSON value, together with the path of the field, such as
         `llm_message.content.0.text`.
         """
         for at, text in _texts(value, path):
@@ -112,8 +112,8 @@ class SecretScan:
                 yield at, match
 
     def hide_in(self, value: Any) -> Any:
-        """Returns the JSON value with `<secret-hidden>` in place of each secret in its texts. Names of fields
-        are not changed.
+        """Returns the JSON value with the secrets in all its texts replaced. Names of fields stay
+        unchanged.
         """
         if isinstance(value, str):
             return self.hide(value)

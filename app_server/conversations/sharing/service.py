@@ -1,5 +1,5 @@
-"""Shares conversations with people and with everyone, and ends the sharing. Only the owner of a conversation
-may do this.
+"""Shares conversations with people and with everyone, and ends the sharing. All this is allowed only to the
+owner of a conversation.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,8 +36,8 @@ async def sharing_of(session: AsyncSession, user_id: UUID, conversation_id: UUID
 async def share_with_everyone(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, role: ShareRole | None
 ) -> Sharing:
-    """Sets what every signed-in user of the organisation may do with the conversation; None means nothing.
-    Raises NotFound, Forbidden `conversation_access_missing`.
+    """Sets what every signed-in user of the organisation may do with the conversation. `role`: None means
+    nothing. Raises NotFound, Forbidden `conversation_access_missing`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     if conversation.everyone_role != role:
@@ -52,9 +52,9 @@ async def share_with_everyone(
 async def make_public(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, public: bool
 ) -> None:
-    """If `public` is true, lets all signed-in users of the organisation view the conversation, unless they
-    may do more already. If it is false, ends the access of all users who have it only in this way. Raises the
-    errors of `share_with_everyone`.
+    """Lets all signed-in users view the conversation if `public` is true; otherwise ends their access. If all
+    signed-in users may already do more than view, `public` changes nothing. Raises the errors of
+    `share_with_everyone`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     role = (conversation.everyone_role or ShareRole.VIEW) if public else None
@@ -69,7 +69,7 @@ async def share_with(
     person_id: UUID,
     role: ShareRole,
 ) -> Sharing:
-    """Shares the conversation with a person, or changes the person's role.
+    """Shares the conversation with a person, or changes what the person may do with it.
 
     Raises NotFound (also `person_not_found`), Forbidden `conversation_access_missing`, BadRequest
     `shared_with_owner`, Conflict `too_many_people`.
@@ -98,7 +98,7 @@ async def share_with(
 async def stop_sharing_with(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, person_id: UUID
 ) -> Sharing:
-    """Ends the sharing with a person. Raises NotFound (also `share_not_found`), Forbidden
+    """Ends the sharing of the conversation with a person. Raises NotFound (also `share_not_found`), Forbidden
     `conversation_access_missing`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
@@ -117,9 +117,8 @@ async def candidates(
     text: str,
     with_address: Collection[UUID],
 ) -> Sequence[User]:
-    """Returns up to 20 people of the owner's organisation with whom the conversation can be shared, sorted by
-    name. `text`: a part of the name. `with_address`: ids of people who match by their e-mail address,
-    whatever their name is.
+    """Returns up to 20 people with whom the conversation can be shared, sorted by name. These are people of
+    the owner's organisation whose name contains `text` or whose id is in `with_address`.
 
     Raises NotFound, Forbidden `conversation_access_missing`.
     """
@@ -134,8 +133,8 @@ async def candidates(
 
 
 def too_many(receivers: Literal["people", "teams"], limit: int) -> Conflict:
-    """Returns the error for a conversation that is already shared with the maximum number of
-    people or teams.
+    """Returns the error for a conversation that is already shared with the maximum number of people
+    or teams.
     """
     return Conflict(
         f"The conversation is shared with {limit} {receivers}, which is the limit.",
@@ -147,8 +146,8 @@ def too_many(receivers: Literal["people", "teams"], limit: int) -> Conflict:
 async def record_shared(
     session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
 ) -> Sharing:
-    """Writes into the audit log that the conversation was shared. Returns the people and teams that have
-    access now. `details`: what was shared with whom.
+    """Writes into the audit log that the conversation was shared. Returns the people and teams that now have
+    access.
     """
     target = (AuditTarget.CONVERSATION, conversation.id)
     trail.record(session, AuditAction.CONVERSATION_SHARED, target, **details)
@@ -159,8 +158,8 @@ async def record_shared(
 async def record_unshared(
     session: AsyncSession, trail: AuditTrail, conversation: Conversation, details: Mapping[str, Any]
 ) -> Sharing:
-    """Writes into the audit log that the sharing of the conversation with a person or team has ended. Returns
-    the people and teams that still have access. `details`: the person or team.
+    """Writes into the audit log that the conversation is no longer shared with a person or team. Returns the
+    people and teams that now have access.
     """
     target = (AuditTarget.CONVERSATION, conversation.id)
     trail.record(session, AuditAction.CONVERSATION_UNSHARED, target, **details)

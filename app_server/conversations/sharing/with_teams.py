@@ -1,4 +1,4 @@
-"""Shares conversations with teams. Only the owner of a conversation may do this."""
+"""Shares conversations with teams. Only the owner of a conversation may share the conversation."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -34,7 +34,8 @@ async def share_with_team(
     team_id: UUID,
     role: ShareRole,
 ) -> Sharing:
-    """Shares the conversation with a team that the user may see, or changes the role of the team.
+    """Shares the conversation with a team, or changes what the team may do with it. The user must be allowed
+    to see the team.
 
     Raises NotFound (also `team_not_found`), Forbidden `conversation_access_missing`, Conflict
     `too_many_teams`.
@@ -61,7 +62,7 @@ async def share_with_team(
 async def stop_sharing_with_team(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, team_id: UUID
 ) -> Sharing:
-    """Ends the sharing with a team. Raises NotFound (also `share_not_found`), Forbidden
+    """Ends the sharing of the conversation with a team. Raises NotFound (also `share_not_found`), Forbidden
     `conversation_access_missing`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
@@ -76,7 +77,8 @@ async def stop_sharing_with_team(
 async def team_candidates(
     session: AsyncSession, user: User, conversation_id: UUID, text: str
 ) -> Sequence[Team]:
-    """Returns up to 20 teams that the user may see and whose name contains the text, sorted by name.
+    """Returns up to 20 teams with which the user can share the conversation, sorted by name. These are teams
+    that the user may see and whose name contains `text`.
 
     Raises NotFound, Forbidden `conversation_access_missing`.
     """

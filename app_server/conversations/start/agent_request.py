@@ -1,5 +1,5 @@
-"""Builds the request with which the app server creates a conversation at the agent server, from the user's
-start request. Does no I/O.
+"""Builds the request with which the app server creates a conversation at the agent server. The input is the
+start request that the user has sent. Does no I/O.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -83,19 +83,19 @@ def build(
     has_own_tools: bool = False,
     max_iterations: int = DEFAULT_MAX_ITERATIONS,
 ) -> StartConversationRequest:
-    """Returns the request body that creates the conversation at the agent server. The agent calls the model
-    through the inner listener (the app server's port for sandboxes) with the sandbox's key. So the sandbox
-    does not get the vendor's key.
+    """Builds the request that creates a conversation at the agent server. In the request, the address of the
+    model is that of the inner listener, the HTTP server of Slipway for sandboxes. The agent calls the model
+    there with the sandbox's key, so the sandbox never gets the vendor's key.
 
-    `fallbacks`: model profiles to try, in this order, if the model stays unavailable. `further_projects`: the
-    directories of the conversation's further repositories. `disabled_skills`: names of skills that the user
-    has switched off, from every source. `secrets`: descriptions of secrets by name; a value is fetched only
-    when a command uses it. `consent`: hashes of the project executables (such as hooks) of the first
-    repository that the user has allowed. `further_consent`: such hashes for the further repositories, by
-    directory. `usable_tools`: the tools whose requirements the sandbox meets. `mcp_approved`: the versions of
-    MCP tools that the user has approved, by server and name. `mcp_servers`: the user's MCP servers by name;
-    the sandbox runs those that are commands, and calls all others through the inner listener, which adds the
-    credentials. `has_own_tools`: whether the agent also gets Slipway's own MCP server.
+    fallbacks: model profiles to try, in this order, if the model stays unavailable. further_projects: the
+    directories of the conversation's further repositories. disabled_skills: names of skills that the user has
+    switched off, for skills from every source. secrets: descriptions of secrets by name; a value is fetched
+    only when a command uses it. consent: hashes of the hooks, MCP servers and other project executables of
+    the first repository that the user has allowed. further_consent: the same hashes for the further
+    repositories, by directory. usable_tools: the tools whose requirements the sandbox meets. mcp_approved:
+    tools of MCP servers as the user has approved them, by server and name. mcp_servers: the user's MCP
+    servers by name. The sandbox runs servers that are commands. It calls the other servers through the inner
+    listener, which adds the credentials. has_own_tools: whether the agent also gets Slipway's own MCP server.
     """
     llm = brokered_llm(
         profile,
@@ -184,17 +184,17 @@ def brokered_llm(
     model_proof: str,
     silence_seconds: float,
 ) -> dict[str, Any]:
-    """Returns the model settings of a profile for a conversation in a sandbox. Calls with these settings go
-    through the inner listener (the app server's port for sandboxes), and their cost is added to this
-    conversation.
+    """Returns a profile's model settings for a conversation in a sandbox. With these settings, the model is
+    called through the inner listener (the HTTP server of Slipway for sandboxes), and the costs of the calls
+    are added to this conversation.
 
-    The limits, prices and options of the profile are included, so that the sandbox and the LLM gateway use
-    equal values. Extra headers and body fields stay in the app server, because they may be secret.
+    The settings include the limits, prices and options of the profile, so that the sandbox and the model
+    gateway use equal values. The extra headers and extra body fields of the profile stay in the app server.
 
-    `fallbacks`: profiles to try, in this order, if the model stays unavailable. With fallbacks, the model
-    itself is tried only three times, within seconds. `model_proof`: proves to the gateway which conversation
-    calls (see llm_gateway.proof). `silence_seconds`: how long the gateway waits for a vendor that sends
-    nothing, if the profile has no timeout.
+    `fallbacks`: profiles to try, in this order, if the model stays unavailable. With fallbacks, the model is
+    tried only three times, within seconds. `model_proof`: a text by which the gateway recognises the
+    conversation (see llm_gateway.proof). `silence_seconds`: how long the gateway waits for data from the
+    vendor if the profile has no timeout.
     """
     model = effective(profile)
     price, options = model.price, model.options

@@ -1,5 +1,5 @@
-"""Installs a git hook in the sandbox. The hook adds a trailer line, such as `Co-authored-by`, to each commit
-message if the user or the repository wants this.
+"""Installs a Git hook in the checkout of a repository in the sandbox. The hook adds a trailer (a last line
+such as `Co-authored-by: …`) to each commit message, as the user or the repository's policy file wants.
 """
 
 from app_server.agent_client.client import AgentClient
@@ -35,11 +35,11 @@ exec git interpret-trailers --in-place --if-exists addIfDifferent --trailer "$li
 async def install_commit_hook(
     client: AgentClient, directory: str, *, usual: CommitTrailer, chosen: CommitTrailer | None
 ) -> None:
-    """Installs the git hook that adds a trailer to commit messages, in the repository at `directory`.
+    """Installs the Git hook that adds a trailer to commit messages, in the checkout at `directory`.
 
-    `chosen`: the trailer that the user has chosen for this repository; None if the user has not chosen one.
-    `usual`: the trailer that is used if `chosen` is None and the repository's POLICY_FILE names no trailer.
-    Raises StartFailure `repository_clone_failed`.
+    chosen: the trailer that the user has chosen for this repository; None if the user has not chosen one.
+    usual: the trailer that is used if the user has not chosen one and the repository's POLICY_FILE names
+    none. Raises StartFailure `repository_clone_failed`.
     """
     hook = _HOOK.replace("@OWN@", chosen or "").replace("@USUAL@", usual).replace("@FILE@", POLICY_FILE)
     await must_run(

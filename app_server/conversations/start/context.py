@@ -1,5 +1,5 @@
-"""The data that the steps of a conversation's start share: facts about the start, its progress, and the
-outcome of a step.
+"""Data that the steps of a conversation's start share: the description of the start, the progress of the
+running step, and the outcome of a finished step.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -29,8 +29,8 @@ def no_own_tools(_config: Config, _providers: Collection[GitProvider]) -> bool:
 
 
 class Progress:
-    """The progress of the step that a start is running. `detail`: the latest line of output. `output`: the
-    last lines that the step's command has printed.
+    """The progress of the step of a conversation's start that is running now. `detail` is the latest line of
+    output. `output` is the end of what the step's command has printed.
     """
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class Progress:
         self.output = ((self.output + "\n" if self.output else "") + line)[-OUTPUT_CHARACTERS:]
 
     def show(self, output: str) -> None:
-        """Replaces the output that the user sees. `output`: the last part of what the step's command has
-        printed so far.
+        """Replaces the output that the user sees for the running step. `output`: the end of what the step's
+        command has printed so far.
         """
         lines = output.rstrip().splitlines()
         if lines:
@@ -56,7 +56,9 @@ class Progress:
 
 @dataclass
 class Start:
-    """The data of the start of one conversation. All steps of the start use this object."""
+    """Everything that the steps need to start one conversation: its ids, its start request and the services
+    of the app server.
+    """
 
     id: UUID
     sandbox_id: UUID
@@ -82,23 +84,21 @@ class Start:
     _running: RunningSandbox | None = None
 
     async def sandbox(self) -> RunningSandbox:
-        """Returns the running sandbox of the conversation. The first call creates or wakes the sandbox; later
-        calls return the same one.
-        """
+        """Returns the running sandbox of the conversation. The first call creates the sandbox or wakes it."""
         if self._running is None:
             self._running = await self.sandboxes.bring_up(self.sandbox_id, self.progress.log)
         return self._running
 
     async def sandbox_again(self) -> RunningSandbox:
-        """Wakes the sandbox of the conversation again and returns it. A step calls this method if the agent
-        server did not answer.
+        """Wakes the conversation's sandbox again and returns the sandbox. This is necessary if, for example,
+        the agent server has not replied.
         """
         self._running = None
         return await self.sandbox()
 
     async def workplace(self) -> tuple[AgentClient, str]:
-        """Returns a client of the agent server, and the directory in which the conversation works. If no such
-        directory is stored yet, returns the root directory of the projects in the sandbox.
+        """Returns the client of the agent server and the conversation's working directory. If no working
+        directory is stored yet, the root directory for work in the sandbox is returned.
         """
         running = await self.sandbox()
         async with self.database.read() as session:
@@ -107,28 +107,33 @@ class Start:
 
     @property
     def is_guest(self) -> bool:
-        """Returns whether the conversation works in a sandbox that was made for another conversation."""
+        """Returns whether this conversation uses a sandbox that was made for another conversation."""
         return self.sandbox_id != self.id
 
     def root(self, running: RunningSandbox) -> str:
-        """Returns the directory in the sandbox that belongs to this conversation alone."""
+        """Returns the directory for this conversation's files in the sandbox. No other conversation in the
+        same sandbox uses this directory.
+        """
         return f"{running.working_root}/{self.folder}" if self.folder else running.working_root
 
     async def checkouts(self) -> list[Checkout]:
-        """Returns the checkouts of the conversation's repositories, the first repository first."""
+        """Returns the checkouts of the conversation's repositories in the sandbox. The checkout of the first
+        repository comes first.
+        """
         _, directory = await self.workplace()
         async with self.database.read() as session:
             return checkouts_of(await session.get_one(Conversation, self.id), directory)
 
     async def projects(self) -> list[Checkout]:
-        """Returns the folders whose project executables (such as hooks) the conversation can use. See
-        projects_of.
+        """Returns the folders whose hooks, setup scripts and MCP servers belong to the conversation. See
+        repositories.workplaces.projects_of.
         """
         return projects_of(await self.checkouts(), self.request.selected_directory)
 
     async def offered(self) -> list[Offered]:
-        """Returns, for each folder of the conversation, its project executables in their present version
-        (such as hooks and setup scripts), and the user's decisions about them.
+        """Returns the project executables (hooks, setup scripts, MCP servers …) of each folder of the
+        conversation, and the user's decision whether they may run. The executables are those of the files
+        that are in the folder now.
         """
         client, projects = (await self.sandbox()).client, await self.projects()
         found = without_outer([(each, await client.offers(each.directory)) for each in projects])

@@ -1,5 +1,6 @@
-"""Combines the project executables of a conversation's repositories (setup scripts, hooks, MCP servers and
-others, named "offers" in the API) with the user's decisions about them.
+"""Combines the project executables of a conversation's repositories with the user's decisions about them.
+Project executables are hooks, setup scripts, MCP servers and other programs that a repository contains; they
+run only if the user allows it. In this code, such an executable is called an offer.
 """
 
 from collections.abc import Sequence
@@ -20,13 +21,13 @@ JOINING: frozenset[OfferKind] = frozenset(("hooks", "mcp_server", "sub_agent", "
 
 
 class OfferInfo(BaseModel):
-    """An offer in a reply (a project executable of a repository, such as a hook) with the user's decision
-    about it.
+    """A project executable of a repository (hook, setup script, MCP server …) and the user's decision about
+    it.
 
-    `approved`: the version that the user allowed last, if the user has not decided about the present version.
-    `is_loaded`: whether the conversation has loaded the offer; null for scripts, whose results are in the
-    stages of the start. `is_name_taken`: whether the offer is an MCP server that is not used because another
-    MCP server of the conversation has the same name.
+    approved: the version of the executable that the user allowed last; only set if the user has not decided
+    about the present version. is_loaded: whether the conversation has loaded the executable; null for
+    scripts, because the stages of the start report them. is_name_taken: true for an MCP server that the
+    conversation does not use because another of its MCP servers has the same name.
     """
 
     offer: Offer
@@ -37,11 +38,11 @@ class OfferInfo(BaseModel):
 
 
 class FurtherConsent(BaseModel):
-    """The offers (project executables, such as hooks) of a further repository of a conversation, with the
-    user's decisions. They run in the directory of this repository.
+    """The project executables of a further repository of a conversation, with the user's decisions. The
+    executables run in the directory of this repository.
 
-    `directory`: the name of the repository's directory. `repository`: the key under which the user's
-    decisions are stored.
+    directory: the name of that directory, which lies beside the directory of the first repository.
+    repository: the identity of the repository under which the user's decisions are stored.
     """
 
     directory: str
@@ -50,12 +51,12 @@ class FurtherConsent(BaseModel):
 
 
 class ConversationConsent(BaseModel):
-    """The reply with the offers (project executables, such as hooks) of a conversation's repositories and the
-    user's decisions about them.
+    """The project executables (hooks, setup scripts, MCP servers …) of a conversation's repositories, with
+    the user's decisions.
 
-    `directory`: the name of the first repository's directory. `repository`: the key under which the user's
-    decisions are stored. `items`: the offers of the first repository. `further`: the further repositories
-    that have offers.
+    items: the executables of the first repository. directory: the name of its directory. repository: the
+    identity of the first repository, under which the user's decisions are stored. further: the further
+    repositories that contain executables.
     """
 
     directory: str
@@ -65,11 +66,11 @@ class ConversationConsent(BaseModel):
 
 
 class AnswerOffers(BaseModel):
-    """The request body with the hashes of the offers (project executables, such as hooks) that the user
-    allows and refuses.
+    """The request body with which the user allows or refuses project executables of a conversation. The
+    executables are named by their hashes.
 
-    `repository`: the directory of the repository to which the decisions apply; null means all repositories of
-    the conversation.
+    repository: the directory of the repository that contains the executables. null means every repository of
+    the conversation in which an executable has one of these hashes.
     """
 
     allow: list[OfferHash] = Field(default=[], max_length=200)
@@ -78,8 +79,8 @@ class AnswerOffers(BaseModel):
 
 
 class RunSetupScript(BaseModel):
-    """The request body that runs a setup script again. `hash`: the hash of the script version that the user
-    has seen. `repository`: the directory of the repository with the script; null means the first repository.
+    """The request body that runs a repository's setup script. hash: the hash of the script version that the
+    user has seen. repository: the directory of the script's repository; null for the first repository.
     """
 
     hash: OfferHash
@@ -92,7 +93,7 @@ NEAREST: frozenset[OfferKind] = frozenset(("setup_script", "git_hook"))
 
 @dataclass(frozen=True)
 class Word:
-    """The user's decisions about the offers (project executables, such as hooks) of one repository."""
+    """The user's decisions about the project executables of one repository."""
 
     consents: Sequence[TrustGrant]
 
@@ -103,8 +104,8 @@ class Word:
         return offer.problem is None and self.of(offer) is Decision.ALLOWED
 
     def approved_before(self, offer: Offer) -> Offer | None:
-        """Returns the earlier version of this offer that the user allowed last. Returns None if the user has
-        decided about the present version, or has never allowed an earlier version.
+        """Returns the version of this project executable that the user allowed last. Returns None if the user
+        has already decided about the present version, or has never allowed an earlier version.
         """
         if self.of(offer) is not None:
             return None
@@ -116,8 +117,8 @@ class Word:
 
 @dataclass(frozen=True)
 class Offered:
-    """The project executables (such as hooks) of one folder of a conversation, and the user's decisions about
-    them.
+    """The project executables (hooks, setup scripts, MCP servers …) in one folder of a conversation, and the
+    user's decisions about them.
     """
 
     checkout: Checkout
@@ -128,9 +129,9 @@ class Offered:
 def without_outer(
     found: Sequence[tuple[Checkout, Sequence[Offer]]],
 ) -> list[tuple[Checkout, list[Offer]]]:
-    """Returns the offers of each folder, without those that an inner folder replaces. An inner folder is a
-    folder nearer to the agent's working folder. `found`: the folders, in the order of projects_of, with their
-    offers.
+    """Returns the project executables of each folder, without setup scripts and Git hooks that an inner
+    folder replaces. An inner folder is a folder inside another folder, nearer to the agent's working folder.
+    `found`: the folders with their executables, in the order of projects_of.
     """
     kept: list[tuple[Checkout, list[Offer]]] = []
     for checkout, offers in found:
@@ -149,9 +150,7 @@ async def word_of(session: AsyncSession, user_id: UUID, repository: str) -> Word
 
 
 def show(found: OffersResponse, word: Word) -> list[OfferInfo]:
-    """Returns the offers of one repository in the form of the API, with the user's decisions. `found`: the
-    offers as the agent server reports them. `word`: the decisions.
-    """
+    """Returns the project executables of one repository with the user's decisions, in the form of the API."""
     return [
         OfferInfo(
             offer=offer,

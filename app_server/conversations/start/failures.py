@@ -1,4 +1,4 @@
-"""Converts the error of a failed start of a conversation into the text that the user sees."""
+"""Turns the error of a failed start into the text that the user sees."""
 
 import logging
 import secrets
@@ -22,8 +22,9 @@ _START_CODES = frozenset(
 
 
 def start_error(error: Exception, stage: StartStatus, task_id: UUID) -> StartError:
-    """Returns the error code, the cause and the fix of a failed start. An unexpected error is written to the
-    server's log with a reference; the text for the user contains this reference.
+    """Returns the error that the user sees for a failed start: its code, its cause and how to fix it. An
+    unexpected error is also written to the server's log with a reference. The user's text contains the same
+    reference.
     """
     match error:
         case StartFailure():

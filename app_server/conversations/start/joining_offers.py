@@ -1,5 +1,5 @@
-"""The offers of a repository that a conversation can load: hooks, MCP servers, sub-agents and plugins. Setup
-scripts and git hooks are not among them.
+"""Selects the project executables of a repository that a conversation can load: hooks, MCP servers,
+sub-agents and plugins. Describes which of these executables the conversation does not use.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from app_server.conversations.start.executables import JOINING, Offered
 
 @dataclass(frozen=True)
 class JoiningOffers:
-    """The offers (hooks, MCP servers, sub-agents and plugins) of one folder that a conversation can load.
-    `allowed`: the hashes of the offers that the user has allowed.
+    """The hooks, MCP servers, sub-agents and plugins in one folder that the conversation can load. allowed:
+    the hashes of those that the user has allowed.
     """
 
     checkout: Checkout
@@ -32,9 +32,10 @@ def joining_of(offered: Offered) -> JoiningOffers:
 async def left_out_of(
     client: AgentClient, conversation_id: UUID, joining: Sequence[JoiningOffers]
 ) -> list[str]:
-    """Returns sentences for the user about the offers that the conversation does not use. One sentence is
-    about the offers that the user has not allowed. One more is for each MCP server whose name another server
-    has. `joining`: the offers of all folders of the conversation; the agent's working folder comes first.
+    """Returns sentences about the hooks, MCP servers, sub-agents and plugins that the conversation does not
+    use. One sentence names all that the user has not allowed. One more sentence is added for each MCP server
+    whose name another server already has. `joining`: the executables of all folders of the conversation; the
+    agent's working folder comes first.
     """
     begin = [f"{one.checkout.name}/" if len(joining) > 1 else "" for one in joining]
     waiting = [

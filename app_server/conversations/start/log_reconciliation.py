@@ -1,8 +1,8 @@
-"""Completes the event logs of an agent server in a sandbox that was restored from a backup, or that belongs
-to a fork.
+"""Sends missing events to the event logs of agent servers. Events are missing in a sandbox that was restored
+from a backup, and in a sandbox of a forked conversation.
 
-The event log of the app server is complete. Events that the agent server lacks are sent to the agent server,
-and new events are appended after them.
+The app server has the complete event log of each conversation. So it sends the agent server the events that
+the agent server lacks. New events are appended after them.
 """
 
 import json
@@ -27,11 +27,10 @@ PAGE_CHARACTERS = 2 * 1024 * 1024
 
 
 async def reconcile_all(database: Database, running: RunningSandbox, backup: Archive) -> None:
-    """Completes the event logs of all conversations in the sandbox, at the agent server there. May be
-    repeated.
+    """Completes the event logs of all conversations in the sandbox. May be repeated.
 
-    A conversation that the backup does not contain starts again, and its log is completed during that start.
-    Raises AppError; after an error, no conversation of the sandbox may continue.
+    If a conversation is not in the backup, its event log is completed later, when the conversation starts
+    again. Raises AppError; then no conversation of the sandbox may continue.
     """
     async with database.read() as session:
         residents = [each for each in await residents_of(session, running.id) if each.last_seq]
@@ -46,9 +45,8 @@ async def reconcile_all(database: Database, running: RunningSandbox, backup: Arc
 
 
 async def reason_of(database: Database, conversation_id: UUID) -> Restored | Forked:
-    """Returns why the agent server does not have the complete event log of the conversation: the conversation
-    is a new fork (Forked), or its workspace was lost and restored (Restored). The agent gets this reason as a
-    message.
+    """Returns why the agent server does not have the complete event log of the conversation. Either the
+    conversation is a new fork, or its files were lost. The agent is told this reason.
     """
     async with database.read() as session:
         conversation = await session.get_one(Conversation, conversation_id)
@@ -62,10 +60,10 @@ async def reason_of(database: Database, conversation_id: UUID) -> Restored | For
 async def reconcile_log(
     database: Database, client: AgentClient, conversation_id: UUID, reason: Restored | Forked
 ) -> None:
-    """Sends the events of this conversation that the agent server lacks. If it lacked events, also tells the
-    agent the `reason`.
+    """Sends the agent server those events of this conversation that the agent server lacks. If at least one
+    event was sent, tells the agent the reason: the files were lost, or the conversation is a fork.
 
-    Raises NotFound if the agent server does not have the conversation, and other AppErrors.
+    Raises NotFound if the agent server does not have the conversation; AppError.
     """
     reached = await client.log_position(conversation_id)
     async with database.read() as session:

@@ -1,6 +1,4 @@
-"""Adds plugins and skills to a new conversation. They come from the marketplaces that the user has set as
-default.
-"""
+"""Adds the plugins and skills of the user's default marketplaces to a new conversation."""
 
 from pydantic import ValidationError
 
@@ -14,7 +12,7 @@ from app_server.marketplaces.service import Loaded, load, loaded_by_default
 
 
 async def offered(start: Start) -> Loaded:
-    """Returns the plugins and skills that the user's default marketplaces now offer."""
+    """Returns the plugins and skills that are now in the user's default marketplaces."""
     async with start.database.read() as session:
         marketplaces = await loaded_by_default(session, start.user_id)
     if not marketplaces:
@@ -24,8 +22,8 @@ async def offered(start: Start) -> Loaded:
 
 
 def with_plugins(request: StartRequest, plugins: tuple[OfferedPlugin, ...]) -> tuple[StartRequest, list[str]]:
-    """Returns the start request with these plugins added, and a sentence for the user about each plugin that
-    is left out. A plugin is left out if its source cannot be used or if the request has too many plugins.
+    """Returns a copy of the start request to which these plugins are added. Also returns a sentence about
+    each plugin that is left out because its source is not usable or the request has too many plugins.
     """
     wanted = list(request.plugins or ())
     problems: list[str] = []
@@ -47,8 +45,8 @@ def with_plugins(request: StartRequest, plugins: tuple[OfferedPlugin, ...]) -> t
 
 
 async def keep_plugins(start: Start, request: StartRequest) -> None:
-    """Stores the plugins of the request in the start task, so that the conversation always uses these
-    versions of the plugins.
+    """Stores the plugins of the request in the start task, the row that describes the conversation's start.
+    So the conversation keeps these versions of the plugins.
     """
     if request.plugins == start.request.plugins:
         return

@@ -1,4 +1,6 @@
-"""Writes the agent's notes about a repository from earlier conversations into the checkout in a sandbox."""
+"""Writes the notes that agents made about a repository in earlier conversations into the checkout in a
+sandbox.
+"""
 
 import io
 import json
@@ -39,11 +41,11 @@ rm -f "$archive"
 async def put_notes(
     client: AgentClient, directory: str, notes: Sequence[MemoryNote], folder: str | None = None
 ) -> None:
-    """Writes these notes as files into the checkout, where the agent reads them. Excludes the files from git
-    changes. The notes replace those of an earlier call. A file that git tracks is never overwritten. May be
-    repeated.
+    """Writes these notes as files into the checkout, where the agent reads them. Git ignores the files. Notes
+    that an earlier call wrote are replaced. Notes that are committed in the repository are never overwritten.
+    May be repeated.
 
-    `folder`: the folder of the checkout in which the agent works; None means the root of the checkout.
+    folder: the folder of the checkout in which the agent works; None for the root of the checkout.
     """
     place = PurePosixPath(directory)
     archive = str(place.parent / f".{place.name}.notes.tar")
@@ -68,7 +70,7 @@ def _pack(notes: Sequence[MemoryNote]) -> bytes:
 
 
 def _render(note: MemoryNote) -> str:
-    """Returns the content of a note's file. The format is that in which agent servers write notes
+    """Returns the text of the note's file, in the file format that agent servers use for notes
     (docs/context.md).
     """
     source = note.conversation_id.hex if note.conversation_id else None

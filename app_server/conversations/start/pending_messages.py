@@ -1,5 +1,5 @@
-"""Stores messages that wait until the conversation has started (READY), in the order in which
-they were sent.
+"""Stores the user's messages to a conversation whose start is not finished (not READY). The messages wait in
+the order in which they were sent.
 """
 
 from uuid import UUID
@@ -21,11 +21,11 @@ async def keep(
     message: SendMessageRequest,
     sender: str | None = None,
 ) -> int:
-    """Stores a message and returns its position in the queue, counted from 1. If a message with this id is
-    stored already, it keeps its position.
+    """Stores a waiting message and returns its position in the conversation's queue, counted from 1. If a
+    message with this id is already stored, its position stays the same.
 
-    `sender`: the name of the person who wrote the message; None means the owner of the conversation. The
-    caller holds the lock of the start task's row. Raises TooManyRequests if too many messages wait.
+    sender: the name of the person who wrote the message; None means the owner of the conversation. The caller
+    must hold the lock of the start task's row. Raises TooManyRequests.
     """
     waiting = select(PendingMessage.id).where(PendingMessage.conversation_id == conversation_id)
     ids = list(await session.scalars(waiting.order_by(PendingMessage.position)))
@@ -64,7 +64,7 @@ async def first(session: AsyncSession, conversation_id: UUID) -> PendingMessage 
 
 
 async def forget(session: AsyncSession, conversation_id: UUID, message_id: str) -> bool:
-    """Deletes a waiting message. Returns whether there was a message with this id."""
+    """Deletes a waiting message of the conversation. Returns whether there was a message with this id."""
     result = await session.execute(
         delete(PendingMessage).where(
             PendingMessage.conversation_id == conversation_id, PendingMessage.id == message_id

@@ -1,6 +1,4 @@
-"""Makes callbacks from the event processors that a start request names. An event processor is an action for
-each event of the conversation.
-"""
+"""Adds callbacks for the event processors that a start request names."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -17,8 +15,8 @@ async def add_processors(
     conversation_id: UUID,
     processors: Iterable[SetTitleProcessor | LoggingProcessor],
 ) -> None:
-    """Adds a callback for each LoggingProcessor. A SetTitleProcessor needs no callback, because each
-    conversation gets a title anyway.
+    """Adds a callback to the conversation for each LoggingProcessor. A SetTitleProcessor needs no callback,
+    because every conversation gets a title.
     """
     for processor in processors:
         if isinstance(processor, LoggingProcessor):

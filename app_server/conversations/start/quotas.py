@@ -1,5 +1,5 @@
-"""Limits how many conversations a user may start. The limits are the quotas of the user and of the
-organisation.
+"""Checks a user's quotas before a conversation starts. The quotas limit how many conversations the user may
+start.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ _HOUR = timedelta(hours=1)
 
 
 async def require_start_quota(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> None:
-    """Checks that the quotas allow the user to start one more conversation in this sandbox.
+    """Checks that the user may start one more conversation in this sandbox.
 
-    Starts at the same moment are checked one after the other, so that together they cannot exceed a quota.
-    Raises TooManyRequests `quota_reached`.
+    Conversations that start at the same moment are checked one after the other, so that together they cannot
+    exceed a quota. Raises TooManyRequests `quota_reached`.
     """
     await _lock(session, user_id)
     for name, of_user in (
@@ -90,7 +90,8 @@ async def _require_sandboxes(
 
 
 def _counted(user_id: UUID, *, of_user: bool) -> Sequence[UUID] | Select[UUID]:
-    """Returns the ids of the users whose starts and sandboxes count for a quota. For a quota of the user
-    (`of_user`), this is only the user; for a quota of the organisation, all users of the organisation.
+    """Returns the ids of the users whose starts and sandboxes are counted for a quota. For a quota of the
+    user, this is only the user; for a quota of the organisation, these are all users of the user's
+    organisation.
     """
     return [user_id] if of_user else colleagues_of(user_id)

@@ -1,5 +1,5 @@
-"""Sets up a repository in the sandbox. Every function may be repeated. No function runs code of the
-repository.
+"""Sets up a repository inside the sandbox. All functions may be repeated. None of them runs code that the
+repository contains.
 """
 
 import re
@@ -24,8 +24,8 @@ _NAMES = (("user.name", "Slipway"), ("user.email", "slipway@localhost"))
 
 @dataclass(frozen=True)
 class CommitIdentity:
-    """The author's name and e-mail address for commits of the agent. None means that the user has not set
-    this value.
+    """The author's name and e-mail address for commits in a sandbox. A field is None if the user has not set
+    it.
     """
 
     name: str | None = None
@@ -33,8 +33,8 @@ class CommitIdentity:
 
     @property
     def script(self) -> str:
-        """Returns a shell script that sets the author's name and e-mail address in the repository. If neither
-        the user nor git has a value, the script sets the value of Slipway.
+        """Returns a shell script that sets the author's name and address in the repository. If neither the
+        user nor git has set a value, the script sets Slipway's name or address.
         """
         own = zip(_NAMES, (self.name, self.email), strict=True)
         return "".join(
@@ -47,21 +47,19 @@ class CommitIdentity:
 
 @dataclass(frozen=True)
 class Finished:
-    """The result of a command that has ended in the sandbox. `output`: the last part of what the command
-    printed.
-    """
+    """The result of a command in the sandbox: `output` is the end of what the command printed."""
 
     exit_code: int
     output: str
 
 
 async def has_checkout(client: AgentClient, directory: str) -> bool:
-    """Returns whether `directory` contains a complete checkout."""
+    """Returns whether `directory` in the sandbox contains a complete checkout of a repository."""
     return (await _run(client, f"test -e {shlex.quote(directory)}/.git")).exit_code == 0
 
 
 async def start_empty(client: AgentClient, directory: str, identity: CommitIdentity) -> None:
-    """Creates an empty repository in `directory` if there is none."""
+    """Creates an empty repository in `directory` of the sandbox, unless there is a repository already."""
     place = shlex.quote(directory)
     init = f"mkdir -p {place} && cd {place} && {{ [ -e .git ] || git init -q -b main; }}"
     await must_run(client, f"{init}\n{identity.script}")
@@ -70,10 +68,8 @@ async def start_empty(client: AgentClient, directory: str, identity: CommitIdent
 async def check_out(
     client: AgentClient, packed: PackedRepository, address: Address, directory: str, identity: CommitIdentity
 ) -> None:
-    """Replaces the content of `directory` with a checkout of the packed repository. If this fails, no partial
-    checkout is left there.
-
-    The git remote `origin` is set to the public address of the repository.
+    """Replaces `directory` in the sandbox with a checkout of the packed repository. After a failure, no
+    partial checkout stays there. The remote `origin` is set to the public address of the repository.
     """
     target = PurePosixPath(directory)
     bundle = str(target.parent / f".{target.name}.bundle")
@@ -113,11 +109,12 @@ async def clone_part(
     identity: CommitIdentity,
     timeout_seconds: float,
 ) -> None:
-    """Replaces the content of `directory` with a clone that has only a part of the history. Git in the
-    sandbox fetches the clone through the git proxy. If this fails, no partial checkout is left there.
+    """Replaces `directory` in the sandbox with a clone that has only a part of the history. Git in the
+    sandbox fetches the clone through Slipway's git proxy. After a failure, no partial checkout stays in
+    `directory`.
 
-    `mode`: which part of the history is fetched. `timeout_seconds`: the time limit for the clone. Raises
-    StartFailure `repository_not_found`, `branch_not_found`, `repository_clone_failed`.
+    timeout_seconds: the time limit for the clone. Raises StartFailure `repository_not_found`,
+    `branch_not_found`, `repository_clone_failed`.
     """
     target = PurePosixPath(directory)
     partial = str(target.parent / f".{target.name}.partial")
@@ -149,7 +146,8 @@ _NAMED_FOLDERS = 20
 
 
 async def require_folder(client: AgentClient, directory: str, folder: str) -> None:
-    """Checks that the checkout contains this folder and that no part of its path is a symbolic link.
+    """Checks that the checkout at `directory` contains `folder`, and that no part of the folder's path is a
+    symbolic link.
 
     Raises StartFailure `directory_not_found`, `directory_outside_repository`.
     """
@@ -185,8 +183,8 @@ async def require_folder(client: AgentClient, directory: str, folder: str) -> No
 
 
 async def submodule_settings(client: AgentClient, directory: str) -> str:
-    """Returns the `.gitmodules` file of the checked-out commit as `git config --list -z` prints it. Returns
-    an empty text if there is no such file or if git cannot read it.
+    """Returns the `.gitmodules` file of the checked-out commit in the format of `git config --list -z`.
+    Returns an empty text if the commit has no such file or if git cannot read the file.
     """
     read = "git config -z --blob HEAD:.gitmodules --list 2>/dev/null | head -c 100000 | base64 -w 0"
     output = await client.execute_command(read, cwd=directory, timeout_seconds=_COMMAND_TIMEOUT_SECONDS)
@@ -196,8 +194,8 @@ async def submodule_settings(client: AgentClient, directory: str) -> str:
 async def fetch_submodule(
     client: AgentClient, directory: str, path: str, mode: CloneMode, timeout_seconds: float
 ) -> str | None:
-    """Fetches a submodule through the git proxy and checks it out. Returns None on success. Returns the
-    reason as a text if this fails.
+    """Fetches a submodule of the repository through Slipway's git proxy and checks the submodule out. Returns
+    None on success, or else the reason of the failure.
     """
     place = shlex.quote(path)
     # `--checkout`: the repository must not choose a command. No other protocol runs a program here.
@@ -221,8 +219,8 @@ async def fetch_submodule(
 
 
 async def head_commit(client: AgentClient, directory: str) -> str | None:
-    """Returns the hash of the commit that is checked out. Returns None if the repository has no
-    commit yet.
+    """Returns the hash of the commit that is checked out in `directory`. Returns None if the repository has
+    no commit yet.
     """
     result = await _run(client, f"git -C {shlex.quote(directory)} rev-parse --verify -q HEAD")
     commit = result.output.strip()

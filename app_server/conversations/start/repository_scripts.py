@@ -1,5 +1,5 @@
-"""Runs scripts of a repository in the sandbox. A script runs only in the version that the user
-has allowed.
+"""Runs scripts of a repository inside the sandbox. A script runs only if its files are the same as when the
+user allowed the script.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ScriptRun:
-    """A setup script to run, and the checkout in which it runs.
+    """A set-up script that is to run, and the checkout in which the script runs.
 
-    `repository`: the name of the repository, which is put before failures and output; None if the
+    repository: the name of the repository, which is put before errors and output of the script; None if the
     conversation has only one repository.
     """
 
@@ -47,11 +47,10 @@ class ScriptRun:
 async def run_setup_scripts(
     client: AgentClient, runs: Sequence[ScriptRun], timeout_seconds: int, report: Report
 ) -> str:
-    """Runs setup scripts one after the other. Returns the last part of their output.
+    """Runs set-up scripts one after the other and returns the end of their output.
 
-    `timeout_seconds`: the time limit for each script. `report`: a function that gets the output while a
-    script runs. Raises StartFailure `setup_script_failed` at the first script that fails; the later scripts
-    are not run.
+    timeout_seconds: the time limit for each script. Raises StartFailure `setup_script_failed` at the first
+    script that fails; the later scripts are not run.
     """
     output = ""
     for run in runs:
@@ -78,8 +77,8 @@ async def run_setup_scripts(
 async def run_setup_script(
     client: AgentClient, directory: str, script: Offer, timeout_seconds: int, report: Report
 ) -> Finished:
-    """Runs one setup script with `source` in a new bash process. Before that, checks that the files of the
-    script are as the user has allowed them. Raises StartFailure `setup_script_failed`.
+    """Runs the set-up script with the command `source` in a separate bash. First checks that the script's
+    files are the same as when the user allowed the script. Raises StartFailure `setup_script_failed`.
     """
     source = (
         f"exec 2>&1\nif ! {_unchanged(script)}\nthen echo {_changed(script)}; exit 1; fi\n"
@@ -104,8 +103,8 @@ async def run_setup_script(
 
 
 async def install_git_hook(client: AgentClient, directory: str, script: Offer) -> None:
-    """Installs a git hook that runs the script before each commit. If the script is changed later, the hook
-    does not run the script and prints the reason.
+    """Installs a Git hook that runs the script before each commit. If the script's files are changed later,
+    the hook does not run the script and prints the reason.
     """
     hook = _HOOK.format(unchanged=_unchanged(script), changed=_changed(script), path=shlex.quote(script.path))
     await must_run(
@@ -126,8 +125,8 @@ async def install_git_hook(client: AgentClient, directory: str, script: Offer) -
 
 
 def _unchanged(script: Offer) -> str:
-    """Returns a shell command that succeeds if no file of the script has changed since the user allowed the
-    script.
+    """Returns a shell command that succeeds if all files of the script are the same as when the user allowed
+    the script.
     """
     sums = "".join(f"{file.sha256}  {file.path}\n" for file in script.files)
     return f"sha256sum --check --status --strict <<'SLIPWAY_SUMS'\n{sums}SLIPWAY_SUMS"

@@ -1,5 +1,5 @@
-"""Completes a start request: fills in the first message, the repository, the clone settings and the sandbox
-spec where the user has not given them.
+"""Adds to a start request what the user has left out: the first message, the repository, the clone settings
+and the sandbox spec. Also checks the repositories of the request.
 """
 
 import asyncio
@@ -35,10 +35,9 @@ from app_server.users.models import User
 
 
 def with_task(request: StartRequest) -> StartRequest:
-    """Returns the request with the first message and the repository of the suggested task that it names, such
-    as an open issue. A request without a suggested task is not changed.
-
-    Raises BadRequest `two_messages`, `git_host_missing`.
+    """Returns a copy of the start request for the suggested task in the request (such as an open issue). The
+    copy has the task's repository, and a first message that describes the task. Raises BadRequest
+    `two_messages`, `git_host_missing`.
     """
     task = request.suggested_task
     if task is None:
@@ -59,8 +58,9 @@ def with_task(request: StartRequest) -> StartRequest:
 
 
 def with_parameters(request: StartRequest) -> StartRequest:
-    """Returns the request with the parameters of its plugins at the end of the first message, where the agent
-    reads them. If there is no first message, the parameters become the first message.
+    """Returns a copy of the start request in which the first message also contains the parameters of the
+    request's plugins, because the agent reads the parameters there. If the request has no first message, the
+    parameters become the first message.
 
     Raises BadRequest `message_has_too_many_parts`.
     """
@@ -91,8 +91,8 @@ def _parameters_of(plugin: PluginSpec) -> str:
 
 
 async def with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns the request with the repository of its snapshot: that of the conversation from which the
-    snapshot was taken. A request without a snapshot is not changed.
+    """Returns a copy of the start request for a conversation that begins from a snapshot. The copy has the
+    repository of the conversation whose sandbox is in the snapshot.
 
     Raises BadRequest `two_origins`, NotFound `snapshot_not_found`.
     """
@@ -122,8 +122,8 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
 
 
 async def with_clone_settings(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns the request with a clone mode (how much history git fetches) and a setting for submodules.
-    Values that the request does not have come from the user's present settings. A request that begins from a
+    """Returns a copy of the start request with a clone mode and a setting for submodules. If the request does
+    not contain these values, they are taken from the user's present settings. A request that begins from a
     snapshot gets no clone mode, because the files of the snapshot already have a history.
 
     Raises Forbidden `setting_enforced`.
@@ -137,8 +137,8 @@ async def with_clone_settings(session: AsyncSession, user: User, request: StartR
 
 
 async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted: Any, default: Any) -> Any:
-    """Returns `wanted` if the user may choose the value of this setting. If `wanted` is None, returns the
-    value from the user's settings; if there is none, returns `default`. Raises Forbidden `setting_enforced`.
+    """Returns the value `wanted` of a setting if the user may choose this value. If `wanted` is None, returns
+    the value from the user's settings. If the settings have no value either, returns `default`.
     """
     if wanted is not None:
         await require_allowed(session, user.id, name, wanted)
@@ -148,7 +148,8 @@ async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted:
 
 
 def with_directory(request: StartRequest) -> StartRequest:
-    """Returns the request with the path of its folder normalised.
+    """Returns a copy of the start request in which the path of the folder where the agent works is
+    normalised.
 
     Raises BadRequest `branch_without_repository` and the errors of checked_directory.
     """
@@ -171,11 +172,12 @@ async def with_spec(
     address: Address | None,
     permission: SpecPermission,
 ) -> StartRequest:
-    """Returns the request with a sandbox spec. If the request names none, the spec comes from the user's
-    present settings.
+    """Returns a copy of the start request with a sandbox spec. If the request names no spec, the spec is
+    taken from the user's present settings.
 
-    A request for a snapshot that names no spec is not changed, unless the user may not choose a spec or the
-    organisation or a team enforces a spec. Raises the errors of sandbox_specs.chosen.
+    A request that begins from a snapshot and names no spec is returned unchanged. This rule has two
+    exceptions: the user may not choose a spec, or the user's organisation or team enforces a spec. Raises the
+    errors of sandbox_specs.chosen.
     """
     given = request.sandbox_spec_id
     may_keep = given is None and request.snapshot_id is not None and permission.why_not_own is None
@@ -188,7 +190,7 @@ async def with_spec(
 
 
 async def checked_address(request: StartRequest, user: User, home: Path) -> Address | None:
-    """Checks that the user may use the repository of the request, and returns its address. Returns None if
+    """Checks the first repository of the start request and returns the repository's address. Returns None if
     the request has no repository.
 
     Raises InvalidRepository, Forbidden `repository_not_allowed`.
@@ -201,8 +203,8 @@ async def checked_address(request: StartRequest, user: User, home: Path) -> Addr
 async def checked_more(
     request: StartRequest, first: Address | None, user: User, home: Path
 ) -> list[KeptRepository]:
-    """Checks the further repositories of the request and returns them. Raises InvalidRepository, Forbidden
-    `repository_not_allowed`, and the errors of with_directories.
+    """Checks the further repositories of the start request and returns a description of each. Raises
+    InvalidRepository, Forbidden `repository_not_allowed`, and the errors of with_directories.
     """
     given = request.more_repositories
     addresses = [parse_address(one.repository, one.git_provider) for one in given]
@@ -213,7 +215,7 @@ async def checked_more(
 
 
 async def checked(address: Address, user: User, home: Path) -> Address:
-    """Checks that the user may use the repository at this address, and returns the address.
+    """Returns the address unchanged if this user may use the repository at this address.
 
     Raises InvalidRepository, Forbidden `repository_not_allowed`.
     """

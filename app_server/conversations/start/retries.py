@@ -1,4 +1,6 @@
-"""Retries a failed start of a conversation. The user can name another branch or repository for the retry."""
+"""Retries a failed start of a conversation. For the retry, the user may give another branch or another
+repository.
+"""
 
 from pathlib import Path
 from uuid import UUID
@@ -24,13 +26,14 @@ from app_server.users.models import User
 async def retry(
     session: AsyncSession, cipher: Cipher, home: Path, user: User, task_id: UUID, change: RetryStart | None
 ) -> StartTask:
-    """Reopens a failed start and returns its start task. `change`: another branch or repository; None changes
-    nothing. `home`: the data directory of the app server. If the start has not failed, the function does
-    nothing without a change, and raises an error with a change.
+    """Reopens the failed start of a conversation, so that a start worker tries the start again. Returns the
+    start task, the row that describes the start. `change`: another branch or repository for the retry; None
+    if everything stays the same. `home`: the data directory of the app server. If the start has not failed
+    and `change` is None, the start task is returned unchanged.
 
-    Raises NotFound, Forbidden `conversation_access_missing`, `repository_of_team`. With a change, also raises
-    Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`, InvalidRepository (422), Forbidden
-    `repository_not_allowed`, and the errors of with_directory.
+    Raises NotFound, Forbidden `conversation_access_missing`, `repository_of_team`. If `change` is given, also
+    raises Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`, InvalidRepository (422),
+    Forbidden `repository_not_allowed`, and the errors of with_directory.
     """
     conversation = await service.require(session, user.id, task_id)
     task = await session.get_one(StartTask, task_id, with_for_update=True)
@@ -79,8 +82,8 @@ async def _change(
 
 
 async def _require_member(session: AsyncSession, user: User, conversation: Conversation) -> None:
-    """Checks that the user is still in the teams that own the repositories. The user may have left a team
-    since the conversation was created.
+    """Checks that the user is still a member of the teams that own the conversation's repositories. The user
+    may have left a team after the conversation was created.
     """
     first, provider = conversation.selected_repository, conversation.git_provider
     addresses = [one.address for one in KeptRepository.all_of(conversation.more_repositories)]
@@ -90,7 +93,8 @@ async def _require_member(session: AsyncSession, user: User, conversation: Conve
 
 
 def _require_open(task: StartTask, conversation: Conversation, request: StartRequest) -> None:
-    """Checks that the start has failed and that the conversation has no files yet.
+    """Checks that the repository or branch of the start may be changed: the start has failed, and the
+    conversation has no files yet.
 
     Raises Conflict `start_not_failed`, `repository_is_there`.
     """
@@ -110,8 +114,9 @@ def _require_open(task: StartTask, conversation: Conversation, request: StartReq
 
 
 async def _require_alone(session: AsyncSession, conversation: Conversation) -> None:
-    """Checks that no other conversation uses the sandbox, because the network policy of a sandbox depends on
-    the repositories of all its conversations. Raises Conflict `sandbox_shared`.
+    """Checks that no other conversation uses the sandbox of this conversation. The network policy of a
+    sandbox depends on the repositories of all its conversations, so another repository would change the
+    policy for the other conversations.
     """
     await session.get(Sandbox, conversation.sandbox_id, with_for_update=True)
     if len(await residents_of(session, conversation.sandbox_id)) > 1:

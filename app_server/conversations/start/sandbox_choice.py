@@ -1,8 +1,8 @@
-"""Chooses the sandbox for a new conversation. It is a new sandbox, or one of the user's sandboxes that
-several conversations can share.
+"""Chooses the sandbox for a new conversation: a new sandbox, or a sandbox of the same user that already has a
+conversation.
 
-A conversation joins only a sandbox that is equal to a new sandbox for it. Equal means that the sandbox has
-the same kind of machine and the same network policy, and a free directory for the conversation.
+A conversation joins a sandbox with other conversations only if a new sandbox would have the same kind of
+machine and the same network policy. In such a sandbox, each conversation has a separate directory.
 """
 
 from collections.abc import Sequence
@@ -34,12 +34,12 @@ MAX_LOOKED_AT = 50
 
 @dataclass(frozen=True)
 class Newcomer:
-    """The requirements of a new conversation that needs a sandbox.
+    """A new conversation for which a sandbox is chosen.
 
-    `backend`: the kind of sandboxes that this server makes. `origin`: the image or snapshot that a new
-    sandbox would be made from. `takes_any_image`: whether a sandbox from another image is acceptable.
-    `repository`: the identity of the conversation's repository. `team_id`: the user's team that owns the
-    repository; None if no team owns it.
+    backend: the kind of sandboxes that this server creates. origin: the base image or snapshot from which a
+    new sandbox would be created. takes_any_image: whether a sandbox with another base image is acceptable.
+    repository: the identity of the conversation's repository. team_id: the user's team that owns the
+    repository; None if no team owns the repository.
     """
 
     id: UUID
@@ -55,8 +55,9 @@ class Newcomer:
 class SandboxPlacement:
     """The sandbox and the folder that were chosen for a new conversation.
 
-    `folder`: the conversation's folder in the directory of projects; None means the whole directory.
-    `is_open`: whether the sandbox is new and other conversations may join it.
+    `folder`: the folder for the conversation's files, inside the root directory for work in the sandbox. None
+    means that the conversation uses the whole root directory. `is_open`: the sandbox is new, and later
+    conversations may share it.
     """
 
     sandbox_id: UUID
@@ -67,8 +68,8 @@ class SandboxPlacement:
 async def place_of(
     session: AsyncSession, config: Config, newcomer: Newcomer, request: StartRequest
 ) -> SandboxPlacement:
-    """Chooses the sandbox and the folder for the new conversation. Raises the errors of `join`, and
-    BadRequest `two_origins`.
+    """Chooses the sandbox for the new conversation, and the folder in this sandbox. Raises the errors of
+    `join`, and BadRequest `two_origins`.
     """
     alone = SandboxPlacement(newcomer.id, None)
     if request.snapshot_id is not None:
@@ -94,8 +95,8 @@ async def place_of(
 
 
 async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID) -> None:
-    """Checks that the new conversation may work in this existing sandbox. Locks the row of the sandbox until
-    the transaction ends.
+    """Checks that the new conversation may use this sandbox together with the conversations that are already
+    there. The sandbox's row stays locked until the transaction ends.
 
     Raises NotFound `sandbox_not_found`, `sandbox_gone`; Conflict `sandbox_archived`, `sandbox_failed`,
     `sandbox_of_other_kind`, `sandbox_of_other_image`, `sandbox_full`, `sandbox_not_shareable`,
@@ -120,11 +121,11 @@ async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbo
 async def _has_the_same_way_out(
     session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID
 ) -> bool:
-    """Returns whether the new conversation needs the same network policy as the conversations in the sandbox
-    have.
+    """Returns whether the new conversation would have the same network policy as the conversations that are
+    already in the sandbox.
 
-    Returns False if the repositories differ and there are network credentials for only one of them, or if the
-    repositories belong to different teams.
+    Returns False if the repositories differ and there are network credentials for only one repository. Also
+    returns False if the repositories belong to different teams.
     """
     user_id, there = newcomer.user_id, await repositories_of(session, sandbox_id)
     # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.
@@ -143,10 +144,9 @@ async def _has_the_same_way_out(
 async def find(
     session: AsyncSession, config: Config, newcomer: Newcomer, strategy: GroupingStrategy
 ) -> UUID | None:
-    """Returns the id of one of the user's sandboxes that the new conversation can join. Returns None if a new
-    sandbox is needed.
-
-    `strategy`: the order in which sandboxes are tried; running sandboxes are always tried first.
+    """Returns the id of a sandbox of the user that the new conversation can share with other conversations.
+    Running sandboxes are tried first. `strategy`: the order in which sandboxes are tried, as the user has set
+    it. Returns None if no sandbox fits, so that a new sandbox is needed.
     """
     for sandbox_id in await _candidates(session, newcomer.user_id, strategy):
         try:
@@ -214,8 +214,9 @@ def _require_status(sandbox: Sandbox) -> None:
 
 
 async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequence[Conversation]) -> None:
-    """Checks that the sandbox is not being deleted. A sandbox is deleted after its last conversation; a
-    sandbox that never had a conversation can be joined. `residents`: the conversations in the sandbox.
+    """Checks that the sandbox is not being deleted. A sandbox is deleted when its last conversation is
+    deleted. A sandbox that never had a conversation is not being deleted. `residents`: the conversations in
+    the sandbox.
     """
     had_one = exists().where(Conversation.sandbox_id == sandbox_id)
     if not residents and await session.scalar(select(had_one)):

@@ -1,7 +1,8 @@
-"""The steps of a start that run the setup scripts of the repositories and install their git hooks.
+"""The steps of a conversation's start that run the set-up scripts of its repositories and install the
+repositories' Git hooks.
 
-Both steps go through all repositories of the conversation: the first one, then the further ones in the order
-in which the user named them. The first setup script that fails ends the start.
+The first repository is handled first, then the further repositories in the order in which the user named
+them. The first set-up script that fails ends the start.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,10 +64,10 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
 
 
 def _allowed(offered: Sequence[Offered], kind: OfferKind) -> list[tuple[Checkout, Offer | None, str]]:
-    """Returns the scripts of this kind in the folders of the conversation, each as a checkout, the script (an
-    offer) and a reason. If the user has not allowed the present version, the script is None and the reason
-    says why. For a repository without such a script, the checkout is its root, the script is None, and the
-    reason says that there is none.
+    """Finds the set-up script or Git hook (`kind`) in each folder of the conversation. Returns a checkout, a
+    script and a reason for each folder that has a script. The script is None if it may not run, for example
+    because the user has not allowed its present version; then the reason explains this. A repository without
+    a script is returned with None and a sentence that says so.
     """
     found: list[tuple[Checkout, Offer | None, str]] = []
     for one in offered:
@@ -83,8 +84,8 @@ def _allowed(offered: Sequence[Offered], kind: OfferKind) -> list[tuple[Checkout
 def _outcome(
     told: Iterable[tuple[Checkout, str]], *, is_done: bool, output: str | None = None
 ) -> StepOutcome:
-    """Returns the outcome of a step, combined from the outcomes of several repositories (`told`). If there is
-    more than one repository, each sentence begins with the repository's name.
+    """Combines the outcomes of several repositories into one outcome of the step. If there are several
+    repositories, each sentence begins with the repository's name. `told`: a sentence for each checkout.
     """
     each = list(told)
     lines = [f"{checkout.name}: {text}" for checkout, text in each] if len(each) > 1 else [each[0][1]]

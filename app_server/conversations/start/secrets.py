@@ -1,5 +1,5 @@
-"""Stores the secrets that a user gives for one conversation in its start request. They are stored encrypted,
-and only this conversation can use them.
+"""Stores the secrets that a start request contains for its conversation, and serves them to the sandbox. The
+secrets are stored encrypted. Only this conversation can use them.
 """
 
 from collections.abc import Mapping
@@ -35,17 +35,15 @@ def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | Non
 
 
 def opened(cipher: Cipher, encrypted: str | None) -> dict[str, SecretStr] | None:
-    """Decrypts the text that `sealed` has returned, and returns the secrets by name. Returns None if
-    `encrypted` is None.
-    """
+    """Decrypts secrets that the function `sealed` has encrypted. Returns None if `encrypted` is None."""
     if encrypted is None:
         return None
     return {name: SecretStr(value) for name, value in orjson.loads(cipher.decrypt(encrypted)).items()}
 
 
 def url_of(inner_url: str, sandbox_id: UUID, conversation_id: UUID, name: str) -> str:
-    """Returns the URL from which the sandbox fetches the value of this secret. A request needs the key of
-    this sandbox.
+    """Returns the URL from which the conversation's sandbox fetches the value of a secret. Requests to this
+    URL need the session key of this sandbox.
     """
     place = f"{sandbox_id.hex}/conversations/{conversation_id.hex}"
     return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{place}/secrets/{name}"
@@ -62,9 +60,7 @@ async def look_up(
     database: ServerDatabase,
     cipher: ServerCipher,
 ) -> PlainTextResponse:
-    """Returns, as plain text, the value of a secret from the conversation's start request. Programs in the
-    sandbox call this route.
-    """
+    """Returns the value of a secret that the conversation's start request contained, as plain text."""
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise _not_found()
     async with database.read() as session:

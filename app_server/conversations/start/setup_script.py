@@ -1,8 +1,8 @@
-"""Runs an allowed setup script in a conversation that has already started (READY). The start task shows the
-progress, in its stage for setup scripts.
+"""Runs an allowed set-up script in a conversation whose start is finished (READY). The script's progress is
+written to the start task, the row that describes the conversation's start.
 
-While the script runs, its server holds the lease of the start task. If the lease has expired, the server has
-died during the run.
+While the script runs, the server has the lease of the start task: for a limited time, no other server may
+work on it. If the lease expires while the script is marked as running, the server has died.
 """
 
 import asyncio
@@ -36,8 +36,8 @@ MAX_ROUND = 100
 
 @dataclass(frozen=True)
 class SetupRun:
-    """One run of the setup scripts of a conversation that has already started (READY). The scripts run one
-    after the other.
+    """One run of a conversation's set-up scripts after the conversation's start is finished (READY). The
+    scripts run one after the other.
     """
 
     conversation_id: UUID
@@ -49,8 +49,8 @@ class SetupRun:
     owner: str = field(default_factory=lambda: secrets.token_hex(16))
 
     async def claim(self) -> None:
-        """Leases the start task for this run, so that no other run can begin. Raises Conflict
-        `setup_script_runs` if another run has the lease.
+        """Takes the lease of the conversation's start task for this run, so that no other run of set-up
+        scripts can begin. Raises Conflict `setup_script_runs` if another run has the lease.
         """
         async with self.database.session() as session:
             task = await session.get_one(StartTask, self.conversation_id, with_for_update=True)
@@ -60,8 +60,8 @@ class SetupRun:
         await self.announce(self.conversation_id)
 
     async def run(self) -> None:
-        """Runs the setup scripts and waits for their end. If a script fails, stores the failure in the start
-        task's stage and raises nothing.
+        """Runs all set-up scripts and waits until they have ended. An error of a script is stored in the
+        start task, in the stage for set-up scripts. It is not raised.
         """
         progress = Progress()
         work = asyncio.create_task(
@@ -101,8 +101,8 @@ class SetupRun:
 
 
 def require_none(task: StartTask) -> None:
-    """Checks that no setup script of the conversation is running. Raises Conflict `setup_script_runs` if one
-    is.
+    """Checks that no set-up script is running in the conversation of this start task. Raises Conflict
+    `setup_script_runs`.
     """
     if _is_running(task) and task.lease_until > now():
         raise Conflict(
@@ -111,8 +111,8 @@ def require_none(task: StartTask) -> None:
 
 
 async def end_cut_off(session: AsyncSession) -> list[UUID]:
-    """Finds runs of setup scripts whose server has died, and stores that they have failed. Returns the ids of
-    their conversations.
+    """Finds runs of set-up scripts whose server has died, and marks them as failed. Returns the ids of the
+    conversations of these runs.
     """
     leased = select(StartTask).where(
         StartTask.status == StartStatus.READY, StartTask.lease_until > LONG_AGO, StartTask.lease_until < now()

@@ -1,5 +1,5 @@
-"""Makes functions that change a stage of a start task, when the step of this stage has ended or has made
-progress.
+"""Builds functions that write the outcome or the progress of a step into a start task, the row that describes
+a conversation's start.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from app_server.core.database import now
 
 
 def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], None]:
-    """Returns a function that stores in a start task that this stage has ended with this outcome."""
+    """Returns a function that ends this stage of a start task and stores the step's outcome in the stage."""
 
     def finish(task: StartTask) -> None:
         start_tasks.set_stage(
@@ -29,9 +29,7 @@ def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], 
 def progress_setter(
     stage: StartStatus, detail: str | None, output: str | None
 ) -> Callable[[StartTask], None]:
-    """Returns a function that stores the progress of this stage in a start task. `detail`: the latest line.
-    `output`: the last lines that were printed.
-    """
+    """Returns a function that stores the present progress of the step in this stage of a start task."""
 
     def apply(task: StartTask) -> None:
         task.detail = detail

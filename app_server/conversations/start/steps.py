@@ -1,7 +1,7 @@
-"""The steps that start a conversation, in order. The first creates its sandbox; the last sends its first
-message. Each step returns its outcome and may be repeated.
+"""The steps that start a conversation: from creating the sandbox to sending the first message. Each step may
+be repeated, and returns its outcome.
 
-The start worker (worker.py) runs the steps. A step stores in SQL what later steps need.
+The start worker (worker.py) runs the steps in order. A step stores in SQL what later steps need.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ async def create_sandbox(start: Start) -> StepOutcome:
 
 
 async def _origin(session: AsyncSession, start: Start) -> Origin:
-    """Returns the image or snapshot of the sandbox. Raises StartFailure `sandbox_spec_missing`."""
+    """Returns the sandbox's base image or snapshot. Raises StartFailure `sandbox_spec_missing`."""
     try:
         return await sandbox_specs.origin_of(
             session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
@@ -268,7 +268,7 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
 
 
 async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
-    """Fetches and returns the submodules of all repositories. `reason` says why one was not fetched."""
+    """Fetches and returns the submodules of all repositories. A failed submodule has a `reason`."""
     address = _address(start.request)
     if address is None or start.request.submodules is False:
         return []
@@ -360,8 +360,8 @@ async def _identity(start: Start) -> repository.CommitIdentity:
 
 
 def _emptied(directory: Path) -> Path:
-    """Empties the directory, or creates it, and returns its path. If a server was killed during a fetch,
-    incomplete files may be left in the directory.
+    """Returns the directory after emptying or creating it. A server that was killed may have left parts of
+    fetched files in the directory.
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True, mode=0o700)
@@ -385,8 +385,8 @@ async def _save_workplace(start: Start, directory: str, base_commit: str | None)
 
 
 async def _remember_consent(start: Start) -> None:
-    """Stores which project executables the start request allows. Stores nothing if the agent has worked
-    already, because the agent may have changed the files.
+    """Stores which project executables (hooks, MCP servers …) the start request allows. Stores nothing if the
+    agent has worked before, because the agent may have changed the files of the executables.
     """
     if not start.request.consent or start.has_worked:
         return

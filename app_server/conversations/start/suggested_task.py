@@ -1,5 +1,5 @@
-"""Builds the first message of a conversation from a task that Slipway suggests to the user, such as an open
-issue at a git host. Does no I/O.
+"""Turns a task that a git host suggests into the first message of a conversation. Such a task is, for
+example, an open issue. Does no I/O.
 """
 
 from enum import StrEnum
@@ -22,8 +22,9 @@ class TaskType(StrEnum):
 
 
 class SuggestedTask(BaseModel):
-    """A suggested task, such as an open issue, in a start request. `issue_number`, `title`: those of the
-    issue or pull request. `host`: the git host; null means the usual host of the provider.
+    """A task that a git host suggests, such as an open issue or a pull request with failing checks.
+    `issue_number`, `title`: number and title of the issue or pull request. `host`: the git host; null means
+    the provider's usual host.
     """
 
     git_provider: GitProvider
@@ -59,8 +60,9 @@ _ASKS: dict[TaskType, str] = {
 
 
 def repository_of(task: SuggestedTask) -> str | None:
-    """Returns the repository of the suggested task. This is `owner/name` at the usual host of the provider,
-    or the URL at another host. Returns None if the task names no host and its provider has no usual host.
+    """Returns the repository of the suggested task. At the provider's usual host, this is `owner/name`; at
+    another host, it is the URL of the repository. Returns None if the task names no host and the provider has
+    no usual host.
     """
     usual = HOSTS[task.git_provider]
     if task.git_provider in HOST_OF_PROVIDER and task.host in {None, f"https://{usual}"}:
@@ -70,7 +72,9 @@ def repository_of(task: SuggestedTask) -> str | None:
 
 
 def message_of(task: SuggestedTask) -> str:
-    """Returns the first message of a conversation, which asks the agent to do the suggested task."""
+    """Returns the first message of a new conversation. The message asks the agent to do the
+    suggested task.
+    """
     is_issue = task.task_type is TaskType.OPEN_ISSUE
     what = "Issue" if is_issue else "Merge request" if task.git_provider == "gitlab" else "Pull request"
     return f"{what} #{task.issue_number} of {task.repo}: {task.title}\n\n{_ASKS[task.task_type]}"

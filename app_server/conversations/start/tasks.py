@@ -1,5 +1,5 @@
-"""Creates, leases, reopens and ends start tasks in SQL. A lease gives one start worker the right to work on a
-start task for a limited time.
+"""Leases, changes, reopens and ends start tasks in SQL. A start task describes one start of a conversation. A
+lease gives one start worker the right to work on a start task for a limited time.
 """
 
 from collections.abc import Callable, Collection
@@ -24,8 +24,9 @@ _ENDED = (StartStatus.READY, StartStatus.ERROR)
 
 
 class LeaseLost(Exception):
-    """The error that is raised when a start worker no longer has the lease of a start task. The task was
-    deleted or another worker has leased it. The worker then stops its work on the task and saves nothing.
+    """The error for a start worker that has lost its lease (the temporary right to work on a conversation's
+    start). The start task was deleted, or another worker has leased the task. The worker then stops and saves
+    nothing.
     """
 
 
@@ -35,7 +36,9 @@ def new_stages() -> list[Any]:
 
 @dataclass(frozen=True)
 class Claim:
-    """The ids of a start task that a start worker has just leased, and of its sandbox."""
+    """The id of a start task that a worker has leased, and the id of the conversation's sandbox. The worker
+    now has the right to work on this start.
+    """
 
     id: UUID
     sandbox_id: UUID
@@ -44,15 +47,15 @@ class Claim:
 async def claim(
     session: AsyncSession, owner: str, server_id: str | None = None, under_way: Collection[UUID] = ()
 ) -> Claim | None:
-    """Leases the oldest free start task to the worker `owner` for the time LEASE. Returns None if no task is
-    free.
+    """Leases the oldest free start task to the worker `owner` for the time LEASE, so that only this worker
+    works on the start of the conversation. Returns None if no start task is free.
 
-    Tasks of users with the fewest active starts come first, so that one user's many starts do not block other
-    users.
+    Tasks of the users with the fewest active starts are taken first. So a user does not wait until all starts
+    of another user have ended.
 
-    `server_id`: the id of this server; starts whose sandbox is a process of another server are left to that
-    server. `under_way`: ids of starts that `owner` works on now. These starts are skipped even if their
-    leases have expired, because two runs of one start would undo each other's work.
+    server_id: the id of this server; tasks whose sandbox is a process of another server are skipped.
+    under_way: ids of the tasks that `owner` already works on. These tasks are skipped even if their leases
+    have expired, because two runs of one start would undo each other's work.
     """
     moment = now()
     other = aliased(StartTask)
@@ -83,7 +86,7 @@ async def claim(
 
 
 def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) -> ColumnElement[bool]:
-    """Returns the SQL condition that the sandbox is a process of another server. `server_id`: the id of this
+    """Returns the SQL condition that the sandbox is a process of another server. server_id: the id of this
     server; None means that there is only one server.
     """
     if server_id is None:
@@ -93,7 +96,7 @@ def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) ->
 
 
 async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
-    """Returns whether a conversation in the sandbox is still starting, so that the sandbox is needed."""
+    """Returns whether a conversation in the sandbox is still starting."""
     query = (
         select(StartTask.id)
         .join(Conversation, Conversation.id == StartTask.id)
@@ -107,8 +110,8 @@ async def is_awaited(session: AsyncSession, sandbox_id: UUID) -> bool:
 
 
 async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
-    """Extends the lease that `owner` has of a start task. Raises LeaseLost, also if the conversation is being
-    deleted.
+    """Extends the time for which only the worker `owner` may work on the start task (its lease). Raises
+    LeaseLost if another worker has the lease or the conversation is being deleted.
     """
     alive = select(Conversation.id).where(Conversation.id == task_id, Conversation.deleted_at.is_(None))
     statement = (
@@ -124,7 +127,9 @@ async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
 
 
 async def release(session: AsyncSession, owner: str) -> None:
-    """Ends all leases of the worker `owner`, so that another worker can continue these starts at once."""
+    """Ends all leases of the worker `owner`, so that other workers can continue the starts of conversations
+    on which this worker has worked.
+    """
     await session.execute(
         update(StartTask)
         .where(StartTask.lease_owner == owner)
@@ -136,8 +141,8 @@ async def release(session: AsyncSession, owner: str) -> None:
 async def change(
     session: AsyncSession, task_id: UUID, owner: str, apply: Callable[[StartTask], None]
 ) -> StartTask:
-    """Locks the row of the start task, calls `apply` to change it, and returns the task. Raises LeaseLost if
-    `owner` does not have the lease.
+    """Locks the row of the start task, changes the task with the function `apply`, and returns the task.
+    Raises LeaseLost if the worker `owner` no longer has the right to work on the task.
     """
     task = await session.scalar(
         select(StartTask).where(StartTask.id == task_id, StartTask.lease_owner == owner).with_for_update()
@@ -153,8 +158,8 @@ async def change(
 
 
 def set_stage(task: StartTask, status: StartStatus, **fields: Any) -> None:
-    """Changes the given fields of one stage of the start task. Assigns a new list of stages, so that
-    SQLAlchemy notices the change.
+    """Sets fields of one stage of the start task. `status`: the name of the stage. The function assigns a new
+    list of stages, because SQLAlchemy would not notice a change inside the list.
     """
     task.stages = [{**stage, **fields} if stage["status"] == status else stage for stage in task.stages]
 
@@ -190,8 +195,8 @@ def fail(task: StartTask, stage: StartStatus, error: StartError) -> None:
 
 
 def begin_again(task: StartTask) -> None:
-    """Reopens a start that was READY, so that the start worker makes the sandbox run again and delivers the
-    waiting messages.
+    """Reopens the start of a conversation whose start was finished (READY) before. The start worker then
+    wakes the sandbox and sends the waiting messages to the agent server.
     """
     task.status, task.detail, task.error = StartStatus.WAITING_FOR_SANDBOX, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
@@ -200,8 +205,8 @@ def begin_again(task: StartTask) -> None:
 
 
 def begin_anew(task: StartTask) -> None:
-    """Reopens all stages of the start that work in the sandbox. This is done if the sandbox contains no files
-    of the conversation.
+    """Reopens all stages of a conversation's start that need the sandbox. This is done if the sandbox
+    contains no files of the conversation.
     """
     if task.status is StartStatus.READY:
         begin_again(task)
@@ -210,16 +215,16 @@ def begin_anew(task: StartTask) -> None:
 
 
 def only_waits(task: StartTask) -> bool:
-    """Returns whether the conversation was READY before and was reopened only to make its sandbox
-    run again.
+    """Returns whether the conversation's start was finished (READY) before, and now only waits until the
+    sandbox runs again.
     """
     before = stage_of(task, StartStatus.PREPARING_REPOSITORY)
     return task.status is StartStatus.WAITING_FOR_SANDBOX and before.state == "done"
 
 
 def wait_no_more(task: StartTask) -> None:
-    """Undoes `begin_again`, because the sandbox is no longer needed. The start worker that works on the start
-    task loses the lease.
+    """Sets a start that `begin_again` has reopened to READY again, because the sandbox is no longer needed.
+    The start worker that works on the start loses its lease (its right to work on this start).
     """
     task.status, task.detail, task.error = StartStatus.READY, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()
@@ -231,10 +236,10 @@ def wait_no_more(task: StartTask) -> None:
 
 
 def retry(task: StartTask) -> None:
-    """Reopens a failed start at the stage that failed.
+    """Reopens a failed start of a conversation at the stage that has failed.
 
-    If the setup script failed, the repository is fetched again, so that a corrected version of the script can
-    run.
+    If the set-up script has failed, the repository is fetched again, so that a corrected version of the
+    script runs.
     """
     failed = StartStatus(task.error["stage"]) if task.error else StartStatus.WORKING
     fetches_again = failed is StartStatus.RUNNING_SETUP_SCRIPT

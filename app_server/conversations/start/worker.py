@@ -1,8 +1,9 @@
-"""Starts conversations, and removes the data of deleted ones. Each app server has one start worker; several
-app servers may run.
+"""Carries out the starts of conversations and the removal of deleted conversations. Each app server has one
+start worker. Several app servers may run at the same time.
 
-A worker leases start tasks in SQL. If a server dies, another worker repeats the interrupted step after the
-lease has expired. A new server with the same data directory continues at once.
+Before a worker starts a conversation, it leases the start task in SQL: for a limited time, no other worker
+may work on this start. If a server dies, its leases expire, and another worker continues with the interrupted
+step. A new server in the same home directory continues at once.
 """
 
 import asyncio
@@ -54,10 +55,10 @@ _OWNER_FILE = "start-worker"
 
 
 class StartWorker:
-    """The background worker that carries out the starts of conversations in this app server.
+    """The background worker of an app server that carries out the starts of conversations.
 
-    `open` starts the worker. `wake` tells the worker that there is a new start task. `close` stops the worker
-    and releases its leases.
+    `open` starts the worker. `wake` tells the worker that a new conversation waits for its start. `close`
+    stops the worker, so that other workers can continue its starts.
     """
 
     def __init__(
@@ -71,8 +72,9 @@ class StartWorker:
         *,
         has_own_tools: HasOwnTools = no_own_tools,
     ) -> None:
-        """Creates a worker that does not run yet. `has_own_tools`: a function that returns whether Slipway's
-        own MCP server has tools for an agent. A higher layer serves this MCP server.
+        """Creates a start worker that does not run yet. `has_own_tools`: a function that returns whether
+        Slipway's own MCP server has tools for an agent. The function is passed in because a higher layer
+        serves that MCP server.
         """
         self._has_own_tools, self._git_tokens = has_own_tools, git_tokens
         self._config = config
@@ -88,8 +90,8 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Starts the worker. If several servers use one data directory, only the newest server may work: see
-        listeners.home_of_our_own.
+        """Starts the worker. If several servers use one home directory, only the newest server may run a
+        worker: see listeners.home_of_our_own.
         """
         await self._take_over()
         self._loop = asyncio.create_task(self._run(), name="start worker")
@@ -98,8 +100,8 @@ class StartWorker:
         self._woken.set()
 
     async def close(self) -> None:
-        """Stops all steps of starts and releases the leases, so that another worker can continue
-        the starts.
+        """Stops all steps that this worker runs, and releases its leases (its rights to work on starts), so
+        that another worker can continue the starts.
         """
         tasks = [*self._tasks.values(), *([self._loop] if self._loop else [])]
         for task in tasks:
@@ -109,21 +111,25 @@ class StartWorker:
             await start_tasks.release(session, self._owner)
 
     async def announce(self, conversation_id: UUID) -> None:
-        """Publishes the present state of the conversation and of its start to the clients that follow it."""
+        """Sends the current state of the conversation and of its start to the clients that follow the
+        conversation.
+        """
         async with self._database.read() as session:
             news = await news_of(session, self._viewer, conversation_id)
         news.publish(self._pubsub)
 
     async def announce_sandbox(self, sandbox_id: UUID) -> None:
-        """Publishes the present state of all conversations in the sandbox to the clients that follow them."""
+        """Sends the current state of each conversation in the sandbox to the clients that follow the
+        conversation.
+        """
         async with self._database.read() as session:
             residents = [each.id for each in await residents_of(session, sandbox_id)]
         for conversation_id in residents:
             await self.announce(conversation_id)
 
     async def bring_back(self, sandbox_id: UUID) -> None:
-        """Restores the sandbox if it is archived. For this, reopens the start of the newest conversation in
-        the sandbox.
+        """Restores the sandbox if it is archived. For this purpose, reopens the start of the newest
+        conversation in the sandbox.
         """
         async with self._database.session() as session:
             residents = await residents_of(session, sandbox_id)
@@ -136,8 +142,8 @@ class StartWorker:
         await self.announce_sandbox(sandbox_id)
 
     async def _take_over(self) -> None:
-        """Releases the leases of an earlier worker with the same data directory, if it was killed. So the
-        starts of that worker continue at once.
+        """Releases the leases (rights to work on starts) of the worker that used this home directory before,
+        if that worker was killed. So this worker can continue the starts at once.
         """
         note = self._config.home / _OWNER_FILE
         if before := await asyncio.to_thread(_exchange, note, self._owner):
@@ -173,7 +179,7 @@ class StartWorker:
 
     @property
     def _busy(self) -> int:
-        """Returns how many starts the worker is carrying out now. Starts that wait for free memory are not
+        """Returns how many starts this worker is carrying out. Starts that wait for free memory are not
         counted.
         """
         return sum(not self._sandboxes.is_waiting(self._sandbox_of.get(each, each)) for each in self._tasks)
@@ -215,7 +221,9 @@ class StartWorker:
         task.add_done_callback(finished)
 
     async def _work(self, claim: Claim) -> None:
-        """Runs the steps of a leased start one after the other, and ends if this worker loses the lease."""
+        """Runs the steps of a conversation's start as long as only this worker may work on the start (as long
+        as it has the lease).
+        """
         steps = asyncio.create_task(self._steps(claim.id), name="start steps")
         lease = asyncio.create_task(self._keep_lease(claim.id), name="start lease")
         try:
@@ -258,8 +266,8 @@ class StartWorker:
     async def _with_progress(
         self, task_id: UUID, stage: StartStatus, progress: Progress, step: Awaitable[StepOutcome]
     ) -> StepOutcome:
-        """Runs one step of a start and returns its outcome. While the step runs, stores its progress
-        regularly.
+        """Runs one step of a start and returns the step's outcome. While the step runs, its progress is
+        stored in the start task at intervals, so that the user can see it.
         """
         work = asyncio.ensure_future(step)
         saved = (progress.detail, progress.output)
@@ -274,8 +282,8 @@ class StartWorker:
             await asyncio.gather(work, return_exceptions=True)
 
     async def _hand_over(self, start: Start, outcome: StepOutcome) -> None:
-        """Sends the waiting messages to the agent server in their order. Sets the start to READY when no
-        message is left.
+        """Sends the waiting messages of the conversation to the agent server in order. When no message waits
+        any more, sets the start to READY.
         """
         running, silences = await start.sandbox(), 0
 
@@ -356,9 +364,7 @@ ServerStartWorker = Annotated[StartWorker, from_server("start_worker")]
 
 
 def _exchange(path: Path, text: str) -> str | None:
-    """Writes the text to the file and returns the content that the file had before. Returns None if there was
-    no file.
-    """
+    """Writes the text to the file and returns the file's previous content, or None if there was no file."""
     before = path.read_text() if path.exists() else None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_text(text)
