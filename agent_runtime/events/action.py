@@ -1,4 +1,4 @@
-"""The events for the agent's tool calls."""
+"""The events for the tool calls of the agent."""
 
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ SecurityRisk = Literal["UNKNOWN", "LOW", "MEDIUM", "HIGH"]
 
 
 class ToolCall(BaseModel):
-    """The call as the model wrote it. `arguments` is always valid JSON."""
+    """A tool call as the model wrote it. `arguments` is always valid JSON."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -26,10 +26,10 @@ class ToolCall(BaseModel):
 
 
 class ActionEvent(Event):
-    """One tool call. The calls of one reply share `llm_response_id`; only the first has the thought and the
-    reasoning.
+    """The event for one tool call of the agent. All calls in one reply of the model have the same
+    `llm_response_id`. Only the first of these events contains the thought and the reasoning of the reply.
 
-    `action` is the tool's Action with its `kind`; null if the call could not be understood.
+    `action` is the parsed call with its `kind`; null if the runtime could not parse the call.
     """
 
     source: Source = "agent"

@@ -35,7 +35,7 @@ class AtifMetrics(BaseModel):
 
 
 class AtifStats(BaseModel):
-    """The part of a conversation's statistics that the ATIF document needs: tokens and cost of each model."""
+    """The statistics of a conversation that an ATIF document contains: tokens and cost of each model."""
 
     usage_to_metrics: dict[str, AtifMetrics] = {}
 
@@ -53,11 +53,12 @@ class AtifStats(BaseModel):
 
 class AtifWriter:
     """A writer of ATIF documents. A reply of the model, together with the results of its tool calls, becomes
-    one step. Each other message becomes one step, too.
+    one step of the document. Each other message becomes one step, too.
 
     Call `begin`, then `add` for each event of the current branch and each update of the conversation, in
-    order, then `end`. A reply is held back until its tool calls have results. Messages that arrive in the
-    meantime come after it. Updates of `stats` that have another shape are left out.
+    order, then `end`. The writer writes a reply only when all its tool calls have results. Messages that
+    arrive before these results are written after the reply. The writer ignores updates of `stats` with an
+    unknown shape.
     """
 
     def __init__(
@@ -83,8 +84,8 @@ class AtifWriter:
         return orjson.dumps(self._head)[:-1] + b',"steps":['
 
     def add(self, event: AnyEvent) -> bytes:
-        """Takes one more event. Returns the JSON of the steps that are complete now; empty if there are
-        none.
+        """Adds one event to the document. Returns the JSON of the steps that are complete now; empty if there
+        are none.
         """
         return b"".join(self._written(step) for step in self._take(event))
 
@@ -124,7 +125,7 @@ class AtifWriter:
                 return
 
     def _rest(self) -> Iterator[Step]:
-        """Yields the steps that are still held back at the end of the document."""
+        """Yields the steps at the end of the document that still wait for results of tool calls."""
         if self._reply is not None:
             yield self._reply
         yield from self._later

@@ -29,8 +29,8 @@ def new_id() -> str:
 
 
 class Event(BaseModel):
-    """One immutable fact in the history of a conversation. `timestamp` and `parent_id` get their final values
-    when the event is appended to a log.
+    """The base class of events. An event is one immutable entry in the log of a conversation. `timestamp` and
+    `parent_id` get their final values when the event is appended to a log.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

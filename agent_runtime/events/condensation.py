@@ -8,8 +8,8 @@ from agent_runtime.events.base import Event, Source
 
 
 class Condensation(Event):
-    """From this event on, the model sees `summary` (at `summary_offset` of its view) in place of the
-    forgotten events.
+    """The event for a condensation. After this event, the prompt contains `summary` in place of the events
+    that the model no longer sees. `summary_offset`: the index of the summary in the prompt's events.
     """
 
     source: Source = "environment"

@@ -14,7 +14,7 @@ class TextContent(BaseModel):
 
 
 class ImageContent(BaseModel):
-    """Images by URL. A `data:` URL contains the bytes."""
+    """One or more images in a message, given by URL. A `data:` URL contains the bytes of the image."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

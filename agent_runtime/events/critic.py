@@ -1,4 +1,4 @@
-"""The judgement of a critic about an agent's work."""
+"""A critic's rating of an agent's work."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -6,8 +6,9 @@ from agent_runtime.events.base import JsonObject
 
 
 class CriticResult(BaseModel):
-    """A critic's judgement. `score`: how likely it is that the work is a success, from 0 to 1. `message`: the
-    reason.
+    """A critic's rating of an agent's work. `score`: the probability, from 0 to 1, that the work is a
+    success.
+    `message`: the reason for the score.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

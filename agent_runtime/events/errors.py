@@ -1,4 +1,6 @@
-"""The events for failures. People read their texts; programs decide by their fields whether to try again."""
+"""The events for failures. Their texts are for people. Programs read their fields to decide whether to try
+again.
+"""
 
 from typing import Literal
 
@@ -13,10 +15,10 @@ UserAction = Literal["none", "retry", "settings"]
 
 
 class ErrorClassification(BaseModel):
-    """The kind of failure, whether trying again can help, and what the user can do about it.
+    """The class of an error: the kind of failure, whether a retry can help, and what the user can do.
 
-    Clients accept only these words; another word would make them refuse the whole page of events. The event's
-    `code` is more exact.
+    Only these values are allowed: clients that find another value refuse the whole page of events. The
+    event's `code` is more exact.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -31,7 +33,7 @@ INTERRUPTED = ErrorClassification(kind="agent_action", retryable=True, user_acti
 
 
 class ConversationErrorEvent(Event):
-    """A run ended because of this error. Running again is allowed."""
+    """The event for an error that ended a run. A new run may be started."""
 
     source: Source = "environment"
     code: str
@@ -41,10 +43,10 @@ class ConversationErrorEvent(Event):
 
 
 class ServerErrorEvent(Event):
-    """A socket's answer to a frame that it could not accept. In reports to an app server, it replaces an
-    event that the app server refused.
+    """The event that a WebSocket sends to a client whose frame was refused. In reports to an app server, it
+    replaces an event that the app server refused.
 
-    Never in the runtime's log.
+    The runtime never adds this event to a log.
     """
 
     source: Source = "environment"

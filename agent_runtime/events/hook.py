@@ -18,8 +18,8 @@ class HookPoint(StrEnum):
 
 
 class HookExecutionEvent(Event):
-    """One hook ran. `blocked`: the hook refused what it was asked about (an action, a message or a stop).
-    `error`: why the hook gave no decision.
+    """The event for one run of a hook. `blocked`: the hook refused the action, the message or the end of the
+    run that it checked. `error`: why the hook gave no decision.
     """
 
     source: Source = "hook"

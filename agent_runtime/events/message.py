@@ -1,4 +1,4 @@
-"""The events for messages of users, the agent and the runtime."""
+"""The events for messages that users, the agent and the runtime write."""
 
 from typing import Any, Literal, Self
 
@@ -34,7 +34,9 @@ class Message(BaseModel):
 
 
 class MessageEvent(Event):
-    """A message. `extended_content`: what skills and hooks add to it, for the model only."""
+    """The event for a message in a conversation. `extended_content`: text that skills and hooks add to the
+    message; only the model sees it.
+    """
 
     source: Source = "user"
     llm_message: Message
@@ -48,7 +50,7 @@ class MessageEvent(Event):
 
 
 def told(text: str) -> MessageEvent:
-    """Returns the event of a message to the agent that the runtime writes, not a person."""
+    """Returns the event for a message to the agent that the runtime has written, not a person."""
     return MessageEvent(source="environment", llm_message=Message.of("user", text))
 
 
@@ -62,9 +64,10 @@ class SystemPromptEvent(Event):
 
 
 class LLMCompletionLogEvent(Event):
-    """The request to a model and its answer, for a client that stores them. Published, never logged.
+    """An event with one request to a model and the model's answer. The runtime sends it to clients, which may
+    write it to a file, and does not add it to the log.
 
-    `filename`: for the client's folder. `log_data`: JSON.
+    `filename`: the name of the file in the client's folder. `log_data`: the request and the answer as JSON.
     """
 
     source: Source = "environment"
@@ -76,7 +79,9 @@ class LLMCompletionLogEvent(Event):
 
 
 class StreamingDeltaEvent(Event):
-    """A piece of a reply while the model writes it. Published, never logged."""
+    """An event with a piece of the model's reply, sent while the model writes. It is never added to the
+    log.
+    """
 
     source: Source = "agent"
     content: str | None = None

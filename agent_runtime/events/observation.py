@@ -1,4 +1,4 @@
-"""The events that contain the results of tool calls. Every `tool_call_id` gets exactly one of them."""
+"""The events with the results of tool calls. There is exactly one such event for every `tool_call_id`."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from agent_runtime.events.errors import ErrorClassification
 
 
 class ObservationEvent(Event):
-    """The tool ran. `observation`: its Observation with its `kind`."""
+    """The event for a tool call that has run. `observation`: the result, with its `kind`."""
 
     source: Source = "environment"
     tool_name: str
@@ -20,7 +20,9 @@ class ObservationEvent(Event):
 
 
 class AgentErrorEvent(Event):
-    """The tool did not run to its end. `error`: a text for the model, which acts on it."""
+    """The event for a tool call that failed before its end. `error`: a text that tells the model the
+    reason.
+    """
 
     source: Source = "agent"
     tool_name: str
@@ -31,7 +33,7 @@ class AgentErrorEvent(Event):
 
 
 class UserRejectObservation(Event):
-    """A person or a hook refused the action."""
+    """The event for an action that a person or a hook has refused."""
 
     source: Source = "environment"
     tool_name: str

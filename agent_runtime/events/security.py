@@ -1,4 +1,4 @@
-"""The event with the security analysis of the agent's actions, made before the actions run."""
+"""The event with the risk analysis of the agent's actions. It is added to the log before the actions run."""
 
 from typing import Literal
 
@@ -7,10 +7,11 @@ from agent_runtime.events.base import Event, JsonObject, Source
 
 
 class SecurityAnalysisEvent(Event):
-    """One event per reply with actions. `risks`, `details`: by the id of the ActionEvent.
+    """The event with the risk analysis of all actions in one reply of the model. `risks` and `details`: by
+    the id of the ActionEvent.
 
-    `details` contains `reasons`, `rules`, whether the action `asks`, and its `likeness`, for which an
-    approval can be given.
+    `details` contains `reasons`, `rules`, whether the action needs the user's approval (`asks`), and the kind
+    of action (`likeness`) for which the user can approve further actions.
     """
 
     source: Source = "environment"

@@ -21,8 +21,8 @@ FULL_STATE = "full_state"
 
 
 class ConversationStateUpdateEvent(Event):
-    """One field of the conversation has a new value. `full_state` sets many fields at once and is never
-    logged.
+    """The event for a new value of one field of a conversation. With the key `full_state`, the event contains
+    many fields and is never added to the log.
     """
 
     source: Source = "environment"
@@ -32,14 +32,14 @@ class ConversationStateUpdateEvent(Event):
 
 
 class PauseEvent(Event):
-    """Asks a run to stop before its next step."""
+    """The event for a request to stop a run before its next call of the model."""
 
     source: Source = "user"
     kind: Literal["PauseEvent"] = "PauseEvent"
 
 
 class InterruptEvent(Event):
-    """A run was stopped at once."""
+    """The event for a run that was stopped at once."""
 
     source: Source = "user"
     kind: Literal["InterruptEvent"] = "InterruptEvent"

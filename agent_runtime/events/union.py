@@ -1,5 +1,5 @@
-"""All known kinds of events as one type, told apart by the field `kind`. OtherEvent stands for all unknown
-kinds.
+"""The union type of all known event classes, which the field `kind` distinguishes. OtherEvent is used for all
+unknown kinds.
 """
 
 from typing import Annotated, Any

@@ -1,4 +1,6 @@
-"""Private data of a model's vendor that must be sent back with later prompts. It is stored with the event."""
+"""Data in a reply of a model that only the model's vendor understands. Later prompts must contain the data
+again, so it is stored with the event.
+"""
 
 from typing import Annotated
 
@@ -8,10 +10,12 @@ from agent_runtime.events.base import JsonObject
 
 
 class VendorState(BaseModel):
-    """`model`: the model that returned the data. Another vendor's model never receives it.
+    """The data that a model's vendor added to a reply and expects back. `model`: the model that returned the
+    data; the data is never sent to another vendor's model.
 
-    `message`: fields of the whole reply; with several calls they are on the first call. `call`: fields of the
-    call, and its `id` if not every vendor accepts that id.
+    `message`: fields of the whole reply. If the reply has several calls, the event of the first call has
+    these fields. `call`: fields of one call, with the vendor's `id` of the call if other vendors may refuse
+    that id.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

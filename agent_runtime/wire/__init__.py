@@ -1,7 +1,8 @@
-"""Request and response models of the agent server. The server and all its callers share them.
+"""The models of the request bodies and replies of the agent server's REST API. The agent server and all its
+clients use the same models.
 
-Requests keep unknown fields, since clients of several versions send them. The conversation's info returns
-these unknown fields.
+Models of request bodies keep unknown fields, because clients of other versions may send such fields. GET
+/api/conversations/{id} returns these unknown fields.
 """
 
 from agent_runtime.wire.bash import (

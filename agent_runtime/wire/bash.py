@@ -1,4 +1,4 @@
-"""Commands that clients run in a sandbox, outside of conversations."""
+"""The models of commands that clients of the agent server run in a sandbox, outside of conversations."""
 
 from datetime import UTC, datetime
 from typing import Literal
@@ -22,13 +22,15 @@ class BashEvent(BaseModel):
 
 
 class BashCommand(ExecuteBashRequest, BashEvent):
-    """A command that was started."""
+    """An event: a client has started a command."""
 
     kind: Literal["BashCommand"] = "BashCommand"
 
 
 class BashOutput(BashEvent):
-    """A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`."""
+    """An event: a piece of a command's output. `order` counts the pieces of one command: 0, 1, 2 … The last
+    piece of a command contains the `exit_code`.
+    """
 
     command_id: str
     order: int = 0
@@ -39,7 +41,7 @@ class BashOutput(BashEvent):
 
 
 class BashError(BashEvent):
-    """A command that could not be started."""
+    """An event: a client's command could not be started."""
 
     code: str
     detail: str

@@ -1,5 +1,5 @@
-"""The reply of routes that return no data, the headers that carry
-keys, and the request for a new session key.
+"""The reply of routes that return no data, the names of the headers that carry keys, and the request body
+that replaces a session key.
 """
 
 from pydantic import BaseModel, Field, SecretStr
@@ -17,10 +17,10 @@ class Success(BaseModel):
 
 
 class ReplaceSessionKeyRequest(BaseModel):
-    """Replaces the session key.
+    """The request body of POST /api/session_key: the new session key of the agent server.
 
-    expires_in_seconds: how long the new key is valid unless the request is sent again; null means without
-    end.
+    expires_in_seconds: how long the new key is valid unless the app server sends this request again; null
+    means that the key never expires.
     """
 
     session_api_key: SecretStr = Field(min_length=16, max_length=1000)

@@ -1,4 +1,6 @@
-"""Checkpoints: snapshots of a conversation's workspace files, and requests to go back to one."""
+"""The models of checkpoints (snapshots of the files in a conversation's workspace) and of requests to go back
+to a checkpoint.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -8,13 +10,14 @@ from pydantic import BaseModel, Field, model_validator
 
 
 class CheckpointKind(StrEnum):
-    """The moment at which a checkpoint was made.
+    """The reason why a checkpoint was made.
 
-    turn: before the agent began to work on a message of the user.
-    end: after the agent ended that work.
-    edits: before the agent went on without a new message, after others had changed files.
-    rewind: before a rewind of files or chat.
-    rewound: after a rewind.
+    turn: the agent was about to begin to work on a message of the user.
+    end: the agent had finished the work on that message.
+    edits: the agent was about to continue without a new message, after the user or a program had changed
+    files.
+    rewind: files or chat were about to go back to an earlier checkpoint.
+    rewound: files or chat had gone back to an earlier checkpoint.
     """
 
     TURN = "turn"
@@ -25,11 +28,11 @@ class CheckpointKind(StrEnum):
 
 
 class CheckpointInfo(BaseModel):
-    """One checkpoint.
+    """The description of one checkpoint, without its files.
 
-    seq: the position of the last event in the log when the checkpoint was made.
-    event_id: the id of the message that began the turn.
-    skipped: files that the checkpoint does not contain. No rewind touches them.
+    seq: the number of the last event in the log when the checkpoint was made.
+    event_id: the id of the user's message on which the agent worked.
+    skipped: files that the checkpoint does not contain. Going back to any checkpoint does not change them.
     """
 
     id: int
@@ -41,10 +44,10 @@ class CheckpointInfo(BaseModel):
 
 
 class CheckpointList(BaseModel):
-    """The checkpoints, oldest first.
+    """The reply of GET /api/conversations/{id}/checkpoints: the checkpoints, oldest first.
 
-    unavailable: `{code, detail}` of the reason why the last checkpoint could not be made; null if it was
-    made.
+    unavailable: `{code, detail}` of the reason why the last checkpoint could not be made; null if the last
+    checkpoint was made.
     """
 
     checkpoints: list[CheckpointInfo]
@@ -57,12 +60,13 @@ class CheckpointChange(BaseModel):
 
 
 class CheckpointDiff(BaseModel):
-    """How the files have changed since a checkpoint: the changes that a rewind to it would undo.
+    """The changes of the files since a checkpoint. A rewind to the checkpoint would undo these changes.
 
-    patch: a unified diff; null if it is too large.
-    edited: the changed files that others than the agent have changed, alone or besides the agent. By default,
-    a rewind is refused if there are any.
-    blocked: files that cannot be restored, because something that no checkpoint contains is in their place.
+    patch: the changes as a unified diff; null if the diff is too large.
+    edited: the changed files that the user or another program has edited, with or without the agent. By
+    default, a rewind is refused if there are such files.
+    blocked: files that cannot be restored, because a file or directory that no checkpoint contains has the
+    same path.
     """
 
     files: list[CheckpointChange]
@@ -72,7 +76,8 @@ class CheckpointDiff(BaseModel):
 
 
 class RewindRequest(BaseModel):
-    """What to rewind: files, chat or both.
+    """The request body of POST /api/conversations/{id}/checkpoints/{checkpoint_id}/rewind: whether files,
+    chat or both go back to the checkpoint.
 
     on_edits: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
     these files as they are.
@@ -90,10 +95,11 @@ class RewindRequest(BaseModel):
 
 
 class RewindResult(BaseModel):
-    """The result of a rewind.
+    """The reply to a rewind.
 
-    undo: the id of the checkpoint that was made before the rewind; a rewind to it undoes this one.
-    kept: files that were left as they are.
+    undo: the id of the checkpoint that was made just before the rewind. A rewind to that checkpoint undoes
+    this rewind.
+    kept: files that the rewind has left as they were.
     """
 
     undo: int

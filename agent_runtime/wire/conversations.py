@@ -1,4 +1,6 @@
-"""Conversations: the request that starts one, messages, and the info about a conversation."""
+"""The models of conversations: the request body that starts a conversation, messages to the agent, and the
+description of a conversation.
+"""
 
 import re
 from datetime import datetime
@@ -40,7 +42,9 @@ class WorkingDirectory(BaseModel):
 
 
 class SendMessageRequest(BaseModel):
-    """A message for the agent. `id` makes it idempotent: a repeated id is accepted and changes nothing."""
+    """A message for the agent. If the conversation already has a message with this `id`, the request succeeds
+    and changes nothing, so a client may repeat the request.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -65,7 +69,7 @@ class SendMessageRequest(BaseModel):
 
     @property
     def size_bytes(self) -> int:
-        """The size of the message's text, in bytes of UTF-8."""
+        """The size of this message's text, in bytes of UTF-8."""
         return sum(len(part.text.encode()) for part in self.content if isinstance(part, TextContent))
 
     def to_message(self) -> Message:
@@ -73,9 +77,11 @@ class SendMessageRequest(BaseModel):
 
 
 class StuckDetectionThresholds(BaseModel):
-    """How often the agent may repeat itself before it counts as stuck.
+    """How often the agent may repeat a pattern of calls or messages before the runtime treats the agent as
+    stuck.
 
-    A stuck agent is first told so. If it goes on, it asks the user or stops.
+    The runtime first tells a stuck agent that it repeats itself. If the agent continues to repeat itself, the
+    run asks the user or stops.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -87,7 +93,9 @@ class StuckDetectionThresholds(BaseModel):
 
 
 class WorktreeOptions(BaseModel):
-    """The commit from which a conversation's git work tree starts, and the prefix of its branch's name."""
+    """Options of a conversation's git work tree: the commit from which the branch of the work tree starts,
+    and the prefix of the branch's name.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -108,20 +116,22 @@ class WorktreeOptions(BaseModel):
 
 
 class StartConversationRequest(BaseModel):
-    """Starts a conversation. `agent` is the agent's specification as data.
+    """The request body of POST /api/conversations, which creates a conversation. `agent` is the agent's
+    specification as JSON.
 
-    ask_when_stuck: true if there is a user who can be asked: by an agent that is stuck, before it is stopped,
-    and by MCP servers in the middle of a call.
-    expects_finish: true if the agent works through a task alone, so that a reply without a call, such as "Now
-    I will run the tests.", is not the end: the agent is told once to go on or to call `finish`.
-    consent: the hashes of the offers (hooks, MCP servers and plugins of the project) that may run.
-    further_consent: the same for the agent's `further_projects`. Their hooks and commands run in their own
-    directories. If two MCP servers have one name, the first one is used.
-    mcp_approved: MCP tools that were approved in other conversations, by server and tool name, as in
-    `agent_state.mcp_approved` of their logs.
-    autotitle: if there is no `title`, a title is made from the first message, by the model of
-    `title_llm_profile` or, without such a profile, by the agent's own model. If the model gives none, the
-    title is the message's first words.
+    ask_when_stuck: true if a user is there to answer questions: questions of an agent that is stuck, before
+    it is stopped, and questions of MCP servers during a call.
+    expects_finish: true if the agent completes a task without a user. Then a reply without a tool call, such
+    as "Now I will run the tests.", does not end the run: the runtime tells the agent once to continue or to
+    call `finish`.
+    consent: the hashes of the project's hooks, MCP servers and plugins (offers) that may run.
+    further_consent: the same for the agent's `further_projects`. Hooks and commands of a project run in that
+    project's directory. If two MCP servers have one name, the first one is used.
+    mcp_approved: MCP tools that users approved in other conversations, by server and tool name, as in
+    `agent_state.mcp_approved` of those conversations.
+    autotitle: if there is no `title`, a title is made from the first message by the model of
+    `title_llm_profile` or, without such a profile, by the agent's own model. If the model gives no title, the
+    title is the first words of the message.
     runtime_plugins: the names of runtime plugins that must run beside the agent. GET /api/runtime-plugins
     lists them.
     worktree: if true and the workspace lies in a git repository, the agent works in a git work tree that is
@@ -166,7 +176,9 @@ class StartConversationRequest(BaseModel):
 
 
 class ConversationInfo(BaseModel):
-    """The current state of a conversation. Keys in it are masked."""
+    """The description of a conversation in replies: its settings and its current state. API keys and secrets
+    are masked.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -216,6 +228,8 @@ Dollars = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 
 
 class FinalResponse(BaseModel):
-    """The last message from the agent to the user; empty if there is none."""
+    """The reply of GET /api/conversations/{id}/agent_final_response: the agent's last message to the user.
+    The text is empty if there is no such message.
+    """
 
     response: str

@@ -6,11 +6,11 @@ from pydantic import BaseModel, ConfigDict
 
 
 class FirstKeys(BaseModel):
-    """The session key and the keys that seal the specifications of conversations.
+    """The session key of an agent server, and the keys that sign the specifications of conversations.
 
-    spec_seal_keys: keys as hexadecimal digits, newest first.
-    takes_unsealed_specs: whether specifications without a seal are accepted, as conversations from before
-    seals existed have none.
+    spec_seal_keys: the signing keys as hexadecimal digits, newest first.
+    takes_unsealed_specs: whether the server accepts specifications without a signature. Conversations from
+    older versions have none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -21,7 +21,7 @@ class FirstKeys(BaseModel):
 
     @classmethod
     def of(cls, text: str) -> "FirstKeys":
-        """Reads the keys from JSON, or from a text that is a session key alone.
+        """Parses the keys from JSON. A text that is not JSON is taken as the session key alone.
 
         Raises pydantic.ValidationError.
         """
@@ -29,7 +29,7 @@ class FirstKeys(BaseModel):
         return cls.model_validate_json(text) if text.startswith("{") else cls(session_key=text)
 
     def settings(self) -> dict[str, object]:
-        """Returns the keys as settings of the agent server, by the names of the settings."""
+        """Returns these keys as settings of the agent server, by setting name."""
         return {
             "session_api_keys": [self.session_key],
             "spec_seal_keys": list(self.spec_seal_keys),

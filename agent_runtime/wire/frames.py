@@ -1,4 +1,6 @@
-"""The frames of a conversation's stream (docs/protocol.md, section 2)."""
+"""The frames (JSON messages) that the agent server sends over the WebSocket of a conversation
+(docs/protocol.md, section 2).
+"""
 
 from typing import Any, Literal, NotRequired
 
@@ -6,7 +8,9 @@ from typing_extensions import TypedDict  # Pydantic needs this one before Python
 
 
 class SyncFrame(TypedDict):
-    """All stored events after `from_seq` were sent. The log ends at `through_seq` at this moment."""
+    """A frame: all stored events after number `from_seq` have been sent. `through_seq`: the number of the
+    last event in the log at this moment.
+    """
 
     type: Literal["sync"]
     from_seq: int
@@ -14,7 +18,7 @@ class SyncFrame(TypedDict):
 
 
 class DurableFrame(TypedDict):
-    """An event of the log at its position."""
+    """A frame with one event of the log. `seq`: the number of the event in the log."""
 
     type: Literal["durable"]
     seq: int
@@ -22,14 +26,16 @@ class DurableFrame(TypedDict):
 
 
 class TransientFrame(TypedDict):
-    """An event that is never logged."""
+    """A frame with one event that is never stored in the log."""
 
     type: Literal["transient"]
     event: dict[str, Any]
 
 
 class ItemStartedFrame(TypedDict):
-    """A reply begins to arrive. `item_id`: the id of the event that ends it."""
+    """A frame: a reply of the model begins to arrive. `item_id`: the id of the event that will contain the
+    complete reply.
+    """
 
     type: Literal["item_started"]
     item_id: str
@@ -37,7 +43,9 @@ class ItemStartedFrame(TypedDict):
 
 
 class DeltaFrame(TypedDict):
-    """A piece of a reply. `order` counts 0, 1, 2 … within an attempt."""
+    """A frame with a piece of the model's reply. `order` counts the pieces 0, 1, 2 … within one attempt to
+    get the reply.
+    """
 
     type: Literal["delta"]
     item_id: str
@@ -48,8 +56,8 @@ class DeltaFrame(TypedDict):
 
 
 class PendingRetry(TypedDict):
-    """Why a model could not be asked, which model is asked next, and the seconds until then, counted from
-    the arrival of the frame.
+    """The next attempt to get a reply from a model: why the last attempt failed, which model is asked next,
+    and in how many seconds, counted from the arrival of the frame.
     """
 
     code: str
@@ -61,7 +69,9 @@ class PendingRetry(TypedDict):
 
 
 class ItemAbortedFrame(TypedDict):
-    """The attempt ended without an event. `retry`: the next attempt, if there is one."""
+    """A frame: an attempt to get a reply from the model failed without an event. `retry`: the next attempt,
+    if there is one.
+    """
 
     type: Literal["item_aborted"]
     item_id: str
@@ -71,9 +81,10 @@ class ItemAbortedFrame(TypedDict):
 
 
 class CallOutput(TypedDict):
-    """The end of what a running call has printed.
+    """The last part of the output of a tool call that still runs.
 
-    styles: first character, the character after the last one, and how a terminal draws them, such as `1;31`.
+    styles: parts of the output that a terminal shows in a style: the index of the first character, the index
+    after the last character, and the style as in ANSI codes, such as `1;31`.
     """
 
     action_id: str
@@ -82,14 +93,16 @@ class CallOutput(TypedDict):
 
 
 class OutputFrame(TypedDict):
-    """The output of all running calls. The next frame of this type replaces it."""
+    """A frame with the output of all running tool calls. A client replaces the previous frame of this type by
+    this one.
+    """
 
     type: Literal["output"]
     outputs: list[CallOutput]
 
 
 class ErrorFrame(TypedDict):
-    """The stream ends, or a frame of the client was refused."""
+    """A frame: the stream ends with an error, or the server has refused a frame of the client."""
 
     type: Literal["error"]
     code: str

@@ -1,4 +1,4 @@
-"""Repositories that git in a sandbox reaches through the app server."""
+"""The models of repositories that git commands in a sandbox reach through the app server."""
 
 from typing import Annotated
 
@@ -10,10 +10,10 @@ _Plain = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern
 
 
 class GitRemote(BaseModel):
-    """One repository.
+    """One repository that git commands in the sandbox reach through the app server.
 
     name: `host/owner/name`, the name that the app server uses.
-    addresses: beginnings of URLs that stand for this repository.
+    addresses: prefixes of URLs. Git sends requests to these URLs through the app server.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -23,7 +23,9 @@ class GitRemote(BaseModel):
 
 
 class GitSigning(BaseModel):
-    """How commits are signed. public_key: `ssh-ed25519 BASE64`. The app server has the private key."""
+    """How git signs commits in the sandbox. public_key: `ssh-ed25519 BASE64`. The app server has the private
+    key.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -31,7 +33,9 @@ class GitSigning(BaseModel):
 
 
 class GitRemotes(BaseModel):
-    """The repositories that git reaches through the app server. signing: null if commits are not signed."""
+    """The request body of PUT /api/git/remotes: the repositories that git reaches through the app server.
+    signing: null if commits are not signed.
+    """
 
     remotes: tuple[GitRemote, ...]
     signing: GitSigning | None = None

@@ -1,4 +1,4 @@
-"""The skills and hooks of a project, and the reasons why each skill was loaded or not."""
+"""The models of the skills and hooks in a project, and of the reasons why each skill was loaded or not."""
 
 from typing import Literal
 
@@ -11,19 +11,23 @@ from agent_runtime.events.base import JsonObject
 
 
 class HooksRequest(BaseModel):
-    """The project whose hooks are looked up."""
+    """The request body of POST /api/hooks: the directory of the project whose hooks are listed."""
 
     project_dir: str | None = Field(default=None, min_length=1, max_length=4096)
 
 
 class HooksResponse(BaseModel):
-    """The hooks that the project suggests. They run only if a client passes them to a new conversation."""
+    """The reply of POST /api/hooks: the hooks that the project suggests. They run only if a client passes
+    them in the request that creates a conversation.
+    """
 
     hook_config: JsonObject | None
 
 
 class SkillsRequest(BaseModel):
-    """The sources in which to look for skills. Sources that this server does not have are skipped."""
+    """The request body of POST /api/skills: the sources in which to look for skills. Sources that this server
+    does not have are skipped.
+    """
 
     load_project: bool = True
     load_user: bool = True
@@ -33,7 +37,9 @@ class SkillsRequest(BaseModel):
 
 
 class SkillInputInfo(BaseModel):
-    """One argument of a task skill. A user writes it after the skill's name, in order or as `name=value`."""
+    """One argument of a task skill (a skill that a user calls by name). A user writes the arguments after the
+    skill's name, in order or as `name=value`.
+    """
 
     name: str
     description: str = ""
@@ -42,10 +48,10 @@ class SkillInputInfo(BaseModel):
 
 
 class SkillInfo(BaseModel):
-    """One skill.
+    """The description of one skill.
 
-    type: `repo` skills always apply; the text of `knowledge` skills is added when a trigger occurs; the agent
-    reads `agentskills` when it needs them.
+    type: `repo` skills are always in the prompt. The text of a `knowledge` skill is added to the prompt when
+    a message contains one of its trigger words. The agent reads `agentskills` when it needs them.
     """
 
     name: str
@@ -61,7 +67,8 @@ class SkillInfo(BaseModel):
 
 
 class SkillFinding(BaseModel):
-    """A place where a skill was looked for, and the reason why it was loaded or not.
+    """The result for one file or directory in which the server looked for a skill: whether the skill was
+    loaded, and why.
 
     origin: the owner of the skill (docs/context.md).
     """
@@ -74,7 +81,9 @@ class SkillFinding(BaseModel):
 
 
 class SkillsResponse(BaseModel):
-    """The skills that were found. sources: the number of loaded skills of each origin."""
+    """The reply of POST /api/skills and of GET /api/conversations/{id}/skills: the skills that were found.
+    sources: the number of loaded skills of each origin.
+    """
 
     skills: list[SkillInfo]
     sources: dict[str, int] = {}

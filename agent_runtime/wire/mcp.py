@@ -1,4 +1,4 @@
-"""MCP servers that a client tests or signs in to."""
+"""The models of requests to test MCP servers and to sign in to MCP servers."""
 
 from typing import Literal
 
@@ -16,9 +16,10 @@ class McpToolCall(BaseModel):
 
 
 class McpTestRequest(BaseModel):
-    """Tests an MCP server. timeout: the seconds that the server may take to answer.
+    """The request body of POST /api/mcp/test and /api/mcp/oauth/start: the configuration of an MCP server.
+    timeout: the seconds that the server may take to answer.
 
-    tool_call: a tool to call as a test of the server's credentials. The tool must only read.
+    tool_call: a tool to call as a test of the server's credentials. The tool must not change anything.
     """
 
     name: str = Field(default="test-server", min_length=1, max_length=128)
@@ -60,10 +61,10 @@ class McpOAuthStarted(BaseModel):
 
 
 class McpOAuthStatus(BaseModel):
-    """The progress of a sign-in to an MCP server.
+    """The reply about a sign-in to an MCP server: the progress of the sign-in.
 
-    oauth_state: tokens, client and expiry. The client stores them in the server's configuration as
-    `auth.state`.
+    oauth_state: the tokens, the OAuth client and the expiry time. The client stores `oauth_state` in the MCP
+    server's configuration as `auth.state`.
     """
 
     ok: bool = True

@@ -1,4 +1,6 @@
-"""The definition of an MCP tool that users approve, and the fingerprint of a change to it."""
+"""The definition of an MCP tool that users approve, and the fingerprint that identifies a change of this
+definition.
+"""
 
 import hashlib
 from typing import TYPE_CHECKING
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ToolDefinition(BaseModel):
-    """Everything that a server states about a tool and that users may rely on."""
+    """The parts of an MCP tool, as its server describes the tool, on which a user's approval relies."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -39,7 +41,9 @@ class ToolDefinition(BaseModel):
         return hashlib.sha256(orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
     def readable(self) -> str:
-        """Returns the definition as text in lines, for a diff."""
+        """Returns this definition as text with several lines, so that two definitions can be compared as a
+        diff.
+        """
         return "\n".join(
             [
                 f"name: {self.name}",

@@ -1,4 +1,6 @@
-"""Offers: what a repository contains that would run. It runs only after a user has seen it and consents."""
+"""The models of offers. An offer is a part of a repository that could run programs: a script, a hook, an MCP
+server, a sub-agent or a plugin. An offer runs only after a user has seen it and has consented.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,9 +16,9 @@ OfferHash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class OfferedFile(BaseModel):
-    """A file that would run, or that decides what runs. path: relative to the repository.
+    """A file of an offer: the file would run, or it decides what runs. path: relative to the repository.
 
-    text: the file's content; null if it is not text, or too long to be shown.
+    text: the file's content; null if the file is not text, or is too long to be shown.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -28,13 +30,14 @@ class OfferedFile(BaseModel):
 
 
 class Offer(BaseModel):
-    """One thing that would run. Kind, path and name identify it; the hash identifies its version.
+    """One part of a repository that runs only with a user's consent, such as a hook or an MCP server. Kind,
+    path and name identify the offer; the hash identifies its version.
 
-    definition: the relevant part of the file at `path`; null if the whole file is meant.
-    runs: the commands in it, as shown to people.
+    definition: the relevant part of the file at `path`; null if the whole file is the definition.
+    runs: the commands in the definition, as shown to users.
     files: the files that the hash covers, in addition to the definition.
-    left_out: the parts that are not understood and therefore not used.
-    problem: the reason why consent is impossible; null if it is possible.
+    left_out: the parts of the definition that Slipway does not understand and therefore does not use.
+    problem: the reason why a user cannot consent; null if consent is possible.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -62,7 +65,7 @@ class Offer(BaseModel):
         left_out: Sequence[str] = (),
         problem: str | None = None,
     ) -> Self:
-        """Returns an offer with its hash, which covers kind, path, name, definition and files."""
+        """Creates an offer and computes its hash from kind, path, name, definition and files."""
         said = [kind, path, name, definition, sorted((file.path, file.sha256) for file in files)]
         digest = hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
         return cls(
@@ -83,8 +86,9 @@ class OffersRequest(BaseModel):
 
 
 class OffersResponse(BaseModel):
-    """The offers of a project. consented: the hashes of the offers that a conversation uses. name_taken: the
-    hashes of MCP servers that the conversation does not use because another of its servers has the same name.
+    """The reply of the routes /api/offers and /api/conversations/{id}/offers: the parts of a project that run
+    only with consent. consented: the hashes of the offers that a conversation uses. name_taken: the hashes of
+    MCP servers that the conversation does not use because another of its servers has the same name.
     """
 
     offers: list[Offer]
@@ -93,8 +97,9 @@ class OffersResponse(BaseModel):
 
 
 class ConsentRequest(BaseModel):
-    """The user's consent: the hashes of the offers that may run, as the user was shown them. project_dir: the
-    further project that offers them; null for the conversation's own.
+    """The request body of POST /api/conversations/{id}/consent: the hashes of the offers that the user was
+    shown and allows to run. project_dir: the directory of the further project that contains these offers;
+    null for the project where the agent works.
     """
 
     hashes: Annotated[list[OfferHash], Field(min_length=1, max_length=200)]
@@ -102,8 +107,8 @@ class ConsentRequest(BaseModel):
 
 
 class ProjectConsent(BaseModel):
-    """The hashes of the offers of one further project that may run. project_dir: one of the agent's
-    `further_projects`.
+    """The user's consent for one further project: the hashes of the offers that may run. project_dir: one of
+    the agent's `further_projects`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,4 @@
-"""Plugins: their sources and their contents."""
+"""The models of plugins: the source of a plugin and the contents of a plugin."""
 
 from pydantic import (
     BaseModel,
@@ -10,9 +10,10 @@ from agent_runtime.events.base import JsonObject
 
 
 class PluginSource(BaseModel):
-    """source: `github:owner/repo` (a path may follow), a git URL, or a directory on the server's machine.
+    """The source from which a plugin is fetched.
 
-    ref: branch, tag or commit.
+    source: `github:owner/repo` (a path may follow), a git URL, or a directory on the server's machine.
+    ref: the branch, tag or commit.
     repo_path: the plugin's directory in the repository.
     """
 
@@ -28,10 +29,10 @@ class FetchPluginRequest(PluginSource):
 
 
 class FetchedPlugin(BaseModel):
-    """A plugin that was fetched.
+    """The reply of POST /api/plugins/fetch: a plugin that was fetched.
 
-    resolved_ref: the commit to which it is pinned; null for a directory on the server's machine.
-    left_out: the parts that could not be used, with the reasons.
+    resolved_ref: the commit of the fetched files; null for a directory on the server's machine.
+    left_out: the parts of the plugin that cannot be used, with the reasons.
     """
 
     path: str
@@ -56,7 +57,9 @@ class PluginSkill(BaseModel):
 
 
 class PluginInfo(BaseModel):
-    """One plugin. left_out: the parts that could not be used, with the reasons."""
+    """One plugin that is on the server's machine. left_out: the parts that cannot be used, with the
+    reasons.
+    """
 
     name: str
     version: str = ""
@@ -72,6 +75,9 @@ class PluginsResponse(BaseModel):
 
 
 class LoadPluginRequest(BaseModel):
-    """plugin_ref: the name of a plugin on the server's machine, or a source as in PluginSource."""
+    """The request body of POST /api/conversations/{id}/load_plugin: the plugin to add to the conversation.
+
+    plugin_ref: the name of a plugin on the server's machine, or a source as in PluginSource.
+    """
 
     plugin_ref: str = Field(min_length=1, max_length=2048)

@@ -1,4 +1,6 @@
-"""The listening ports of a sandbox, and the path on which the agent server relays requests to them."""
+"""The models of the ports of a sandbox on which programs listen, and the path on which the agent server
+relays requests to these ports.
+"""
 
 from uuid import UUID
 
@@ -19,11 +21,11 @@ NOT_ANSWERED_HEADER = "X-Slipway-Not-Answered"
 
 
 class ListeningPort(BaseModel):
-    """One port on which a program listens.
+    """One port of a sandbox on which a program listens.
 
     process_name: the name of the program and of the script that it runs.
-    conversation_id: the conversation whose agent started the program; null if a person started it, or if this
-    is unknown.
+    conversation_id: the conversation whose agent started the program; null if a person started the program,
+    or if the starter is unknown.
     """
 
     port: int
@@ -33,14 +35,13 @@ class ListeningPort(BaseModel):
 
 
 class PortsResponse(BaseModel):
-    """The listening ports, sorted by number."""
+    """The reply of GET /api/ports: the ports of the sandbox on which programs listen, sorted by number."""
 
     ports: list[ListeningPort]
 
 
 def relay_path(port: int) -> str:
-    """Returns the path below which the agent server relays requests to `port`.
-
-    The path on the port follows it.
+    """Returns the path prefix under which the agent server relays requests to `port`. A caller appends the
+    path of the request.
     """
     return f"/api/ports/{port}/relay"

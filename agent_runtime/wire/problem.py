@@ -1,4 +1,4 @@
-"""The error document of the agent server and of the app server."""
+"""The model of the error replies of the agent server and of the app server."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,7 +12,9 @@ class InputError(BaseModel):
 
 
 class Problem(BaseModel):
-    """An RFC 9457 problem. `code` is stable. `errors` lists the invalid inputs. Some codes add members."""
+    """The body of an error reply, as RFC 9457 defines it. `code` is stable, so programs may rely on it.
+    `errors` lists the invalid fields of the request. Replies with some codes have additional members.
+    """
 
     model_config = ConfigDict(extra="allow")
 

@@ -1,5 +1,5 @@
-"""Brings a log that was restored from a backup up to the position
-that other logs of the conversation have reached.
+"""The models of requests that add missing events to a conversation's log, for example to a log from a
+backup.
 """
 
 from datetime import datetime
@@ -13,10 +13,10 @@ MAX_MISSING_EVENTS = 500
 
 
 class Restored(BaseModel):
-    """Tells that the workspace's files are older than the log.
+    """A notice in CatchUpRequest: the workspace's files come from a backup and are older than the log.
 
     id: the backup from which the files were restored.
-    as_of: the time of the files; null if the workspace starts empty.
+    as_of: the time of that backup; null if the workspace starts empty.
     lost_events: the number of events after that backup.
     """
 
@@ -26,11 +26,11 @@ class Restored(BaseModel):
 
 
 class Forked(BaseModel):
-    """Tells that the log is a copy of another conversation's log, and that the workspace is a copy, too.
+    """A notice in CatchUpRequest: the log and the workspace are copies of another conversation's.
 
-    id: of the copy.
+    id: the id of the copy.
     conversation_id: the conversation that was copied.
-    as_of: the time at which its files were copied.
+    as_of: the time at which the files of that conversation were copied.
     """
 
     id: UUID
@@ -39,15 +39,17 @@ class Forked(BaseModel):
 
     @property
     def message_id(self) -> str:
-        """The id of the message that tells the agent about the copy. The log contains this message once."""
+        """The id of the message that tells the agent that its conversation is a copy. With a fixed id, the
+        log gets this message only once.
+        """
         return f"forked-{self.id.hex}"
 
 
 class CatchUpRequest(BaseModel):
-    """The events that follow position `after_seq` of a log. `after_id` is the id of the event there (null at
-    0).
+    """The request body of POST /api/conversations/{id}/log/catch_up: the events that follow event number
+    `after_seq` of a log. `after_id` is the id of that event; null if `after_seq` is 0.
 
-    restored: sent with the last events if the agent must be told how old its files are.
+    restored: sent with the last events if the runtime must tell the agent how old the files are.
     forked: sent with the last events of a copied log.
     """
 
@@ -59,6 +61,6 @@ class CatchUpRequest(BaseModel):
 
 
 class LogPosition(BaseModel):
-    """The last position of a log."""
+    """The reply of the routes below /api/conversations/{id}/log: the number of the last event in the log."""
 
     last_seq: int = Field(ge=0)

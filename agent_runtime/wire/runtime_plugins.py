@@ -1,4 +1,6 @@
-"""Programs that run beside the agent server, for people or for tools."""
+"""The models of runtime plugins: programs such as VS Code that run beside the agent server, for people or for
+tools.
+"""
 
 from typing import Literal
 
@@ -8,10 +10,11 @@ RuntimePluginStatus = Literal["unavailable", "stopped", "starting", "running", "
 
 
 class RuntimePluginInfo(BaseModel):
-    """One runtime plugin.
+    """The description and the status of one runtime plugin.
 
-    status: `ready` means that tools start it themselves. All others are started by a request to their route.
-    port: its port number in the relay of ports; null if people cannot open it.
+    status: `ready` means that the agent's tools start the plugin themselves. All other plugins are started by
+    POST /api/runtime-plugins/{name}/start.
+    port: the plugin's number in the paths /api/ports/{port}/relay; null if people cannot open the plugin.
     reason, fix: why the plugin is unavailable, and how to make it available.
     """
 

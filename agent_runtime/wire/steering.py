@@ -1,6 +1,4 @@
-"""Requests about an existing conversation: settings, secrets, answers, goals, model, child conversations,
-going back and forks.
-"""
+"""The models of requests that change, continue or copy an existing conversation."""
 
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
@@ -22,7 +20,8 @@ MediumText = Annotated[str, StringConstraints(max_length=20_000)]
 
 
 class UpdateConversationRequest(BaseModel):
-    """Changes a conversation. Fields that are left out stay as they are; `tags` replace all earlier tags.
+    """The request body of PATCH /api/conversations/{id}. Fields that the request does not contain stay
+    unchanged; `tags` replace all earlier tags.
 
     max_budget_per_task: the limit of the conversation's total cost in dollars; null means no limit.
     """
@@ -33,19 +32,21 @@ class UpdateConversationRequest(BaseModel):
 
 
 class UpdateSecretsRequest(BaseModel):
-    """Secrets by name: a value, `{kind: StaticSecret, value}` or `{kind: LookupSecret, url, headers}`."""
+    """The request body of POST /api/conversations/{id}/secrets: secrets by name. Each is a value, `{kind:
+    StaticSecret, value}` or `{kind: LookupSecret, url, headers}`.
+    """
 
     secrets: dict[str, Any]
 
 
 class ConfirmationResponseRequest(BaseModel):
-    """The user's answer to the actions that wait for approval.
+    """The user's decision about the agent's actions that wait for approval.
 
-    remember: do not ask again about actions of these kinds.
-    action_ids: the actions that the answer is meant for; the answer is refused if other actions wait.
+    remember: true means that the agent needs no approval for further actions of these kinds.
+    action_ids: the ids of the actions that the user was shown. The request is refused if other actions wait.
     run: after a rejection, the agent continues at once and is told the reason.
-    approved_action_ids: in a rejection, the actions that run anyway; all others are rejected. An older server
-    that does not know this field rejects all.
+    approved_action_ids: in a rejection, the ids of actions that run anyway; all other actions are rejected.
+    An older server that does not know this field rejects all actions.
     """
 
     accept: bool
@@ -63,7 +64,9 @@ class ConfirmationResponseRequest(BaseModel):
 
 
 class ClientToolAnswer(BaseModel):
-    """The result of a call of a client's own tool. action_id: the id of the call's event."""
+    """The result of a call of a client tool, which the client has run. action_id: the id of the event with
+    the call.
+    """
 
     action_id: str = Field(min_length=1, max_length=200)
     content: list[Content] = Field(min_length=1, max_length=100)
@@ -78,7 +81,7 @@ class ClientToolAnswer(BaseModel):
 
 
 class McpChangeAnswer(BaseModel):
-    """The user's decision whether an MCP tool may be called in its changed form.
+    """The user's decision whether the agent may call an MCP tool whose definition has changed.
 
     fingerprint: identifies the change that the user was shown.
     """
@@ -90,9 +93,10 @@ class McpChangeAnswer(BaseModel):
 
 
 class McpQuestionAnswer(BaseModel):
-    """The user's answer to a question of an MCP server. question_id: the question's `id` in `mcp_questions`.
+    """The user's answer to a question that an MCP server asks. question_id: the question's `id` in
+    `mcp_questions`.
 
-    content: for an accepted form, the values by field name. Fields that are left out get the form's defaults.
+    content: the values of an accepted form by field name. Missing fields get the defaults of the form.
     """
 
     question_id: str = Field(min_length=1, max_length=200)
@@ -111,7 +115,9 @@ class SetConfirmationPolicyRequest(BaseModel):
 
 
 class SetSecurityAnalyzerRequest(BaseModel):
-    """Sets the security analyzer. null: only the built-in rules for commands and files apply."""
+    """The request body that sets the security analyzer of a conversation. null: there is no analyzer, so only
+    the built-in rules for commands and files apply.
+    """
 
     security_analyzer: JsonObject | None
 
@@ -128,7 +134,9 @@ GoalRounds = Annotated[int, Field(ge=1, le=1000)]
 
 
 class StartGoalRequest(BaseModel):
-    """The goal of the agent, and how often its work is audited before the goal is given up."""
+    """The request body of POST /api/conversations/{id}/goal: the goal of the agent, and how often a judge
+    checks the work before the agent gives up the goal.
+    """
 
     objective: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MESSAGE_BYTES)
@@ -137,9 +145,10 @@ class StartGoalRequest(BaseModel):
 
 
 class SwitchLLMRequest(BaseModel):
-    """The new model of the agent.
+    """The request body of POST /api/conversations/{id}/switch_llm: the new model of the agent.
 
-    condenser_llm: the new model of the condenser, used if the condenser has used the same model as the agent.
+    condenser_llm: the new model of the condenser. It is used only if the condenser and the agent had the same
+    model before.
     """
 
     llm: JsonObject
@@ -147,7 +156,9 @@ class SwitchLLMRequest(BaseModel):
 
 
 class StartChildConversationRequest(BaseModel):
-    """Starts a child conversation on a task. isolation: `worktree` asks for a separate git work tree."""
+    """The request body of POST /api/conversations/{id}/children: a task for a child conversation. isolation:
+    `worktree` asks for a separate git work tree.
+    """
 
     task: Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_BYTES)]
     title: str | None = Field(default=None, max_length=200)
@@ -155,7 +166,9 @@ class StartChildConversationRequest(BaseModel):
 
 
 class StartChildConversationResponse(BaseModel):
-    """The child conversation. isolation: what it received; `shared` if there is no git repository."""
+    """The reply of POST /api/conversations/{id}/children: the new child conversation. isolation: `worktree`
+    if the child has a separate git work tree; `shared` if it shares the directory of its parent.
+    """
 
     conversation_id: UUID
     parent_conversation_id: UUID
@@ -167,19 +180,22 @@ class StartChildConversationResponse(BaseModel):
 
 
 class ChildNotStartedError(Exception):
-    """A child conversation cannot be started. The text says why."""
+    """Raised if a child conversation cannot be started. The text states the reason."""
 
 
 class NavigateRequest(BaseModel):
-    """The event from which the conversation goes on; null: from the very beginning."""
+    """The request body of POST /api/conversations/{id}/navigate: the event from which the conversation
+    continues; null means the beginning of the conversation.
+    """
 
     event_id: str | None = None
 
 
 class ForkRequest(BaseModel):
-    """Copies a conversation, up to `from_event_id` or entirely.
+    """The request body of POST /api/conversations/{id}/fork, which copies a conversation up to the event
+    `from_event_id`. Without `from_event_id`, all events are copied.
 
-    reset_metrics: whether the costs of the copy start at zero; false keeps the costs so far.
+    reset_metrics: true means that the costs of the copy start at zero; false keeps the costs so far.
     """
 
     id: UUID | None = None

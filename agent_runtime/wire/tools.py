@@ -1,13 +1,13 @@
-"""The tools that an agent can be given."""
+"""The models of the list of tools that an agent can use."""
 
 from pydantic import BaseModel
 
 
 class ToolCatalogEntry(BaseModel):
-    """One tool.
+    """One tool in the reply of GET /api/tools/catalog.
 
     user_selectable: false for tools that every agent has.
-    usable: whether this server can provide the tool; if not, the description says why.
+    usable: whether this server can provide the tool. If it cannot, the description states the reason.
     """
 
     name: str
