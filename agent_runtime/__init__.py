@@ -1,9 +1,9 @@
-"""An agent that works on software, as a library: see README.md beside this file.
+"""A library to build and run agents that work on software: see README.md beside this file.
 
     from agent_runtime import LLM, Agent, Conversation, ToolSpec
 
-Names are loaded when they are first used. So these imports do not slow down the start of the agent server,
-which needs none of these names.
+Each name is loaded at its first use. So an import of this package does not slow down the start of the agent
+server, which needs none of these names.
 """
 
 from importlib import import_module

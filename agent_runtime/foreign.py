@@ -1,7 +1,7 @@
-"""Puts marks around texts that were not written by the user or the runtime.
+"""Puts marks around foreign texts: texts that neither the user nor the runtime has written.
 
-The marks tell the model that the text is data. The author of such a text cannot know the mark, so the text
-cannot contain the end mark.
+The marks tell the model that the text between them is data. The author of such a text cannot know the mark,
+so the text cannot contain the end mark.
 """
 
 import json
@@ -33,11 +33,11 @@ def marked(text: str, source: str, event_id: str) -> str:
 
 
 def of_repository(text: str, file: str) -> str:
-    """Returns a text of a repository between marks, in the form that is stored in the log. `file`: the file
-    that contains the text. The file's name is not trusted either.
+    """Returns a text from a repository between marks, in the form that is stored in the log. `file`: the path
+    of the file that contains the text; the path is not trusted either.
 
-    The mark is computed from the text and a key of this process, so the author cannot know it. Equal
-    instructions give an equal prompt, so the vendor's cache works.
+    The mark is computed from the text and a secret key of this process, so the author cannot know the mark.
+    Equal texts give equal marks, so the prompt stays the same and the vendor can use its prompt cache.
     """
     mark = blake2b(f"{file}\n{text}".encode(), key=_KEY, digest_size=6).hexdigest()
     name = _harmless(json.dumps(file, ensure_ascii=False))
@@ -45,7 +45,7 @@ def of_repository(text: str, file: str) -> str:
 
 
 def failure(tool: str, why: str) -> str:
-    """Returns the text that is logged as the result of a tool call that failed. `why`: the reason; it may
+    """Returns the text that is logged as the result of a failed tool call. `why`: the reason, which may
     contain foreign text.
     """
     return f"`{tool}` failed: {why}"

@@ -1,8 +1,8 @@
-"""Code for litellm that the engine and the model gateway share: loading the library, building the arguments
-of a call, and reading its errors.
+"""The code around the library litellm that the engine and the model gateway share: loading the library,
+building the arguments of a call, and reading its errors.
 
-The engine and the gateway run the calls themselves: the engine must be able to cancel a call, and the gateway
-binds a call to one network address.
+The engine and the gateway make the calls themselves: the engine must be able to cancel a call, and the
+gateway sends a call only to one network address.
 """
 
 import os
@@ -71,15 +71,15 @@ def status_of(error: Exception) -> int | None:
 
 
 def refusal_in(error: Exception) -> Exception:
-    """Returns the error with the vendor's HTTP reply. If the vendor refuses during a stream, litellm wraps
-    this error in another error without headers.
+    """Returns the exception that contains the vendor's HTTP reply. If the vendor refuses during a stream,
+    litellm wraps this exception in another one without headers.
     """
     original = getattr(error, "original_exception", None)
     return original if isinstance(original, Exception) else error
 
 
 def words_of(refusal: Exception) -> str:
-    """Returns the message of an error that litellm raised, without the traceback that litellm may add."""
+    """Returns the message of an exception of litellm, without the traceback that litellm may add."""
     return str(refusal).partition("\nTraceback ")[0]
 
 

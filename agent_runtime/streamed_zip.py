@@ -21,7 +21,7 @@ class StreamedZip:
         self.archive.writestr(name, content)
 
     def take(self, *, at_least: int = CHUNK_BYTES) -> Iterator[bytes]:
-        """Yields the bytes written since the last call, if there are at least `at_least` of them."""
+        """Yields the archive's bytes written since the last call, if there are at least `at_least` bytes."""
         if len(self._written.data) >= at_least:
             yield bytes(self._written.data)
             self._written.data.clear()
@@ -33,8 +33,8 @@ class StreamedZip:
 
 
 class _Written(io.RawIOBase):
-    """A file object that collects the written bytes. It has no positions, so that `zipfile` never goes back
-    to change a header.
+    """A file object that collects the written bytes. It does not support seeking, so `zipfile` never goes
+    back to change a header.
     """
 
     def __init__(self) -> None:

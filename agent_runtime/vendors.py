@@ -1,5 +1,5 @@
-"""The vendors of models, by the prefix of their models' names: the protocol and the address of each. Also
-what their refusals say: the words, and how long to wait.
+"""The vendors of models: the protocol and the URL of each, by the prefix of their models' names. Also reads
+the reason and the waiting time from a vendor's refusal.
 """
 
 import math
@@ -59,12 +59,12 @@ _RETRY_INFO = re.compile(r'retryDelay\\*"\s*:\s*\\*"(\d{1,9}(?:\.\d{1,9})?)s')
 
 
 def asked_seconds(headers: Mapping[str, str], body: str = "") -> float | None:
-    """Returns the seconds that a vendor asks to wait before the next call, or None if it states none that can
-    be read.
+    """Returns how many seconds a vendor asks to wait before the next call. Returns None if the refusal
+    contains no readable time.
 
-    `headers`: of the refusal, with names in lower case. A number of milliseconds comes before a number of
-    seconds or a date. `body`: the refusal's text, in which Google states the wait. It counts if the headers
-    state none.
+    `headers`: the headers of the refusal, with names in lower case. A value in milliseconds has priority over
+    a value in seconds or a date. `body`: the text of the refusal, in which Google states the time; it is used
+    if the headers state none.
     """
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:

@@ -19,9 +19,9 @@ _NOT_KEPT = ("skill_files", "secrets")
 
 
 class Switch(NamedTuple):
-    """The models to use when the conversation continues. `condenser_llm`: None means that no model is given
-    for the condenser. A condenser that used the agent's model then uses the agent's new model; any other
-    condenser keeps its model.
+    """The models with which a reopened conversation continues. `condenser_llm`: None means that the program
+    has given no model for the condenser. A condenser that used the agent's model then uses the agent's new
+    model; any other condenser keeps its model.
     """
 
     llm: LLM
@@ -29,8 +29,9 @@ class Switch(NamedTuple):
 
 
 def wanted_switch(stored: JsonObject, agent: Agent) -> Switch | None:
-    """Returns the models to switch to, if any differs from the stored agent's models. Returns None if all
-    models are equal. API keys are not compared.
+    """Compares the stored agent with the agent that the program passes. Returns the models of the passed
+    agent if any of them differs from the stored models; returns None if all are equal. API keys are not
+    compared.
 
     Raises ConversationError `agent_differs` if the agents differ in anything except their models.
     """
@@ -75,8 +76,8 @@ def _comparable(agent: Agent) -> JsonObject:
 
 
 def _without_additions(stands: JsonObject, given: JsonObject) -> JsonObject:
-    """Returns the stored agent (`stands`) without the MCP servers and skills that plugins have added. The
-    agent that a program passes (`given`) need not have these.
+    """Returns a copy of the stored agent (`stands`) without the MCP servers and skills that plugins have
+    added later, because the agent that a program passes (`given`) need not contain these additions.
     """
     servers, context = stands["mcp_config"], stands["agent_context"]
     count = len(given["agent_context"]["skills"])

@@ -1,4 +1,4 @@
-"""Calls a program's callbacks for new events and pieces of replies."""
+"""Calls a program's callbacks for new events and for pieces of the model's replies."""
 
 import asyncio
 import threading
@@ -14,9 +14,9 @@ StreamCallback = Callable[[StreamEvent], None]
 
 class Callbacks:
     """Calls a program's callbacks in order, one at a time, in a separate thread. Callbacks may block and may
-    use the conversation.
+    call methods of the conversation.
 
-    `failure`: the first exception that a callback raised. The other callbacks are still called.
+    `failure`: the first exception that a callback has raised. Later callbacks are still called after it.
     """
 
     def __init__(self, on_event: Sequence[EventCallback], on_stream: Sequence[StreamCallback]) -> None:

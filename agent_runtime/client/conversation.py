@@ -1,4 +1,4 @@
-"""The Conversation class for programs. It works the same way for an agent in this process and on a server."""
+"""The Conversation class controls an agent in this process or on a server, in the same way."""
 
 import asyncio
 import atexit
@@ -156,7 +156,7 @@ class Conversation:
         return self._session.call(self._session.link.final_response())
 
     def send_message(self, message: str | Message) -> None:
-        """Adds a message to the log. Does not start a run. A run that is going on will answer the message."""
+        """Adds a message of the user to the log. Does not start a run; an active run answers the message."""
         said = message if isinstance(message, Message) else Message.of("user", message)
         # The id makes it safe to send once more when the connection breaks.
         request = SendMessageRequest(id=new_id(), role=said.role, content=said.content)
@@ -164,7 +164,7 @@ class Conversation:
 
     def run(self, *, blocking: bool = True) -> None:
         """Lets the agent work until it has finished, or was paused or interrupted. With `blocking` False,
-        returns at once (see `wait`).
+        returns at once; then `wait` waits for the end.
 
         Raises ConversationRunError if the run failed, StuckError if the agent repeated itself. Ctrl-C, or an
         exception of a callback, interrupts the run and is then raised.
@@ -175,7 +175,7 @@ class Conversation:
             self.wait()
 
     def wait(self) -> None:
-        """Waits until no run is going on. Raises the same errors as `run`."""
+        """Waits until this conversation has no active run. Raises the same errors as `run`."""
         self._refuse_in_callback("wait")
         ending = self._session.begin(self._session.until_ended())
         try:
@@ -185,7 +185,7 @@ class Conversation:
             raise
 
     async def arun(self) -> None:
-        """Does the same as `run`, for programs with an event loop. Cancelling it interrupts the run."""
+        """Does the same as `run`, for programs with an event loop. Cancelling the call interrupts the run."""
         session = self._session
         await asyncio.wrap_future(session.begin(session.start()))
         try:
@@ -212,7 +212,7 @@ class Conversation:
     def answer_client_tool(
         self, action: ActionEvent | str, content: str | Sequence[Content], *, is_error: bool = False
     ) -> None:
-        """Answers a call of a client tool. The call is given by its event or its id.
+        """Sends the result of the agent's call of a client tool. `action`: the event of the call, or its id.
 
         The agent receives the answer as the result of the call. Raises ClientCallNotWaitingError.
         """
@@ -231,7 +231,7 @@ class Conversation:
         self.agent = with_llm(self.agent, llm)
 
     def load_plugin(self, plugin_ref: str) -> None:
-        """Adds one of the user's plugins by its name, or a plugin from a source. The agent is told of it.
+        """Adds a plugin: one of the user's by its name, or one from a source. The agent is told about it.
 
         Raises ConversationError `plugin_not_found`, `plugin_not_fetched` or `plugin_unusable`;
         `consent_required` for a plugin of the project (see `consent`).
@@ -242,7 +242,7 @@ class Conversation:
         """Adds hooks, MCP servers and plugins of the project to the conversation, by the hashes in
         `workspace.offers`.
 
-        Raises ConversationError `offer_changed` if one of them has changed since.
+        Raises ConversationError `offer_changed` if one of them has changed since the hashes were read.
         """
         self._session.call(self._session.link.consent(hashes))
 
@@ -259,7 +259,7 @@ class Conversation:
             self.wait()
 
     def stop_goal(self) -> None:
-        """Stops pursuing the goal. A run that is going on continues."""
+        """Stops pursuing the goal. An active run continues without the goal."""
         self._session.call(self._session.link.stop_goal())
 
     def resume_goal(self, *, blocking: bool = True) -> None:
@@ -273,11 +273,11 @@ class Conversation:
             self.wait()
 
     def pause(self) -> None:
-        """Stops a run before its next step; a running command ends first. Call `run` to continue."""
+        """Stops a run before its next request to the model; a running command ends first."""
         self._session.call(self._session.link.pause())
 
     def interrupt(self) -> None:
-        """Stops a run at once: the model's reply is dropped and a running command is ended."""
+        """Stops a run at once: drops the model's unfinished reply and ends a running command."""
         self._session.call(self._session.link.interrupt())
 
     def condense(self) -> None:
@@ -288,7 +288,7 @@ class Conversation:
         self._session.call(self._session.link.condense())
 
     def ask_agent(self, question: str) -> str:
-        """Asks the agent a question, also during a run, and returns its answer. Logs nothing."""
+        """Asks the agent a question, also during a run. Returns the answer. Adds nothing to the log."""
         return self._session.call(self._session.link.ask(question))
 
     def navigate(self, event_id: str | None) -> None:
@@ -299,7 +299,7 @@ class Conversation:
         self._session.call(self._session.link.navigate(event_id))
 
     def checkpoints(self) -> Sequence[CheckpointInfo]:
-        """The checkpoints, oldest first: the files before and after the work on each message."""
+        """Returns the checkpoints (snapshots of the files around the work on each message), oldest first."""
         return self._session.call(self._session.link.checkpoints()).checkpoints
 
     def diff_checkpoint(self, checkpoint_id: int) -> CheckpointDiff:
@@ -317,11 +317,11 @@ class Conversation:
         chat: bool = True,
         on_edits: Literal["refuse", "keep"] = "refuse",
     ) -> RewindResult:
-        """Goes back to a checkpoint. First, the current state becomes a checkpoint: `undo` of the result.
+        """Goes back to a checkpoint. First saves the current state as a checkpoint: `undo` of the result.
 
-        The chat goes back to before the message that began the turn. `on_edits`: whether to raise
-        EditedSinceError for files that others have edited since, or to keep these files as they are.
-        Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError,
+        The chat goes back to before the message on which the agent then worked. `on_edits`: `refuse` raises
+        EditedSinceError for files that the user or a program has edited since, `keep` does not change these
+        files. Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError,
         RewindIncompleteError.
         """
         wanted = RewindRequest(files=files, chat=chat, on_edits=on_edits)
@@ -338,10 +338,10 @@ class Conversation:
         callbacks: Sequence[EventCallback] = (),
         stream_callbacks: Sequence[StreamCallback] = (),
     ) -> Self:
-        """Returns a copy of the conversation, up to an event or up to now, in the same workspace. Close it,
-        too.
+        """Returns an independent copy of the conversation, up to an event or up to now, in the same
+        workspace.
 
-        The copy is independent. Raises EventNotFoundError.
+        The caller must close the copy, too. Raises EventNotFoundError.
         """
         wanted = ForkRequest(
             id=conversation_id or uuid4(),
@@ -356,21 +356,21 @@ class Conversation:
         return twin
 
     def update(self, *, title: str | None = None, tags: Mapping[str, str] | None = None) -> None:
-        """Sets the given fields. Given tags replace all earlier tags."""
+        """Sets the title, the tags or both. Given tags replace all earlier tags."""
         new_tags = None if tags is None else dict(tags)
         self._session.call(self._session.link.update(title=title, tags=new_tags))
 
     def generate_title(self, max_length: int = 50) -> str:
-        """Asks the agent's model, in this process, for a title for the first message. Does not set the title.
+        """Asks the agent's model, in this process, for a title of the conversation. Does not set the title.
 
         Raises ConversationError `no_message` or `no_title`.
         """
         return self._session.call(title_of(self.state.events, self.agent.llm, max_length))
 
     def close(self) -> None:
-        """Stops the work and frees all resources. On a server, the work continues. Safe to call twice.
+        """Stops the agent and frees all resources. On a server, the agent continues. May be called twice.
 
-        If a run was going on, the log says so, and the next `run` of the reopened conversation continues it.
+        If a run was active, the log records this; the next `run` of the reopened conversation continues it.
         """
         self._session.close()
         atexit.unregister(self.close)

@@ -1,5 +1,5 @@
-"""Holds the conversations of one program: the conversation that the program opened, and those of its
-sub-agents.
+"""Holds the open conversations of one program: the main conversation, which the program has opened, and the
+conversations of its sub-agents.
 """
 
 import asyncio
@@ -24,7 +24,9 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class InProcessHost:
-    """Owns the sub-agents' conversations. Their logs lie beside the log of the main conversation."""
+    """Owns the sub-agents' conversations of one program. Their logs are stored beside the log of the main
+    conversation.
+    """
 
     def __init__(self, root: Path, client: LLMClient) -> None:
         self._root = root
@@ -40,8 +42,8 @@ class InProcessHost:
         return Delegation(tasks=SubAgents(conversation_id, self))
 
     def take_in(self, conversation: ConversationEngine) -> None:
-        """Adds a conversation: `close` will close it, too. Logs of the conversation's model calls are written
-        to files.
+        """Adds a conversation to this host, so that `close` closes the conversation, too. Logs of the
+        conversation's model calls are written to files.
         """
         conversation.run_context.on_completion = write_completion
         self._live[conversation.id] = conversation
@@ -97,8 +99,8 @@ class InProcessHost:
         self._live.clear()
 
     async def forget(self, first: ConversationEngine) -> None:
-        """Deletes the sub-agents' work trees and git refs after `close`, as no later run needs them. Keeps
-        work that conflicts, because no other copy of it exists.
+        """Deletes the git work trees and git refs of the sub-agents after `close`, because no later run needs
+        them. Does not delete work that conflicts with other work, because no other copy exists.
         """
         if not await asyncio.to_thread(self.trees.exists):
             return

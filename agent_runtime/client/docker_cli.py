@@ -1,4 +1,4 @@
-"""Runs the `docker` command. The command is installed where Docker is, so no Python package is needed."""
+"""Runs the `docker` command. The command exists where Docker is installed, so no Python package is needed."""
 
 import subprocess
 
@@ -15,8 +15,8 @@ class Docker:
         self._command = command
 
     def run(self, *arguments: str, stdin: bytes = b"") -> str:
-        """Runs docker and returns what it prints. Raises `sandbox_start_failed` with docker's message if it
-        fails.
+        """Runs docker with these arguments and returns its output. If docker fails, raises
+        `sandbox_start_failed` with docker's message.
         """
         done = self._call(*arguments, stdin=stdin)
         if done.returncode != 0:

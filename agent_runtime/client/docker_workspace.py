@@ -1,5 +1,5 @@
-"""A workspace in a container of the sandbox image. The container runs an agent server and exists as long as
-the program needs it.
+"""A workspace in a container that runs an agent server. The container is removed when the program no longer
+needs it.
 """
 
 import atexit
@@ -76,7 +76,7 @@ class DockerWorkspace(RemoteWorkspace):
             raise
 
     def close(self) -> None:
-        """Removes the container with all its files. Safe to call twice."""
+        """Removes the container with all its files. May be called twice."""
         atexit.unregister(self.close)
         if getattr(self, "_http", None) is not None:
             super().close()
@@ -143,7 +143,9 @@ _HARDENED = (
 
 
 def _key_archive(key: str) -> bytes:
-    """Returns a tar with the key file. The container's entrypoint reads this file and removes it."""
+    """Returns a tar archive with the session key in a file. The container's entrypoint reads this file and
+    removes it.
+    """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         member = tarfile.TarInfo(SESSION_KEY_FILE)

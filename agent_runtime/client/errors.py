@@ -1,11 +1,11 @@
-"""What a program that uses the runtime may have to catch.
+"""The exceptions that a program which uses the runtime may have to catch.
 
 ConversationError            every refusal and failure: `code`, text, `fix`
 ├─ AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError, EditedSinceError,
 │  EventNotFoundError, HookConfigError, NoCondenserError, NoGoalToResumeError, NothingToCondenseError,
 │  NothingToConfirmError, RewindIncompleteError
 ├─ ConversationRunError      a run ended in an error: `event` says which
-│  └─ StuckError             a run was stopped because the agent went round in circles
+│  └─ StuckError             a run was stopped because the agent repeated itself
 └─ WorkspaceError            files, commands, git, containers
    └─ DisconnectedError      an agent server cannot be reached any more
 """
@@ -15,7 +15,7 @@ from agent_runtime.events.errors import ConversationErrorEvent
 
 
 class ConversationRunError(ConversationError):
-    """A run ended with an error. Call `Conversation.run` again to continue where the run stopped."""
+    """Raised if a run ended with an error. `Conversation.run` continues where the run stopped."""
 
     def __init__(self, event: ConversationErrorEvent) -> None:
         super().__init__(event.code, f"{event.code}: {event.detail}")
@@ -23,7 +23,9 @@ class ConversationRunError(ConversationError):
 
 
 class StuckError(ConversationRunError):
-    """The agent repeated the same steps and was stopped. A new message from the user may help the agent."""
+    """Raised if the agent repeated the same steps and the run was stopped. A new message from the user may
+    help the agent.
+    """
 
     def __init__(self) -> None:
         detail = "The agent repeated itself, was told so, and went on repeating itself."
@@ -31,8 +33,8 @@ class StuckError(ConversationRunError):
 
 
 class WorkspaceError(ConversationError):
-    """A call of a workspace was refused or failed. `output`: the last output of the failed command or
-    container; empty if there is none.
+    """Raised if a call of a workspace was refused or failed. `output`: the last output of the failed command
+    or container; empty if there is no output.
     """
 
     def __init__(self, code: str, detail: str, fix: str | None = None, *, output: str = "") -> None:
@@ -45,4 +47,4 @@ class WorkspaceError(ConversationError):
 
 
 class DisconnectedError(WorkspaceError):
-    """The agent server has not answered for too long, or no longer has this conversation."""
+    """Raised if the agent server has not answered for too long, or no longer has this conversation."""

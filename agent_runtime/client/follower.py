@@ -1,5 +1,5 @@
-"""Receives the frames that a conversation publishes: each event once and in order, also after the connection
-broke.
+"""Receives the frames that a conversation sends to its clients. Each event is received once and in order,
+also after the connection was lost.
 """
 
 import asyncio
@@ -17,9 +17,10 @@ LONGEST_WAIT_SECONDS = 5.0
 
 
 class Follower:
-    """Keeps the events of a conversation and calls the program's callbacks for each new event.
+    """Receives the events of a conversation and calls the program's callbacks for each new event.
 
-    `events`: the whole log so far. `delivered_seq`: the position of the last event given to the callbacks.
+    `events`: all events of the log so far. `delivered_seq`: the number of the last event passed to the
+    callbacks.
     `beat`: a counter that grows each time the conversation's run may have stopped. `connections`: how often
     the follower has connected to the conversation.
     """
@@ -37,7 +38,7 @@ class Follower:
 
     async def follow(self) -> None:
         """Receives frames until this task is cancelled or fails. If it fails, all callers that wait in
-        `until` get the error.
+        `until` get the same error.
         """
         try:
             await self._follow()
@@ -46,7 +47,7 @@ class Follower:
         await self._tell()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        """Waits until the condition is true. Raises the error with which `follow` failed."""
+        """Waits until the condition `is_so` is true. Raises the error with which `follow` failed."""
         async with self._changed:
             await self._changed.wait_for(lambda: self.failure is not None or is_so())
         if self.failure is not None:

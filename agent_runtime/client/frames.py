@@ -1,4 +1,6 @@
-"""The frames that a conversation publishes, as a client receives them (docs/protocol.md, section 2)."""
+"""The frames (messages on the WebSocket) of a conversation, as a client receives them (docs/protocol.md,
+section 2).
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,8 +12,8 @@ from agent_runtime.events.union import AnyEvent, validate_event
 
 @dataclass(frozen=True)
 class StreamStarted:
-    """A reply of the model begins to arrive. `item_id`: the id of the first event of the complete reply,
-    which will end the stream.
+    """A frame: a reply of the model begins to arrive. `item_id`: the id of the first event of the complete
+    reply; this event ends the stream.
     """
 
     item_id: str
@@ -20,8 +22,8 @@ class StreamStarted:
 
 @dataclass(frozen=True)
 class StreamDelta:
-    """A piece of a reply of the model. `order` counts the pieces 0, 1, 2 … within one attempt to get the
-    reply.
+    """A frame with a piece of the model's reply. `order` counts the pieces 0, 1, 2 … within one attempt to
+    get the reply.
     """
 
     item_id: str
@@ -33,8 +35,8 @@ class StreamDelta:
 
 @dataclass(frozen=True)
 class StreamAborted:
-    """An attempt to get a reply from the model failed and gave no event. `retry`: the next attempt, if there
-    is one.
+    """A frame: an attempt to get a reply from the model failed and gave no event. `retry`: the next attempt;
+    None if there is no next attempt.
     """
 
     item_id: str
@@ -48,7 +50,9 @@ StreamEvent = StreamStarted | StreamDelta | StreamAborted
 
 @dataclass(frozen=True)
 class Sync:
-    """The connection is ready. `through_seq`: the number of the last event in the log at this moment."""
+    """A frame: the connection is ready. `through_seq`: the number of the last event in the log at this
+    moment.
+    """
 
     through_seq: int
 
@@ -61,7 +65,7 @@ class Durable:
 
 @dataclass(frozen=True)
 class StateChanged:
-    """The state of the conversation has changed. This frame is the last one of each run."""
+    """A frame: the state of the conversation has changed. This is the last frame of each run."""
 
 
 Heard = Sync | Durable | StateChanged | StreamEvent
@@ -74,8 +78,8 @@ _STREAM: dict[str, type[StreamEvent]] = {
 
 
 def parse_frame(wire: bytes | str) -> Heard | None:
-    """Returns the frame decoded from JSON. Returns None for a type of frame that this version of the program
-    does not know.
+    """Decodes a frame from JSON. Returns None for a type of frame that this version of the program does not
+    know.
     """
     frame = orjson.loads(wire)
     match frame.pop("type"):

@@ -18,8 +18,8 @@ def headers(api_key: str | None) -> dict[str, str]:
 
 
 def check(response: httpx.Response) -> httpx.Response:
-    """Returns the response if it is a success. Otherwise raises the same error that a conversation in this
-    process would raise.
+    """Returns the response if its status means success. Otherwise raises the exception that a conversation in
+    this process would raise.
     """
     if response.is_success:
         return response

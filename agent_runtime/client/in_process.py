@@ -1,4 +1,4 @@
-"""Connects a Conversation to an engine in this process."""
+"""Connects a Conversation to a conversation engine in this process."""
 
 import shutil
 import tempfile
@@ -56,8 +56,8 @@ from agent_runtime.wire import (
 
 
 class InProcess:
-    """A Link to an engine in this process. The log of the conversation is stored below `persistence_dir`;
-    without `persistence_dir` the log is temporary.
+    """A Link to a conversation engine in this process. The log of the conversation is stored below
+    `persistence_dir`; without `persistence_dir` the log is temporary.
     """
 
     patience_seconds = 60.0

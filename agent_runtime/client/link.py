@@ -1,4 +1,6 @@
-"""The interface between a Conversation and the engine that runs it, in this process or on an agent server."""
+"""The interface between a Conversation object and the engine that runs the conversation, in this process or
+on an agent server.
+"""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol, Self
@@ -20,8 +22,8 @@ from agent_runtime.wire import (
 
 
 class LinkLostError(Exception):
-    """The stream of frames broke off. The caller may open the stream again, after the last event that it
-    received.
+    """Raised if the stream of frames broke off. The caller may open the stream again, after the last event
+    that it has received.
     """
 
 
@@ -35,17 +37,17 @@ class Link(Protocol):
 
     @property
     def patience_seconds(self) -> float:
-        """For how many seconds the caller tries to open a broken stream again."""
+        """For how many seconds a user of this link tries to open a broken stream again."""
 
     async def open(self) -> None:
-        """Finds the conversation, or creates it. Raises ConversationError."""
+        """Opens the existing conversation, or creates it. Raises ConversationError."""
 
     async def close(self) -> None: ...
 
     def frames(self, after_seq: int) -> AsyncGenerator[bytes | str, None]:
-        """Yields the frames of the events after the number `after_seq`: first a `sync` frame, then each event
-        of the log and each streamed piece. Raises LinkLostError if the stream breaks off, DisconnectedError
-        if the conversation cannot be reached any more.
+        """Yields the frames of the conversation after event number `after_seq`: first a `sync` frame, then
+        each event of the log and each piece of a streamed reply. Raises LinkLostError if the stream breaks
+        off, DisconnectedError if the conversation cannot be reached any more.
         """
 
     async def info(self) -> ConversationInfo: ...
@@ -79,7 +81,7 @@ class Link(Protocol):
         """
 
     async def rewind(self, number: int, wanted: RewindRequest) -> RewindResult:
-        """Restores the files or the chat of a checkpoint. See `Conversation.rewind`."""
+        """Restores the files or the chat from the checkpoint `number`. See `Conversation.rewind`."""
 
     async def update(self, *, title: str | None, tags: dict[str, str] | None) -> None: ...
 
@@ -97,8 +99,8 @@ class Link(Protocol):
         """
 
     async def consent(self, hashes: Sequence[str]) -> None:
-        """Adds hooks, MCP servers and plugins of the project to the conversation, by their hashes. Raises
-        ConversationError `offer_changed` or `plugin_unusable`.
+        """Adds hooks, MCP servers and plugins of the project to the conversation, by the hashes of their
+        offers. Raises ConversationError `offer_changed` or `plugin_unusable`.
         """
 
     async def pursue_goal(self, wanted: StartGoalRequest) -> None:
@@ -110,7 +112,7 @@ class Link(Protocol):
         """Continues a stopped goal. Raises NoGoalToResumeError or AlreadyRunningError."""
 
     async def answer_client_tool(self, answer: ClientToolAnswer) -> None:
-        """Answers a call of a client tool. Raises ClientCallNotWaitingError."""
+        """Sends the result of the agent's call of a client tool. Raises ClientCallNotWaitingError."""
 
     async def reject(self, reason: str) -> None:
         """Rejects the actions that wait for confirmation. Raises NothingToConfirmError."""

@@ -1,4 +1,4 @@
-"""Connects a program inside a sandbox to the agent server of that sandbox. Creates no sandbox."""
+"""Connects a program that runs inside a sandbox to the agent server of that sandbox. Creates no sandbox."""
 
 import logging
 import os
@@ -25,8 +25,8 @@ MAX_ERROR_CHARS = 2_000
 class LocalAgentServer(RemoteWorkspace):
     """A RemoteWorkspace for programs that run in a sandbox, such as automations.
 
-    In a `with` block, it reports success or failure of the block to AUTOMATION_CALLBACK_URL, if that variable
-    is set. The report may fail to arrive, so the receiver must not depend on it.
+    At the end of a `with` block, it sends the success or failure of the block to AUTOMATION_CALLBACK_URL, if
+    that variable is set. The report may be lost, so its receiver must not depend on it.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class LocalAgentServer(RemoteWorkspace):
         return LLM.model_validate({**self._ask("llm", params).json(), **changes})
 
     def get_secrets(self, names: Collection[str] | None = None) -> dict[str, JsonObject]:
-        """Returns the user's secrets by name (all, or those with these names) for a conversation. Contains
-        the addresses where the values can be looked up, not the values.
+        """Returns the user's secrets for a conversation, by name: all, or those named in `names`. The result
+        contains the addresses where the values can be looked up, not the values.
 
         Raises WorkspaceError `not_in_a_sandbox`.
         """

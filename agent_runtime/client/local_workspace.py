@@ -23,8 +23,8 @@ _INTO_FILES = 'exec >"$1" 2>"$2"; eval "$3"'
 
 
 class LocalWorkspace:
-    """A directory of this machine, created if it does not exist. Agents in it run commands as your own user,
-    without any sandbox.
+    """A workspace in a directory of this machine. The directory is created if it does not exist. Agents in
+    this workspace run commands as your own user, without any sandbox.
     """
 
     alive = True
@@ -46,8 +46,8 @@ class LocalWorkspace:
     def execute_command(
         self, command: str, cwd: str | Path | None = None, timeout: float = 30.0
     ) -> CommandResult:
-        """Runs a bash command and waits for its end. After `timeout` seconds the command is ended and
-        `exit_code` is -1.
+        """Runs a bash command and waits for its end. If the command runs longer than `timeout` seconds, it is
+        ended and `exit_code` is -1.
         """
         directory = self._path(cwd or ".")
         if not directory.is_dir():
@@ -74,7 +74,7 @@ class LocalWorkspace:
         return _copy(Path(source_path), self._path(destination_path))
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of the workspace to another place and creates missing directories there."""
+        """Copies a file of the workspace to another path and creates missing directories of that path."""
         return _copy(self._path(source_path), Path(destination_path))
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
@@ -91,8 +91,8 @@ class LocalWorkspace:
         return GitDiff(found.original, found.modified)
 
     def offers(self) -> list[Offer]:
-        """Returns the parts of the project that would run: scripts, hooks, MCP servers, plugins. Only reads
-        files.
+        """Returns the offers of the project: scripts, hooks, MCP servers and plugins that would run if the
+        user consents. Only reads files.
         """
         return find_executables(Path(self.working_dir))
 

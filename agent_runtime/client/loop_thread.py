@@ -1,4 +1,4 @@
-"""An event loop for callers that have no event loop."""
+"""Runs an asyncio event loop in a thread, for callers that have no event loop."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class LoopThread:
-    """Runs coroutines on an event loop in a separate thread. Do not call its methods from that thread.
+    """Runs coroutines on an event loop in a separate thread. The methods must not be called from that thread.
     `close` ends the thread.
     """
 
@@ -36,7 +36,7 @@ class LoopThread:
             raise
 
     def close(self) -> None:
-        """Cancels the remaining tasks and ends the thread. Safe to call twice."""
+        """Cancels the remaining tasks and ends the thread. May be called twice."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._closing.set)
             self._thread.join()

@@ -1,4 +1,4 @@
-"""Connects a Conversation to an engine on an agent server."""
+"""Connects a Conversation to a conversation engine on an agent server."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Self
@@ -35,7 +35,9 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 
 
 class OnServer:
-    """A Link over REST and one WebSocket. When the link is closed, the conversation stays on the server."""
+    """A Link to a conversation on an agent server, over REST and one WebSocket. When the link is closed, the
+    conversation stays on the server.
+    """
 
     def __init__(
         self,
@@ -212,7 +214,9 @@ class OnServer:
         self._change_request({"agent": revealed(self._agent)})
 
     def _change_request(self, update: JsonObject) -> None:
-        """Changes the stored start request, which is sent again after a restart of the server."""
+        """Changes the stored request that creates this conversation. The link sends this request again after
+        a restart of the server.
+        """
         self._request = self._request.model_copy(update=update)
 
     async def _get(self, below: str) -> httpx.Response:

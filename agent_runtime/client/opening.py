@@ -1,4 +1,4 @@
-"""Prepares the arguments of a new Conversation: parts of its start request, and the link to its engine."""
+"""Prepares a new Conversation: parts of the request that creates it, and the link to its engine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -47,7 +47,7 @@ def link_to(
 
 
 def dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
-    """Returns the value as JSON with the field names of the wire. Returns None if `given` is None."""
+    """Returns the value as JSON with the field names of the REST API. Returns None if `given` is None."""
     if isinstance(given, BaseModel):
         return given.model_dump(mode="json", by_alias=True, exclude_none=True)
     return None if given is None else dict(given)
@@ -56,8 +56,8 @@ def dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
 def consented(
     consent: Callable[[Offer], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
 ) -> list[str]:
-    """Returns the hashes of the project's parts that may run. If `consent` is a function, calls it with each
-    offer of the project that has no problem. Otherwise returns the given hashes.
+    """Returns the hashes of the project's offers (such as hooks and MCP servers) that may run. If `consent`
+    is a function, calls it with each offer without a problem. Otherwise returns the given hashes.
     """
     if not callable(consent):
         return list(consent)

@@ -22,10 +22,11 @@ GRACE_SECONDS = 60.0
 
 
 class RemoteWorkspace:
-    """A directory on an agent server. Connects at the first use. `close` only ends the connections.
+    """A workspace in a directory on an agent server. Connects at the first use. `close` only ends the
+    connections.
 
-    Starting a conversation sends the agent's key to the server, which keeps it in memory. Give the agent a
-    key that you can revoke, or let an app server broker the calls.
+    A new conversation sends the agent's API key to the server, which holds the key in memory. Use a key that
+    you can revoke, or let an app server make the model calls.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class RemoteWorkspace:
 
     @property
     def alive(self) -> bool:
-        """Whether the agent server answers."""
+        """Whether the agent server answers at this moment."""
         try:
             return httpx.get(f"{self.host}/health", timeout=CONNECT_SECONDS).is_success
         except httpx.TransportError:
@@ -69,8 +70,8 @@ class RemoteWorkspace:
     def execute_command(
         self, command: str, cwd: str | Path | None = None, timeout: float = 30.0
     ) -> CommandResult:
-        """Runs a bash command and waits for its end. After `timeout` seconds the command is ended and
-        `exit_code` is -1.
+        """Runs a bash command and waits for its end. If the command runs longer than `timeout` seconds, it is
+        ended and `exit_code` is -1.
         """
         body = {"command": command, "cwd": self._path(cwd or "."), "timeout": max(1, math.ceil(timeout))}
         reply = self._call(
@@ -89,7 +90,7 @@ class RemoteWorkspace:
         return FileOperationResult(str(source_path), target, reply.json()["file_size"])
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of the workspace to this machine and creates missing directories here."""
+        """Copies a file of the workspace to this machine and creates missing directories on this machine."""
         source, params = self._path(source_path), {"path": self._path(source_path)}
         with (
             self._errors(),
@@ -115,14 +116,14 @@ class RemoteWorkspace:
         return GitDiff(**self._git("/api/git/diff", path, ref))
 
     def offers(self) -> list[Offer]:
-        """Returns the parts of the project that would run: scripts, hooks, MCP servers, plugins. Only reads
-        files.
+        """Returns the offers of the project: scripts, hooks, MCP servers and plugins that would run if the
+        user consents. Only reads files.
         """
         reply = self._call("POST", "/api/offers", json={"project_dir": self.working_dir})
         return OffersResponse.model_validate_json(reply.content).offers
 
     def close(self) -> None:
-        """Ends the connections. Safe to call twice."""
+        """Ends the connections. May be called twice."""
         if self._http is not None:
             self._http.close()
             self._http = None

@@ -1,4 +1,4 @@
-"""Shows the prompts that a model was sent in a stored conversation, one for each reply."""
+"""Yields the prompts of a stored conversation: for each reply, the prompt that the model received."""
 
 from collections.abc import Iterator
 from pathlib import Path

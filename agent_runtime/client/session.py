@@ -1,4 +1,6 @@
-"""The open connection to a conversation: its link, the events received so far, and the threads for both."""
+"""The open session of a conversation: its link to the engine, the events received so far, and the threads
+that receive events and call callbacks.
+"""
 
 import asyncio
 import contextlib
@@ -21,7 +23,7 @@ Result = TypeVar("Result")
 
 
 class ConversationSession:
-    """Opens the link and follows the conversation until `close`."""
+    """Opens the link of a conversation and receives its events until `close`."""
 
     def __init__(self, link: Link, callbacks: Callbacks) -> None:
         self.link = link
@@ -55,8 +57,8 @@ class ConversationSession:
                 self._end_threads()
 
     def events(self) -> Sequence[AnyEvent]:
-        """Returns the log so far; the sequence grows with new events. In a callback, the log ends with the
-        event of that callback.
+        """Returns the events of the log so far, as a sequence that grows with new events. In a callback, the
+        sequence ends with the event of that callback.
         """
         if not self.callbacks.is_here and not self.is_closed:
             self.thread.call(self._catch_up())
@@ -73,7 +75,7 @@ class ConversationSession:
         self._connections_before = self._connections_at_start
 
     async def until_ended(self) -> None:
-        """Waits until the run has ended and all its events are delivered to the callbacks.
+        """Waits until the run has ended and all its events have been passed to the callbacks.
 
         Raises ConversationRunError or StuckError. If a callback raised an exception, interrupts the run and
         raises that exception.
@@ -122,8 +124,9 @@ class ConversationSession:
         await self._follower.until(lambda: self._follower.delivered_seq >= last_seq)
 
     async def _look(self) -> tuple[bool, ConversationRunError | None]:
-        """Returns True if no run is going on, and the error with which the last run ended or None. If no run
-        is going on, all events of the last run are delivered before this method returns.
+        """Returns whether no run is going on, and the error with which the last run ended (None if it ended
+        without an error). If no run is going on, all events of the last run are delivered before this method
+        returns.
         """
         status = (await self.link.info()).execution_status
         if status is not ExecutionStatus.RUNNING:
@@ -157,8 +160,8 @@ class ConversationSession:
         return next((e for e in reversed(self._follower.events) if isinstance(e, kind)), _UNRECORDED)
 
     def _error_of_run(self) -> ConversationErrorEvent | None:
-        """Returns the event that says why the last run has stopped, such as a used-up budget. Returns None if
-        there is no such event.
+        """Returns the event with the reason why the last run has stopped, such as an exhausted budget.
+        Returns None if there is no such event.
         """
         for event in reversed(self._follower.events):
             if isinstance(event, ConversationErrorEvent):
@@ -178,7 +181,8 @@ _UNRECORDED = ConversationErrorEvent(
 
 
 def _may_go_on(error: ConversationRunError | None) -> bool:
-    """Returns whether the error comes from a restart of the server: the run was cut off, or the server had
-    lost the API keys. Such a run can continue.
+    """Returns whether the run that ended with this error can continue, because the error comes from a restart
+    of the
+    server: the run was cut off, or the server had lost the API keys.
     """
     return error is not None and error.code in {_UNRECORDED.code, LLMAuthenticationError.__name__}

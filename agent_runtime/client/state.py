@@ -50,7 +50,7 @@ class ConversationStats(BaseModel):
 
 
 class ConversationState:
-    """The state of a conversation. Each access asks the engine of the conversation, so the values are always
+    """The state of a conversation. Each property asks the engine of the conversation, so its value is always
     current.
     """
 
@@ -68,7 +68,9 @@ class ConversationState:
 
     @property
     def events(self) -> Sequence[AnyEvent]:
-        """The whole log, oldest first. It can still be read after the conversation is closed."""
+        """All events of the conversation's log, oldest first. They can still be read after the conversation
+        is closed.
+        """
         return self._session.events()
 
     @property
@@ -90,13 +92,15 @@ class ConversationState:
 
     @property
     def goal(self) -> Goal | None:
-        """The status of the last goal. None if there was no goal."""
+        """The status of the conversation's last goal. None if there was no goal."""
         kept = self.info.agent_state.get(GOAL)
         return None if kept is None else Goal.model_validate(kept)
 
     @property
     def leaf_event_id(self) -> str | None:
-        """The id of the event that the next event will follow. None if the next event will be the first."""
+        """The id of the last event of the current branch of the log; the next event is added after it. None
+        if the branch is empty.
+        """
         return self.info.leaf_event_id
 
     @property

@@ -10,7 +10,9 @@ from agent_runtime.workspace.git import ChangeStatus
 
 @dataclass(frozen=True)
 class CommandResult:
-    """The output and exit code of a command. `exit_code` is -1 if the command took too long and was ended."""
+    """The output and exit code of a command. `exit_code` is -1 if the command was ended because it took too
+    long.
+    """
 
     command: str
     exit_code: int
@@ -32,7 +34,7 @@ class FileOperationResult:
 
 @dataclass(frozen=True)
 class GitChange:
-    """A file that differs from a commit. `path` is relative to the repository."""
+    """A file that differs from its version in a commit. `path` is relative to the repository."""
 
     status: ChangeStatus
     path: str
@@ -40,15 +42,15 @@ class GitChange:
 
 @dataclass(frozen=True)
 class GitDiff:
-    """A file's content before and now. None where the file does not exist."""
+    """The content of a file in a commit and now. A field is None if the file does not exist there."""
 
     original: str | None
     modified: str | None
 
 
 class Workspace(Protocol):
-    """A directory on this machine or another one. Relative paths begin at this directory. All methods raise
-    WorkspaceError if they fail.
+    """A directory where an agent works, on this machine or on another one. Relative paths begin at this
+    directory. All methods raise WorkspaceError if they fail.
     """
 
     @property
@@ -66,7 +68,7 @@ class Workspace(Protocol):
         """Copies a file of this machine into the workspace and creates missing directories there."""
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of the workspace to this machine and creates missing directories here."""
+        """Copies a file of the workspace to this machine and creates missing directories on this machine."""
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
         """Returns the files that differ from `ref`. Without `ref`, compares with the commit where the branch
@@ -76,6 +78,8 @@ class Workspace(Protocol):
     def git_diff(self, path: str | Path, ref: str | None = None) -> GitDiff: ...
 
     def offers(self) -> list[Offer]:
-        """Returns the parts of the project that would run: scripts, hooks, MCP servers, plugins."""
+        """Returns the offers of the project: scripts, hooks, MCP servers and plugins that would run if the
+        user consents.
+        """
 
     def close(self) -> None: ...

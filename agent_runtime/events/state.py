@@ -32,7 +32,7 @@ class ConversationStateUpdateEvent(Event):
 
 
 class PauseEvent(Event):
-    """The event for a request to stop a run before its next call of the model."""
+    """The event for a request to stop a run before its next request to the model."""
 
     source: Source = "user"
     kind: Literal["PauseEvent"] = "PauseEvent"
