@@ -1,4 +1,4 @@
-"""`python -m agent_runtime.server`: the agent server as a process."""
+"""The command `python -m agent_runtime.server`, which runs the agent server as a process."""
 
 import argparse
 import importlib
@@ -40,9 +40,9 @@ def main() -> None:
 
 
 def _close_calls() -> None:
-    """Blocks some system calls of this process and its children (see `closed_calls`).
+    """Blocks some system calls of this process and its child processes (see `closed_calls`).
 
-    This must happen before any other part of the start, because only later child processes inherit the
+    This must be the first action of the start, because only child processes that start later inherit the
     filter.
     """
     from agent_runtime.server.startup.closed_calls import FilterError, close_calls
@@ -54,11 +54,11 @@ def _close_calls() -> None:
 
 
 def _open_room(conversations: Path) -> None:
-    """Starts the room, the isolated namespaces in which commands run, and the process that starts programs
-    there.
+    """Creates the isolated namespaces in which commands run (the "room"), and the process that starts
+    programs in these namespaces.
 
-    This happens before other modules are loaded: the new process is forked from this process, which must have
-    no threads yet.
+    This happens before other modules are loaded: the new process is forked from this process, which must not
+    have any threads at that time.
     """
     from agent_runtime.workspace.room import RoomError, open_room
 
@@ -129,7 +129,8 @@ def _serve(app: "FastAPI", arguments: argparse.Namespace, default_host: str) -> 
 
 
 def _inherited(number: int) -> socket.socket:
-    """Returns the inherited socket with this number.
+    """Returns the socket that the parent process has passed to this process under this file descriptor
+    number.
 
     Child processes do not inherit the socket, because the agent must not use it.
     """

@@ -13,11 +13,11 @@ DEFAULT_EXCLUDES = (
 
 
 def write_archive(directory: Path, excludes: Sequence[str]) -> Path:
-    """Packs everything below `directory` that no pattern excludes. Returns a temporary file that the caller
-    deletes.
+    """Packs all files below `directory` that no pattern excludes into a temporary tar file. Returns the path
+    of the tar file, which the caller must delete.
 
-    A pattern matches the name of a file or directory, or its path relative to `directory`. Links are kept as
-    links.
+    A pattern matches the name of a file or directory, or its path relative to `directory`. Links are packed
+    as links.
     """
 
     def keep(member: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -31,7 +31,7 @@ DEFAULT_FILE = "workspace/openhands_agent_server_config.json"
 
 
 class ConfigError(Exception):
-    """A setting has an invalid value. The text names the setting."""
+    """Raised if a setting has an invalid value. The text names the setting."""
 
 
 def _http_url(value: str) -> str:
@@ -50,8 +50,8 @@ AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
 
 
 class Webhook(BaseModel):
-    """A URL that receives reports about conversations. The settings for batches and retries that the protocol
-    knows are ignored.
+    """The address to which the agent server reports conversations. Settings for batches and retries that the
+    protocol allows are ignored.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -62,19 +62,20 @@ class Webhook(BaseModel):
 class Config(BaseModel):
     """The configuration of the agent server.
 
-    session_keys: each of these keys opens the server; without keys, all programs of this machine may call it.
-    max_concurrent_runs: further runs wait for their turn; None means no limit. conversation_idle_ttl_seconds:
-    after this time without use a conversation leaves memory; None means never. deferred_init: the server
-    waits for POST /api/init, which needs `init_key`; until then nothing else works. git_outlet_port: the port
-    on loopback where git of commands reaches the app server; 0: any free port; None: no such port.
-    secret_key: encrypts the secrets on disk; without it secrets are kept in memory only. egress_proxy_url:
-    the only way from the sandbox to the outside, opened with the session key; None: no proxy.
-    egress_relay_port: the port on loopback where commands reach that proxy without a key; 0: any free port.
-    egress_authority: the certificate authority (PEM in base64) that commands must trust for that proxy, in
-    addition to the system's authorities. spec_seal_keys: keys as hexadecimal digits, newest first, that seal
-    the specifications of conversations. takes_unsealed_specs: whether specifications without a seal are
-    accepted (from before seals existed). command_variables: environment variables for commands, added to the
-    server's own; its PATH is put in front of the usual one.
+    session_keys: each of these keys gives access to the server; without keys, all programs of this machine
+    may call it. max_concurrent_runs: the limit of runs at one time, further runs wait; None means no limit.
+    conversation_idle_ttl_seconds: after this time without use a conversation leaves memory; None means never.
+    deferred_init: the server waits for POST /api/init, which needs `init_key`; until then it refuses other
+    requests. git_outlet_port: the port on loopback through which git of commands reaches the app server; 0:
+    any free port; None: no such port. secret_key: encrypts the secrets on disk; without it secrets are only
+    in memory.
+    egress_proxy_url: the proxy that is the only way from the sandbox to the internet and needs the session
+    key; None: no proxy. egress_relay_port: the port on loopback through which commands reach that proxy
+    without a key; 0: any free port. egress_authority: the certificate authority (PEM in base64) that commands
+    must trust for that proxy, in addition to the system's authorities. spec_seal_keys: keys as hexadecimal
+    digits, newest first, that sign the stored specifications of conversations. takes_unsealed_specs: whether
+    specifications without a signature, from older versions, are accepted. command_variables: environment
+    variables for commands, in addition to the server's own; a PATH in them is put in front of the usual PATH.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -138,12 +139,12 @@ class Config(BaseModel):
 def read_config(
     environment: MutableMapping[str, str], handed: FirstKeys | None = None, *, may_guess: bool = True
 ) -> Config:
-    """Returns the configuration from these variables and the file that they name. Variables win.
+    """Returns the configuration from these environment variables and from the file that a variable names.
+    Variables have priority over the file.
 
-    may_guess: if no variable names a file, the file in the default place is read if it exists.
-    handed: keys that were handed over in another way; they replace all others. Keys are removed from
-    `environment`, so that no later child process inherits them.
-    Raises ConfigError for a value that cannot be used.
+    may_guess: if no variable names a file, the file at the default path is read if it exists.
+    handed: keys that the server received in another way; they replace all other keys. Keys are removed from
+    `environment`, so that no later child process inherits them. Raises ConfigError for an invalid value.
     """
     path = Path(environment.get(FILE_VARIABLE) or DEFAULT_FILE)
     is_named = FILE_VARIABLE in environment
@@ -158,7 +159,7 @@ def read_config(
 
 
 def validated(given: dict[str, Any]) -> Config:
-    """Returns the validated configuration.
+    """Checks the given settings and returns the configuration.
 
     Raises ConfigError with the variable of the first invalid value. The error never contains the value.
     """

@@ -1,4 +1,4 @@
-"""The OpenAPI document at /openapi.json. It lists the possible problems of every operation."""
+"""Builds the OpenAPI document at /openapi.json, with the possible error replies of every operation."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,9 +36,9 @@ _OF_PATHS = {
 
 
 class DescribedApp(FastAPI):
-    """An application that adds common problems to the OpenAPI document.
+    """A FastAPI application that adds common error replies to its OpenAPI document.
 
-    What a route declares itself takes precedence.
+    Replies that a route declares itself have priority.
     """
 
     def openapi(self) -> dict[str, Any]:

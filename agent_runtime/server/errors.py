@@ -1,4 +1,4 @@
-"""Errors of the agent server that clients see, as RFC 9457 problem documents."""
+"""The errors of the agent server that clients see, as problem documents (JSON, RFC 9457)."""
 
 import errno
 import logging
@@ -40,7 +40,8 @@ _CODES = {401: "not_authenticated", 404: "not_found", 405: "method_not_allowed",
 
 
 class ServerProblem(Exception):
-    """A refusal with a stable `code`, a `detail` for people and, where one is known, a `fix`.
+    """Raised to refuse a request. It has a stable `code`, a `detail` for people and, if there is a known
+    solution, a `fix`.
 
     members: additional members of the problem document.
     """
@@ -63,10 +64,10 @@ class ServerProblem(Exception):
 
 
 def invalid(error: ValidationError, *where: str) -> ServerProblem:
-    """Returns a problem 422 for a part of a request that is validated separately, without the rejected
+    """Converts a validation error to a problem with status 422. The problem does not contain the rejected
     values.
 
-    `where`: the path of this part in the request.
+    `where`: the path of the validated part in the request.
     """
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     place = ".".join(map(str, (*where, *first["loc"])))
@@ -89,7 +90,9 @@ def is_disk_full(error: Exception) -> bool:
 
 
 def problem_of(error: Exception) -> ServerProblem | None:
-    """Returns the problem that a client is told for `error`. Returns None for unexpected errors."""
+    """Converts an expected exception to the problem for the client. Returns None for unexpected
+    exceptions.
+    """
     if isinstance(error, ServerProblem):
         return error
     if isinstance(error, ConversationError):
@@ -109,7 +112,9 @@ def _members_of(error: ConversationError) -> dict[str, JsonValue]:
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Makes every failure of `app` a problem document with a `detail`. All error replies are made here."""
+    """Makes `app` reply to every failure with a problem document. All error replies are made by these
+    handlers.
+    """
     refusals = (ServerProblem, ConversationError, InvalidSecretError, PluginError)
     for kind in (*refusals, sqlite3.OperationalError, OSError):
         app.add_exception_handler(kind, _on_failure)

@@ -1,8 +1,9 @@
-"""Prints the JSON schemas of events, their payloads, and the frames that carry them, as the components of an
-OpenAPI document: `python -m agent_runtime.server.event_schemas`.
+"""Prints the JSON schemas of events, their payloads and their frames, as the components of an OpenAPI
+document: `python -m agent_runtime.server.event_schemas`.
 
-The front end's types are generated from them. In the models of events, the payload is any object, since
-another version may have written the log. Here it is one of the kinds of the built-in tools.
+The types of the front end are generated from these schemas. The pydantic models of events allow any object as
+the payload, because another version may have written the log. These schemas allow only the payloads of the
+built-in tools.
 """
 
 import json
@@ -30,10 +31,10 @@ _Schema = dict[str, Any]
 
 
 def document() -> _Schema:
-    """Returns the OpenAPI document. It has no paths.
+    """Returns the OpenAPI document with the schemas. It has no paths.
 
-    `Event`, `Action`, `Observation` and `Frame` are the unions of all kinds. The required fields are those
-    without a default and those of every log. Fields that are null are never sent.
+    `Event`, `Action`, `Observation` and `Frame` are the unions of all kinds. A field is required if it has no
+    default, or if every logged event has it. Fields with the value null are never sent.
     """
     for module in walk_packages(agent_runtime.tools.__path__, f"{agent_runtime.tools.__name__}."):
         import_module(module.name)
@@ -63,7 +64,7 @@ def _events() -> dict[str, type[BaseModel]]:
 
 
 def _kinds(base: type[Action] | type[Observation]) -> dict[str, type[BaseModel]]:
-    """Returns the classes of the built-in tools below `base`, by kind."""
+    """Returns the subclasses of `base` for the built-in tools, by the value of their field `kind`."""
     package = f"{agent_runtime.tools.__name__}."
     return {
         kind.__name__: kind
@@ -90,8 +91,8 @@ def _below(base: type[Action] | type[Observation]) -> Iterator[type[Action] | ty
 
 
 def _tidy(schema: _Schema) -> None:
-    """Removes titles and the descriptions of parameters, which are written for models. Fields with a constant
-    value become required; fields that can be null become optional.
+    """Removes from the schema all titles, and the descriptions of parameters, which are written for models.
+    Makes fields with a constant value required, and fields that can be null optional.
     """
     schema.pop("title", None)
     fields: dict[str, _Schema] = schema.get("properties", {})
@@ -105,8 +106,8 @@ def _tidy(schema: _Schema) -> None:
 
 
 def _adapt(schema: _Schema, model: type[BaseModel]) -> None:
-    """Changes the schema to the JSON that is sent: events have their log fields, and payloads have their
-    `kind`.
+    """Changes the schema of a model to the JSON that is sent: events get the fields of the log, and payloads
+    get their `kind`.
     """
     fields: dict[str, _Schema] = schema.setdefault("properties", {})
     if issubclass(model, Action):

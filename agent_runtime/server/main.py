@@ -79,11 +79,10 @@ _KEYED = (
 
 
 def create_app(config: Config, initialization: Initialization | None = None) -> FastAPI:
-    """Returns the agent server's application. Everything below /api needs a session key if the server has
-    one.
+    """Returns the agent server's application. All routes below /api need a session key if the server has one.
 
-    initialization: the object by which POST /api/init sets a waiting server up; None if the server was
-    configured from the start.
+    initialization: configures a server that waits for POST /api/init; None if the server was configured from
+    the start.
     """
     app = DescribedApp(title=TITLE, lifespan=_lifespan, root_path=root_path(config))
     app.state.initialization = initialization

@@ -1,5 +1,5 @@
-"""Tests an MCP server before it is saved: whether it answers, which
-tools it has, whether the credentials work.
+"""Tests an MCP server before a client saves its configuration: whether it answers, which tools it has, and
+whether the credentials work.
 """
 
 import asyncio
@@ -33,11 +33,10 @@ SIGN_IN_SECONDS = 600.0
 async def probe(
     request: McpTestRequest, working_dir: Path, *, sign_in: SignIn | None = None
 ) -> McpTestResult:
-    """Connects to the server and returns its tools, and the result of the one test call if the request has
-    one.
+    """Connects to the MCP server and returns its tools, and the result of the test call if the request
+    contains one. If the server cannot be reached, the result contains the reason.
 
-    Returns the reason if the server cannot be reached.
-    `sign_in`: the OAuth sign-in of a person; with it the connection may take up to SIGN_IN_SECONDS.
+    `sign_in`: the OAuth sign-in of a person; then the connection may take up to SIGN_IN_SECONDS.
     """
     try:
         server = McpServer.model_validate({**request.server, "timeout": request.timeout})
@@ -57,15 +56,17 @@ async def probe(
 
 
 class SignIns:
-    """Sign-ins to MCP servers that are going on. If there are too many, a new one cancels the oldest."""
+    """The active OAuth sign-ins to MCP servers. If there are too many, a new sign-in cancels the oldest
+    one.
+    """
 
     def __init__(self, working_dir: Path) -> None:
         self._working_dir = working_dir
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
 
     async def start(self, request: McpTestRequest) -> McpOAuthStatus:
-        """Begins a sign-in. Returns when the authorization URL is known, or when the sign-in has ended
-        without one.
+        """Begins a sign-in. Returns its status when the authorization URL is known, or when the sign-in has
+        ended without one.
 
         Returns at the latest after the request's timeout.
         """

@@ -1,9 +1,9 @@
-"""Which web pages may call this server.
+"""Decides which web pages may call this server.
 
-If the server has session keys, a page must know one, so all pages of this machine may call. A server without
-keys is open to all programs of its machine, and a web page in a browser there could misuse that. So only
-pages of origins in the configuration may call it, and no host name is accepted that a stranger's domain could
-have.
+If the server has session keys, a page must know a key, so all pages of this machine may call the server. A
+server without keys accepts calls of all programs on its machine, and a foreign web page in a browser there
+could misuse this. So only pages from the configured origins may call such a server, and the server refuses
+every host name that could be the domain of a foreign site.
 """
 
 import ipaddress
@@ -33,8 +33,8 @@ def is_allowed_origin(origin: str, config: Config) -> bool:
 
 
 class Cors(CORSMiddleware):
-    """The CORS middleware. It reads the configuration for each request, because the configuration may change
-    until the server is initialized.
+    """The CORS middleware of the server. It reads the configuration for each request, because POST /api/init
+    may change the configuration.
     """
 
     def __init__(self, app: ASGIApp, state: Any) -> None:
@@ -46,7 +46,7 @@ class Cors(CORSMiddleware):
 
 
 class OpenServerGuard:
-    """Refuses requests to a server without keys that may come from a stranger's web page."""
+    """Middleware for servers without keys. It refuses requests that may come from a foreign web page."""
 
     def __init__(self, app: ASGIApp, state: Any) -> None:
         self._app = app
@@ -88,7 +88,7 @@ def _problem(headers: Mapping[str, str], config: Config) -> ServerProblem | None
 
 
 def _is_own_name(name: str, config: Config) -> bool:
-    """Returns whether `name` cannot be a stranger's domain: an IP address, a single word, or this server's
+    """Returns whether `name` cannot be a foreign domain: an IP address, a single word, or this server's
     public name.
     """
     if "." not in name or name.endswith(".localhost"):

@@ -1,4 +1,4 @@
-"""Which paths the file and git routes may reach."""
+"""Decides which paths the file and git routes may access."""
 
 import os
 import tempfile
@@ -14,10 +14,11 @@ from agent_runtime.workspace.local import PathNotAllowedError, confine
 
 
 def get_file_roots(request: Request) -> list[Path]:
-    """Returns the directories that clients may reach: `app.state.file_roots` and the system's temporary
+    """Returns the directories that clients may access: `app.state.file_roots` and the system's temporary
     directory.
 
-    `app.state.file_roots` are the workspace, the conversations and their work trees.
+    `app.state.file_roots` are the workspace, and the directories of conversations and of their git work
+    trees.
     """
     return [*request.app.state.file_roots, Path(tempfile.gettempdir())]
 
@@ -26,7 +27,9 @@ def allowed_path(
     path: Annotated[str, Query(description="Absolute path")],
     roots: Annotated[list[Path], Depends(get_file_roots)],
 ) -> Path:
-    """Returns the real path of the parameter `path`. 400 if it is relative, 403 outside the roots."""
+    """Returns the real path of the query parameter `path`. 400 if it is relative, 403 if it is outside the
+    roots.
+    """
     if not os.path.isabs(path):  # noqa: PTH117 (a Path would hide an empty one)
         raise ServerProblem(400, "path_not_absolute", "The path must be absolute.")
     try:
@@ -41,9 +44,9 @@ AllowedPath = Annotated[Path, Depends(allowed_path)]
 def writable_path(
     request: Request, path: AllowedPath, roots: Annotated[list[Path], Depends(get_file_roots)]
 ) -> Path:
-    """Returns the path of `AllowedPath` if clients may write there.
+    """Returns the path of the request if clients may write there.
 
-    403 in the directory of conversations, since a file written over a log would destroy it.
+    403 in the directory of conversations, because a file written over a log would destroy the log.
     """
     innermost = max(
         (real for root in roots if path.is_relative_to(real := root.resolve())),
@@ -64,8 +67,8 @@ WritablePath = Annotated[Path, Depends(writable_path)]
 
 @contextmanager
 def os_errors_as_problems() -> Iterator[None]:
-    """Raises errors of the file system as a ServerProblem for the
-    client (400, 403, 404, or 507 for a full disk).
+    """Converts errors of the file system in the `with` block to a ServerProblem for the client (400, 403,
+    404, or 507 for a full disk).
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Creates the long-lived objects that the routes use, and closes them at the end."""
+"""Creates the long-lived objects that the routes use, and closes them when the server stops."""
 
 import asyncio
 
@@ -28,9 +28,9 @@ from agent_runtime.workspace.private_tree import place_for_commands
 
 
 class Services:
-    """Creates and closes the server's services.
+    """Creates and closes the long-lived objects (services) of the server.
 
-    Routes find them in `app.state`: `config`, `session_keys`, `registry` …
+    Routes find the services in `app.state`: `config`, `session_keys`, `registry` …
     """
 
     def __init__(self, app: FastAPI, config: Config) -> None:
@@ -49,7 +49,7 @@ class Services:
         ]
 
     async def start(self) -> None:
-        """Starts all services. If one fails, closes those that have started and raises the error."""
+        """Starts all services. If one fails, closes the services that have started and raises the error."""
         config = self._config
         set_given(config.command_variables)
         try:

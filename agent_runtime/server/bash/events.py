@@ -1,4 +1,4 @@
-"""Commands and their output as the bash routes show them, kept in bounded memory."""
+"""Stores events about commands and their output in memory, up to a limit, for the routes below /api/bash."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -26,9 +26,9 @@ Filter = Callable[[BashCommand | BashOutput], bool]
 
 
 class BashEventStore:
-    """The events about commands that clients run: starts, output and errors, oldest first.
+    """A store of the events about commands that clients run (starts, output and errors), oldest first.
 
-    The oldest events are dropped if there are too many or if they are too old.
+    The oldest events are dropped if the store has too many events, or if the events are too old.
     """
 
     def __init__(self, retention_seconds: float | None = None) -> None:
@@ -41,7 +41,7 @@ class BashEventStore:
         self._subscribers: list[Callable[[str], None]] = []
 
     def subscribe(self, subscriber: Callable[[str], None]) -> Callable[[], None]:
-        """Calls `subscriber` with every later event as JSON. The call must be quick.
+        """Calls `subscriber` with every later event as JSON. `subscriber` must return quickly.
 
         Returns a function that ends the subscription.
         """
@@ -68,7 +68,7 @@ class BashEventStore:
         return self._events.get(event_id)
 
     def clear(self) -> int:
-        """Removes all events. Returns their number."""
+        """Removes all events. Returns the number of removed events."""
         count = len(self._events)
         self._events.clear()
         self._chars = 0
@@ -77,8 +77,8 @@ class BashEventStore:
     def search(
         self, matches: Filter, *, sort_order: BashEventSortOrder, page_id: str | None, limit: int
     ) -> BashEventPage:
-        """Returns up to `limit` matching events, beginning at the event `page_id` (None:
-        at the first one).
+        """Returns up to `limit` events that match, beginning at the event with the id `page_id`. `page_id`:
+        None means at the first matching event.
         """
         self._drop_old()
         items: list[BashCommand | BashOutput] = []

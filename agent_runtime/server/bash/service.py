@@ -1,5 +1,5 @@
-"""Runs commands for clients of the agent server, each in a new bash. Output is published as soon as a command
-prints it.
+"""Runs commands for clients of the agent server, each in a new bash process. The output of a command is
+published while the command runs.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ KILLED = -1
 
 
 class BashService:
-    """Runs commands for clients and stores the events about the commands.
+    """Runs commands for clients and stores the events about these commands.
 
-    At the end of `async with BashService(default_dir)` all commands are ended.
+    When the block `async with BashService(default_dir)` is left, all commands are ended.
     """
 
     def __init__(self, default_dir: Path, *, retention_seconds: float | None = None) -> None:
@@ -55,14 +55,16 @@ class BashService:
         await self.close()
 
     async def start(self, request: ExecuteBashRequest) -> BashCommand:
-        """Starts a command and returns it. Raises ServerProblem if its directory does not exist."""
+        """Starts a command and returns its event. Raises ServerProblem if the command's directory does not
+        exist.
+        """
         command, _ = self._begin(request)
         return command
 
     async def execute(self, request: ExecuteBashRequest) -> BashOutput:
-        """Runs a command to its end.
+        """Runs a command and waits for its end.
 
-        Returns its last output event, which contains all that the command printed.
+        Returns the last output event, which contains the whole output of the command.
         """
         _, task = self._begin(request)
         await asyncio.wait({task})
@@ -107,7 +109,7 @@ class BashService:
 
 
 class _Run:
-    """One command of a client, from its start to its end."""
+    """One run of a client's command, from its start to its end."""
 
     def __init__(self, command: BashCommand, directory: Path, publish: Callable[[BashOutput], None]) -> None:
         self._command = command
@@ -194,10 +196,10 @@ class _Run:
 
 
 class _Pipe:
-    """The reading end of a command's stdout or stderr. It decodes the output as it arrives and never splits a
-    character.
+    """The reading end of the pipe for a command's stdout or stderr. It decodes the output while it arrives
+    and never splits a character.
 
-    It does not use asyncio's pipes, because asyncio waits until these are closed even after the process has
+    It does not use asyncio's pipes: asyncio waits until the pipes are closed, even after the process has
     ended.
     """
 
@@ -217,8 +219,8 @@ class _Pipe:
         self._tail = ""
 
     def take(self, *, is_last: bool = False) -> str:
-        """Returns the masked output since the last call. Text that may be the beginning of a secret is held
-        back.
+        """Returns the new output since the last call, with secrets masked. Text that may be the beginning of
+        a secret is held back until the next call.
 
         `is_last`: also returns the text that was held back.
         """
@@ -232,7 +234,7 @@ class _Pipe:
         return text
 
     def joined(self) -> str | None:
-        """Returns all text that `take` has returned. Returns None if there was no output."""
+        """Returns the whole text that `take` has returned so far. Returns None if there was no output."""
         return "".join(self._taken) or None
 
     def close_write_end(self) -> None:
@@ -284,7 +286,7 @@ def _check(command: str) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Sends SIGTERM to the process group. After TERMINATE_GRACE_SECONDS sends SIGKILL."""
+    """Ends a command: sends SIGTERM to its process group, and SIGKILL after TERMINATE_GRACE_SECONDS."""
     try:
         signal_group(process.pid, signal.SIGTERM)
         async with asyncio.timeout(TERMINATE_GRACE_SECONDS):

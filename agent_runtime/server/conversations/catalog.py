@@ -1,4 +1,6 @@
-"""Lists all conversations of this server page by page, without opening those that are not in memory."""
+"""Lists all conversations of this server in pages. Conversations that are not in memory are not opened for
+this.
+"""
 
 import asyncio
 import logging
@@ -33,8 +35,8 @@ class ConversationSortOrder(StrEnum):
 
 @dataclass(frozen=True)
 class _Fingerprint:
-    """The size and modification time of the files of a conversation's log. They change with every event that
-    is written.
+    """The size and modification time of the files of a conversation's log. Both change with every new event,
+    so equal fingerprints mean an unchanged log.
     """
 
     log: tuple[int, int]
@@ -43,7 +45,7 @@ class _Fingerprint:
 
 class Catalog:
     """Lists the conversations of a server. live: the conversations in memory, whose state is newer than their
-    files. leaving: the conversations that are being deleted.
+    files on disk. leaving: the conversations that are being deleted.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class Catalog:
         self._known: dict[UUID, tuple[_Fingerprint, Entry | None]] = {}
 
     def scan(self) -> dict[UUID, Entry]:
-        """Returns the entries of all conversations on disk, without damaged ones.
+        """Returns the catalog entries of all conversations on disk. Damaged conversations are left out.
 
         Reads only the logs that have changed since the last call.
         """
@@ -90,8 +92,8 @@ class Catalog:
         return len(await self._entries(status))
 
     async def infos(self, ids: list[UUID]) -> list[ConversationInfo | None]:
-        """Returns the info of these conversations in this order. An entry is None if there is no such
-        conversation.
+        """Returns the descriptions of these conversations, in the same order. An item is None if the
+        conversation does not exist.
         """
         at_rest = [one for one in ids if one not in self._live and one not in self._leaving]
         read = dict(zip(at_rest, await asyncio.to_thread(self._read_infos, at_rest), strict=True))
@@ -119,9 +121,9 @@ def _key(conversation_id: UUID, entry: Entry, order: ConversationSortOrder) -> _
 
 
 def _page_id(key: _Key) -> str:
-    """Returns a page id: a place in the sort order.
+    """Returns a page id: the sort key of the conversation with which the page begins, as text.
 
-    The page id stays valid if the conversation at that place is deleted.
+    The page id stays valid if that conversation is deleted.
     """
     return f"{key[0].isoformat()}~{key[1]}"
 

@@ -1,8 +1,8 @@
-"""Child conversations: conversations that another conversation starts for a task. They run at the same time
-as their parent and are deleted with their parent.
+"""Child conversations: conversations that another conversation starts for a task. A child runs at the same
+time as its parent and is deleted with its parent.
 
 Child conversations are not reported to the app server, which knows only the conversations that it has
-started. The app server learns of them from the events of their parent.
+started. The app server learns of a child from the events of the parent.
 """
 
 from collections.abc import Awaitable, Callable
@@ -42,7 +42,7 @@ Isolation = Literal["worktree", "shared"]
 
 
 class Children:
-    """Starts and deletes child conversations. root: the directory of their work trees.
+    """Starts and deletes child conversations. root: the directory of the children's git work trees.
 
     tidy: called with the working directory of every deleted conversation.
     """
@@ -108,7 +108,7 @@ class Children:
     ) -> StartChildConversationResponse:
         """Creates a child conversation and starts its agent on the task.
 
-        404 if there is no parent, 409 `too_many_children`, 422 `worktree_failed`.
+        404 if the parent does not exist, 409 `too_many_children`, 422 `worktree_failed`.
         """
         with self._registry.using(parent_id) as parent:
             self._check_limits(parent)
@@ -149,9 +149,9 @@ class Children:
             raise ChildNotStartedError(problem.detail) from problem
 
     async def delete(self, conversation_id: UUID) -> None:
-        """Deletes a conversation and its children. Work trees with uncommitted changes stay.
+        """Deletes a conversation and its children. Git work trees with uncommitted changes are not deleted.
 
-        Exception: the work tree of a sub-agent's task is removed even with uncommitted changes.
+        Exception: the work tree of a sub-agent's task is deleted even with uncommitted changes.
         """
         conversation = self._registry.get(conversation_id)
         # First, because otherwise the conversation would be told of the end of each sub-agent.
@@ -173,9 +173,10 @@ class Children:
     async def _place(
         self, parent: ConversationEngine, child_id: UUID, isolation: Isolation
     ) -> tuple[Path, Isolation]:
-        """Returns the working directory of the child, and whether this is a work tree.
+        """Returns the working directory of a new child, and whether this directory is a separate git work
+        tree.
 
-        Without a repository the child shares its parent's directory.
+        If the parent's directory is in no repository, the child works in the parent's directory.
         """
         if isolation == "shared":
             return parent.spec.working_dir, "shared"

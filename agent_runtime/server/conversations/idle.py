@@ -1,5 +1,5 @@
-"""Closes conversations in memory that were not used for some time, to free memory. The next call opens them
-again.
+"""Closes conversations in memory that were not used for some time, to free memory. A closed conversation is
+opened again at its next use.
 """
 
 import asyncio
@@ -14,10 +14,10 @@ logger = logging.getLogger(__name__)
 
 
 class IdleWatch:
-    """Tracks when conversations were last used, and calls `put_away` after `ttl_seconds` without use.
+    """Stores when each conversation was last used, and calls `put_away` after `ttl_seconds` without use.
 
     `put_away` returns whether it has closed the conversation. If it returns False, for example because a run
-    is going on, the watch calls it again after another `ttl_seconds`. `ttl_seconds`: None means never.
+    is going on, `put_away` is called again after another `ttl_seconds`. `ttl_seconds`: None means never.
     """
 
     def __init__(self, ttl_seconds: float | None, put_away: Callable[[UUID], Awaitable[bool]]) -> None:
@@ -53,7 +53,7 @@ class IdleWatch:
         return self._users[conversation_id] > 0
 
     def touch(self, conversation_id: UUID) -> None:
-        """Notes that the conversation is used now. Its idle time starts at zero."""
+        """Records that the conversation is used now. Its idle time starts again at zero."""
         self._last_used[conversation_id] = time.monotonic()
         self._wakeup.set()
 

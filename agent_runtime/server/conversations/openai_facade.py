@@ -1,5 +1,5 @@
-"""Lets OpenAI clients use an agent like a model: a request becomes a
-user message, the run's answer the reply.
+"""Lets clients of OpenAI's API use an agent like a model: the client's request becomes a user message, and
+the agent's answer becomes the reply.
 """
 
 import asyncio
@@ -32,10 +32,10 @@ _LAST_ERROR = Filter(kind="ConversationErrorEvent")
 
 @dataclass(frozen=True)
 class Asked:
-    """A request of an OpenAI client.
+    """A request of an OpenAI client, split into its parts.
 
-    system: instructions that are added to the agent's own.
-    history: the messages before `last`.
+    system: instructions that are added to the agent's own instructions.
+    history: the messages before the user's last message.
     last: the content of the user's last message.
     """
 
@@ -53,8 +53,8 @@ class FacadeUsage:
 
 
 def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked: Asked) -> ConversationEngine:
-    """Creates a conversation with the model of the profile `model` and
-    the earlier messages. 404 for an unknown model.
+    """Creates a conversation with the model of the profile `model` and with the earlier messages of the
+    request. 404 if the profile does not exist.
     """
     llm = require_model(saved, model)
     settings = {key: value for key, value in saved.agent_settings.items() if key != "agent_kind"}
@@ -76,7 +76,7 @@ def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked:
 
 
 def require_model(saved: Saved, model: str) -> JsonObject:
-    """Returns the profile with this name. 404 if there is none."""
+    """Returns the model profile with the name `model`. 404 if the profile does not exist."""
     llm = saved.profiles.get(model)
     if llm is None:
         known = ", ".join(sorted(saved.profiles)) or "none yet"
@@ -87,9 +87,10 @@ def require_model(saved: Saved, model: str) -> JsonObject:
 
 
 def answer_to(log: LogReader, question: str) -> str | None:
-    """Returns the agent's last words between the user message `question` and the next user message.
+    """Returns the agent's last message between the user message with the id `question` and the next user
+    message.
 
-    Returns None if there is no such user message, or if the agent has not answered it.
+    Returns None if that user message does not exist, or if the agent has not answered it.
     """
     asked = log.get(question)
     if asked is None or asked.kind != "MessageEvent" or asked.source != "user":
@@ -108,7 +109,7 @@ def answer_to(log: LogReader, question: str) -> str | None:
 
 
 class FacadeAnswer:
-    """Sends one question to the agent and collects the answer.
+    """Sends one question to the agent and collects the agent's answer for an OpenAI client.
 
     From its creation on, the object receives the text that the model streams.
     """
@@ -126,7 +127,9 @@ class FacadeAnswer:
         self.question_id = conversation.state.last_user_message_id or ""
 
     async def text(self) -> str:
-        """Waits for the end of the run and returns the answer. Raises ServerProblem if there is none."""
+        """Waits for the end of the run and returns the agent's answer. Raises ServerProblem if there is no
+        answer.
+        """
         try:
             await self.conversation.wait()
         finally:
@@ -156,7 +159,7 @@ class FacadeAnswer:
         return FacadeUsage(*(now.get(name, 0) - self._before.get(name, 0) for name in names))
 
     def _hush(self) -> None:
-        """Stops receiving the model's stream. Safe to call twice."""
+        """Stops receiving the text that the model streams. May be called twice."""
         stop, self._stop = self._stop, None
         if stop is not None:
             stop()

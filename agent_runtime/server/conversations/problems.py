@@ -1,4 +1,4 @@
-"""The problems that the registry raises if a conversation cannot be found, created or opened."""
+"""The error replies for conversations that cannot be found, created or opened."""
 
 import logging
 import sqlite3
@@ -50,7 +50,9 @@ def damaged() -> ServerProblem:
 
 @contextmanager
 def of_creation() -> Iterator[None]:
-    """Turns the errors of `create_conversation` into problems. Errors of a full disk are raised unchanged."""
+    """Converts the exceptions of `create_conversation` in the `with` block to ServerProblem. Errors of a full
+    disk are raised unchanged.
+    """
     try:
         yield
     except ValidationError as error:
@@ -74,8 +76,8 @@ def of_creation() -> Iterator[None]:
 
 @contextmanager
 def of_opening(conversation_id: UUID) -> Iterator[None]:
-    """Turns the errors of `open_conversation` into problems. The error that there is no such conversation is
-    raised unchanged.
+    """Converts the exceptions of `open_conversation` in the `with` block to ServerProblem. The error that the
+    conversation does not exist is raised unchanged.
     """
     try:
         yield

@@ -1,5 +1,5 @@
-"""The conversations of this server that are in memory. Each conversation is opened at its first use, and all
-routes share one object of it.
+"""Holds the conversations of this server that are in memory. Each conversation is opened at its first use,
+and all routes use the same object for it.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ DelegationOf = Callable[[UUID], Delegation]
 
 
 class Registry:
-    """Finds, creates and deletes conversations, and reports the open ones to the app server."""
+    """Finds, creates and deletes conversations, and reports the open conversations to the app server."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Registry:
         """Creates the registry without opening a conversation. sealing: encrypts the keys of conversations on
         disk; None means that keys are not written to disk.
 
-        seal: seals the specifications of conversations, so that a changed one is detected.
+        seal: signs the stored specifications of conversations, so that a changed specification is detected.
         """
         self._path = config.conversations_path
         self._client = client
@@ -115,10 +115,11 @@ class Registry:
     def create(
         self, request: StartConversationRequest, secrets: Secrets | None = None, git: GitState | None = None
     ) -> tuple[ConversationEngine, bool]:
-        """Creates a conversation. Returns it with True, or with False if its id exists already.
+        """Creates a conversation. Returns the new conversation and True, or the existing one with this id and
+        False.
 
         An existing conversation takes the keys and secrets of the request.
-        `secrets`: shared with other conversations; None gives it new ones. `git`: the state of the
+        `secrets`: secrets to share with other conversations; None means new ones. `git`: the state of the
         workspace's git repository.
         """
         conversation_id = request.conversation_id or uuid4()
@@ -150,7 +151,9 @@ class Registry:
         return conversation, True
 
     async def fork(self, source: ConversationEngine, wanted: ForkRequest) -> ConversationEngine:
-        """Copies a conversation and opens the copy. 409 if its id is taken. Raises EventNotFoundError."""
+        """Copies a conversation and opens the copy. 409 if the id of the copy exists. Raises
+        EventNotFoundError.
+        """
         wanted = wanted.model_copy(update={"id": wanted.id or uuid4()})
         assert wanted.id is not None
         try:
@@ -162,7 +165,9 @@ class Registry:
         return copy
 
     async def receive(self, file: IO[bytes], wishes: Wishes) -> ConversationEngine:
-        """Creates a conversation from an exported one. 409 if its id is taken. Raises NotATrajectoryError."""
+        """Creates a conversation from an exported file. 409 if its id exists already. Raises
+        NotATrajectoryError.
+        """
         directory = self._directory(wishes.conversation_id)
         # This directory is not named like a conversation, so an incomplete log is never opened.
         draft = self._path / f".receiving-{uuid4().hex}"
@@ -180,9 +185,10 @@ class Registry:
         return conversation
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> ConversationEngine:
-        """Adds events that the app server has and the log lacks, then opens the conversation again.
+        """Adds events to a conversation's log that the app server has and the log lacks, then reopens the
+        conversation.
 
-        404 if there is no such conversation, 409 while it is busy, 422 for events that are not valid.
+        404 if the conversation does not exist, 409 while it is busy, 422 for events that are not valid.
         Raises LogGapError and LogDiffersError.
         """
         conversation = self.get(conversation_id)
@@ -207,8 +213,8 @@ class Registry:
         return self.get(conversation_id)
 
     def get(self, conversation_id: UUID) -> ConversationEngine:
-        """Returns the conversation, opened if necessary. 404 if there is none, 409 if
-        another process has it.
+        """Returns the conversation and opens it if necessary. 404 if it does not exist, 409 if another
+        process uses it.
         """
         found = self._find(conversation_id)
         if found is None:
@@ -228,20 +234,24 @@ class Registry:
         return conversation_id in self._live or (self._directory(conversation_id) / LOG_NAME).exists()
 
     def check(self, conversation_id: UUID) -> Path:
-        """Returns the directory of a conversation, which need not be in memory. 404 if there is none."""
+        """Returns the directory of a conversation without opening it. 404 if the conversation does not
+        exist.
+        """
         if not self.has(conversation_id):
             raise problems.not_found(conversation_id)
         return self._directory(conversation_id)
 
     @contextmanager
     def using(self, conversation_id: UUID) -> Iterator[ConversationEngine]:
-        """Returns the conversation as `get` does, and keeps it in memory until the context ends."""
+        """Yields the conversation as `get` returns it, and keeps it in memory until the `with` block ends."""
         with self._idle.in_use(conversation_id):
             yield self.get(conversation_id)
 
     @contextmanager
     def reading(self, conversation_id: UUID) -> Iterator[LogReader]:
-        """Opens a conversation's log for reading, without opening the conversation. 404 if there is none."""
+        """Opens a conversation's log for reading, without opening the conversation. 404 if it does not
+        exist.
+        """
         if conversation_id in self._leaving:
             raise problems.not_found(conversation_id)
         live = self._live.get(conversation_id)
@@ -271,8 +281,8 @@ class Registry:
             self._leaving.remove(conversation_id)
 
     async def close(self) -> None:
-        """Stops all runs and closes the conversations. Their logs still have the status `running`, so that
-        the next server process resumes the runs.
+        """Stops all runs and closes the conversations. Their logs still have the status `running`, so the
+        next server process resumes the runs.
         """
         await self._idle.close()
         for conversation in self._live.values():

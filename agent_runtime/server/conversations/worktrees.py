@@ -1,4 +1,6 @@
-"""Git work trees of conversations that are started with `worktree`. Each such conversation has a branch."""
+"""The git work trees of conversations that are created with the option `worktree`. Each of them has a
+branch.
+"""
 
 import asyncio
 import os
@@ -16,9 +18,9 @@ _ALL = 1_000_000
 
 
 class WorkTrees:
-    """Makes and removes the git work trees of conversations.
+    """Creates and removes the git work trees of conversations.
 
-    A work tree's path is `root`/<conversation id>/<name of the repository>.
+    The path of a work tree is `root`/<conversation id>/<name of the repository>.
     """
 
     def __init__(self, registry: Registry, root: Path) -> None:
@@ -27,10 +29,11 @@ class WorkTrees:
         self._making = asyncio.Lock()
 
     async def prepare(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Makes a work tree and returns the request with the work tree as its workspace. 422
-        `worktree_failed`.
+        """Creates a git work tree for a new conversation. Returns the request with the work tree as its
+        workspace. 422 `worktree_failed`.
 
-        The workspace is left unchanged if it is in no repository, or in one without a commit.
+        The request is returned unchanged if its workspace is in no repository, or in a repository without a
+        commit.
         """
         if not request.worktree:
             return request
@@ -97,8 +100,8 @@ class WorkTrees:
             return None
 
     async def _is_used(self, home: Path) -> bool:
-        """Returns whether a conversation works in `home`. A fork, for example, works where its
-        original does.
+        """Returns whether a conversation works in the directory `home`. A fork, for example, works in the
+        directory of its original.
         """
         page = await self._registry.catalog.search(
             status=None, order=ConversationSortOrder.CREATED_AT, page_id=None, limit=_ALL

@@ -1,4 +1,4 @@
-"""Authentication: a caller needs a session key."""
+"""Checks that a caller has a valid session key."""
 
 import asyncio
 from typing import Annotated, Any
@@ -18,7 +18,9 @@ FIRST_FRAME_TIMEOUT_SECONDS = 10
 async def require_key(
     request: Request, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
 ) -> None:
-    """Refuses requests without a valid session key with status 401. For use as a FastAPI dependency."""
+    """Refuses requests without a valid session key with status 401. Used as a FastAPI dependency of
+    routes.
+    """
     keys: SessionKeys = request.app.state.session_keys
     match keys.judge(key):
         case "expired":
@@ -48,9 +50,9 @@ async def require_bearer(
 
 
 async def accept_socket(socket: WebSocket) -> bool:
-    """Accepts a WebSocket and reads its key from the query, a header or the first frame.
+    """Accepts a WebSocket and reads the session key from the query, a header or the first frame.
 
-    Returns False if the key is wrong or does not come in time; then the socket is closed.
+    Returns False and closes the socket if the key is wrong or does not arrive in time.
     """
     keys: SessionKeys = socket.app.state.session_keys
     await socket.accept()

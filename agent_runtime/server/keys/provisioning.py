@@ -1,9 +1,9 @@
-"""Takes the keys that the server receives at its start. Afterwards the keys exist only in the memory of this
+"""Reads the keys that the server receives at its start. Afterwards the keys exist only in the memory of this
 process, which other processes cannot read.
 
-If the sandbox has only one user, commands of the agent run as the same user as the server (for two users see
-two_users.py). So the server makes itself "not dumpable". Then the kernel refuses these commands the server's
-memory, first environment and open files.
+If the sandbox has only one user, the agent's commands run as the same user as the server (for two users see
+two_users.py). So the server makes itself "not dumpable". Then the kernel does not let these commands read the
+server's memory, its first environment and its open files.
 """
 
 import ctypes
@@ -28,8 +28,8 @@ _ENV_START, _ENV_END = 47, 48
 
 
 class HandOverError(Exception):
-    """The configuration says that a session key is handed over, but there is none. The text says where it was
-    expected.
+    """Raised if the configuration says that the server receives a session key at its start, but no key
+    arrives. The text says where the key was expected.
     """
 
 
@@ -44,7 +44,8 @@ def hide_from_own_user() -> None:
 
 
 def take_first_keys(source: str) -> FirstKeys:
-    """Reads the keys from the standard input (`-`), or from a file, which it removes.
+    """Reads the keys from the standard input (`-`), or from a file, which is then deleted. `source`: `-` or
+    the path.
 
     Raises HandOverError.
     """
@@ -62,8 +63,8 @@ def take_first_keys(source: str) -> FirstKeys:
 
 
 def erase_from_first_environment(prefixes: Sequence[str]) -> None:
-    """Overwrites the values of variables with these prefixes in the environment that the process was started
-    with.
+    """Overwrites the values of variables with these prefixes in the memory that holds the environment of the
+    process's start.
 
     A variable that is only deleted stays readable in /proc, for root and after a change of user.
     """

@@ -1,4 +1,6 @@
-"""The session keys that open this server. The server sends the first one to the app server."""
+"""Holds the session keys that give access to this server. The server sends the current key in its requests to
+the app server.
+"""
 
 import hmac
 import time
@@ -15,9 +17,9 @@ Verdict = Literal["accepted", "expired", "wrong"]
 
 
 class SessionKeys:
-    """The valid session keys of this server: at first the keys of `config`, later the keys that replace them.
+    """The valid session keys of this server: at first the keys in `config`, later the keys that replace them.
 
-    Without keys every caller is accepted.
+    If there are no keys, every caller is accepted.
     """
 
     def __init__(self, config: Config, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -28,7 +30,7 @@ class SessionKeys:
 
     @property
     def accepted(self) -> Sequence[str]:
-        """The keys that are valid now, the current key first."""
+        """The session keys that are valid at this moment, the current key first."""
         return [key for key in self._keys if not self._is_expired(key)]
 
     @property
@@ -38,8 +40,8 @@ class SessionKeys:
     def judge(self, given: str | None) -> Verdict:
         """Returns whether the key `given` is accepted, expired or wrong.
 
-        The comparison takes constant time, so that its duration does not tell how similar `given` is to a
-        key.
+        The comparison takes constant time. So its duration does not show a caller how similar `given` is to a
+        valid key.
         """
         if not self._keys:
             return "accepted"
@@ -49,13 +51,14 @@ class SessionKeys:
         return "expired" if self._is_expired(matches[0]) else "accepted"
 
     def may_replace(self, given: str | None) -> bool:
-        """Returns whether `given` is the current key, even if it has expired: the app server may have been
-        away for a long time.
+        """Returns whether `given` is the current key and may be replaced, even if it has expired: the app
+        server may not have reached this server for a long time.
         """
         return self.present is not None and _is_same(given, self.present)
 
     def replace(self, key: str, seconds: float | None) -> None:
-        """Makes `key` the current key for `seconds` (None: without end).
+        """Makes `key` the current session key. `seconds`: how long it is valid; None means that it never
+        expires.
 
         Older keys expire after OVERLAP_SECONDS.
         """
@@ -68,9 +71,8 @@ class SessionKeys:
         self._keys = {key: None if seconds is None else now + seconds, **ending}
 
     def credential_for(self, url: str) -> str | None:
-        """Returns the current key if `url` belongs to the app server's origin.
-
-        Returns None for all other URLs.
+        """Returns the current session key if `url` has the origin of the app server. Returns None for all
+        other URLs.
         """
         if self._report_url is None or _origin(url) != _origin(self._report_url):
             return None

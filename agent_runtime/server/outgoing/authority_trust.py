@@ -1,9 +1,10 @@
-"""Makes commands trust an additional certificate authority. This authority signs the certificates that the
-egress proxy shows for hosts to whose requests the proxy adds a credential.
+"""Makes commands trust an additional certificate authority. The egress proxy opens the TLS connections to
+some hosts to add a credential, and this authority signs the certificates that the proxy shows for these
+hosts.
 
 This module writes a file with the system's authorities and the additional authority, and sets the variables
 by which programs find the file. The agent's browser has a separate list and gets the authority at its start.
-Java programs do not trust it.
+Java programs do not trust the authority.
 """
 
 import errno
@@ -33,7 +34,8 @@ logger = logging.getLogger(__name__)
 
 
 def trust(directory: Path, authority: bytes) -> None:
-    """Makes commands that start later trust `authority` (PEM). Blocking, small. Raises OSError.
+    """Makes commands that start later trust `authority` (PEM). Writes a small file, so it blocks briefly.
+    Raises OSError.
 
     If the disk is full, only logs a warning: the agent that filled the disk must still be able to free space.
     """

@@ -1,7 +1,8 @@
 """A proxy on loopback through which commands reach the internet. It adds the session key, which commands do
-not know, and passes connections on to the app server's proxy.
+not know, and forwards connections to the app server's proxy.
 
-It reads only the head of each connection's first request. The app server's proxy does all other work.
+It reads only the first request line and headers of each connection. The app server's proxy does all other
+work.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ _UNREACHABLE = (
 
 
 class EgressRelay:
-    """Passes connections of commands on to the app server's proxy.
+    """Forwards connections of commands to the app server's proxy.
 
     proxy_url: the URL of that proxy. session_key: returns the current session key, which the proxy requires.
     """
@@ -41,8 +42,8 @@ class EgressRelay:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, port: int) -> None:
-        """Opens the relay and sets it as the proxy of commands that start later. `port`: 0 means any free
-        port.
+        """Starts to listen and sets this relay as the proxy of commands that start later. `port`: 0 means any
+        free port.
 
         Raises OSError.
         """
@@ -89,7 +90,7 @@ class EgressRelay:
             await _close(proxy_writer)
 
     def _with_key(self, head: bytes) -> bytes:
-        """Adds the session key to the first request. The proxy remembers the key until
+        """Returns the first request of a connection with the session key added. The proxy uses this key until
         the connection ends.
         """
         request_line, _, headers = head.partition(b"\r\n")

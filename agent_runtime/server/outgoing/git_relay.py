@@ -1,9 +1,10 @@
-"""A relay on loopback through which git of commands reaches the app server's git proxy, and programs reach
-the models.
+"""A relay on loopback through which git commands reach the app server's git proxy, and programs reach the
+model gateway.
 
-It adds the session key, which commands may not know. Models also need the program's own key, which is passed
-on. Each connection carries one request. The relay rewrites its head, and masks secrets in what a program
-sends to a model. It passes all other bytes on unchanged, in both directions.
+The relay adds the session key, which commands may not know. The model gateway also needs the program's own
+key, which the relay forwards. Each connection carries one request. The relay rewrites the headers of the
+request, and masks secrets in prompts that a program sends to a model. It forwards all other bytes unchanged,
+in both directions.
 """
 
 import asyncio
@@ -59,8 +60,8 @@ _BEARER = re.compile(rb"[ \t]*bearer[ \t]+([!-~]+)[ \t]*", re.IGNORECASE)
 
 
 class _RefusedError(Exception):
-    """A request is refused. status: code and reason of the reply, as `404 Not Found`. The
-    text is its body.
+    """Raised if the relay refuses a request. status: code and reason of the reply, such as `404 Not Found`.
+    The text is the body of the reply.
     """
 
     def __init__(self, status: str, text: str) -> None:
@@ -70,7 +71,9 @@ class _RefusedError(Exception):
 
 @dataclass(frozen=True)
 class _Listener:
-    """The address of the app server's listener for sandboxes. `path` is the prefix of its routes."""
+    """The address of the app server's listener for sandboxes. `path`: the prefix of the paths of its
+    routes.
+    """
 
     host: str
     port: int
@@ -92,8 +95,8 @@ class _Listener:
 class GitRelay:
     """Listens from `open` to `close` and sends the current value of `session_key` to the app server.
 
-    Paths begin with a random word that only files of this sandbox contain, since other sandboxes may share
-    the loopback.
+    The paths begin with a random word that only files of this sandbox contain, because other sandboxes may
+    use the same loopback address.
     """
 
     def __init__(self, report_url: str, session_key: Callable[[], str | None]) -> None:
@@ -107,7 +110,7 @@ class GitRelay:
         self._one_prompt = asyncio.Lock()
 
     async def open(self, port: int) -> None:
-        """Listens on this port, or on any free port if it is taken.
+        """Starts to listen on this port, or on any free port if another program uses it.
 
         Git reads the port from its configuration file.
         """
@@ -124,13 +127,15 @@ class GitRelay:
 
     @property
     def url(self) -> str:
-        """The beginning of the URLs that git uses. The name of a repository follows it."""
+        """The prefix of the URLs that git uses to reach this relay. The name of a repository follows the
+        prefix.
+        """
         assert self._server is not None, "open() comes first"
         return f"http://{LOOPBACK}:{self._port}/{self._word}"
 
     @property
     def models_url(self) -> str:
-        """The address of the models, without the protocol's `/v1`."""
+        """The URL at which programs reach models through this relay, without the protocol's `/v1`."""
         return f"{self.url}-models"
 
     async def close(self) -> None:
@@ -192,8 +197,8 @@ class GitRelay:
     async def _with_prompt(
         self, head: bytes, given: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
-        """Returns a request to a model: the rewritten head, and the body with secrets masked. `given`: the
-        head as it arrived.
+        """Returns the bytes of a request to a model: the rewritten headers, and the body with secrets masked.
+        `given`: the headers as they arrived.
         """
         try:
             body = await read_body(given, reader, writer)
@@ -236,8 +241,8 @@ def _kept(lines: list[bytes]) -> Iterator[bytes]:
 
 
 def _program_key(lines: list[bytes]) -> Iterator[bytes]:
-    """Yields the model key of a program as the header that the app server reads. Programs for OpenAI's
-    protocols send their key as a bearer token, where the relay puts its session key.
+    """Yields the header with a program's model key, in the form that the app server reads. Programs send this
+    key as a bearer token, but in that header the relay sends its session key.
     """
     for line in lines:
         name, _, value = line.partition(b":")
@@ -264,7 +269,7 @@ async def _connect(place: _Listener) -> tuple[asyncio.StreamReader, asyncio.Stre
 
 
 async def _relay(*ways: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
-    """Passes bytes on in both directions until one side ends."""
+    """Forwards bytes in both directions until one side ends."""
     tasks = [asyncio.create_task(_pass(*way), name="git relay") for way in ways]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,8 +1,8 @@
-"""The repositories that git reaches through the relay and how it signs, stored for the next start and written
+"""Stores the repositories that git commands reach through the relay, and how git signs commits. Writes both
 as git configuration.
 
-They are in git's system-wide configuration. The configuration of users and agents stays as it is, and the
-URLs of remotes stay the public ones.
+The configuration is git's system-wide one. The configuration files of users and agents are not changed, and
+the URLs of remotes stay the public ones.
 """
 
 import logging
@@ -52,10 +52,11 @@ SIGNATURES = "commit-signatures"
 
 
 class RemotesFile:
-    """Stores the repositories in two files: one for the next start, one as the git configuration of commands.
-    If commits are signed, a third file is the program that git calls.
+    """Writes two files with the repositories: one for the next start of the server, and the git configuration
+    of commands. If commits are signed, a third file is the program that git calls to sign.
 
-    All are blocking, small files. Commands find the second one by the variable GIT_CONFIG_SYSTEM.
+    All files are small, and their writes block. Commands find the git configuration by the variable
+    GIT_CONFIG_SYSTEM.
     """
 
     def __init__(self, directory: Path, outlet_url: str) -> None:

@@ -1,9 +1,9 @@
 """The outbox sends all events of a conversation to the app server, in order, until the app server confirms
 them.
 
-The log is the queue. Its `acknowledged_seq` is the last position that the receiver has confirmed, so a crash
-on either side neither loses nor repeats events. Pieces of streaming replies are sent while the receiver is
-reachable and dropped while it is not.
+The event log is the queue. Its `acknowledged_seq` is the number of the last event that the app server has
+confirmed, so a crash on either side neither loses nor repeats events. Pieces of streamed replies are sent
+only while the app server can be reached; otherwise they are dropped.
 """
 
 import asyncio
@@ -39,18 +39,18 @@ _MAX_REASON_CHARS = 500
 
 
 class _UnavailableError(Exception):
-    """The app server cannot take reports at the moment."""
+    """Raised if the app server cannot accept reports at the moment."""
 
 
 class _RefusedError(Exception):
-    """The app server refuses this report, so sending the report again does not help. The text is the app
-    server's reason.
+    """Raised if the app server refuses a report, so sending the report again does not help. The text is the
+    app server's reason.
     """
 
 
 class _UnknownConversationError(Exception):
-    """The receiver does not have this conversation (any more), or the receiver's log of the conversation is
-    full.
+    """Raised if the app server does not have this conversation (any more), or if its log of the conversation
+    is full.
     """
 
 
@@ -74,16 +74,17 @@ class Outbox:
         self._then: Callable[[], None] | None = None
 
     def when_current(self, then: Callable[[], None]) -> None:
-        """Calls `then` once the receiver has confirmed that it knows no events beyond the log.
+        """Calls `then` once the app server has confirmed that it has no events beyond the end of this
+        server's log.
 
-        If the receiver knows more events than the log has, `then` is never called. If the receiver does not
+        If the app server has more events than the log, `then` is never called. If the app server does not
         know the conversation, `then` is called.
         """
         self._then = then
         self._wakeup.set()
 
     async def deliver_forever(self) -> None:
-        """Sends events until the receiver no longer accepts this conversation."""
+        """Sends events until the app server no longer accepts this conversation."""
         stop = self._conversation.subscribe(self._take)
         try:
             while True:
@@ -106,8 +107,8 @@ class Outbox:
         self._wakeup.set()
 
     def _drop_whole(self) -> None:
-        """Drops waiting frames that contain a complete state, because the next frame of this kind replaces
-        them. A slow receiver then has less to read.
+        """Drops the waiting frames that contain the complete state of the conversation, because a newer frame
+        replaces them. So a slow app server has less to read.
         """
         kept = [piece for piece in self._pieces if not piece[1].is_whole]
         if len(kept) < len(self._pieces):
@@ -171,11 +172,10 @@ class Outbox:
             await self._settle(acknowledged, expected=max((f.seq for f in batch if f.seq), default=0))
 
     async def _isolate(self, events: list[EventFrame], reason: str) -> None:
-        """Halves the batch until the refused event is found. Then another event is sent in place of the
-        refused event.
+        """Halves the batch until the event that the app server refused is found. Then sends another event in
+        place of the refused one.
 
-        One refused event must not hold back all later ones. Pieces of streaming replies in the batch are
-        lost.
+        One refused event must not stop all later ones. Pieces of streamed replies in the batch are lost.
         """
         if len(events) > 1:
             self._batch_events = len(events) // 2
@@ -190,8 +190,8 @@ class Outbox:
             )
 
     def _next_batch(self) -> list[EventFrame]:
-        """Returns events after the last confirmed position, with the
-        pieces of streaming replies between them.
+        """Returns the events after the last confirmed one, with the pieces of streamed replies between these
+        events.
         """
         if self._refusal is not None:
             (refused,) = self._log.page(after_seq=self._sent_seq, limit=1)
@@ -212,8 +212,8 @@ class Outbox:
         return found
 
     async def _post(self, body: bytes) -> int:
-        """Sends a report to the app server. Returns the seq of the last event that the app server has
-        confirmed.
+        """Sends a report to the app server. Returns the number (seq) of the last event that the app server
+        has confirmed.
         """
         try:
             reply = await self._http.post(
@@ -258,10 +258,11 @@ class Outbox:
 
 
 def _stand_in(record: Record, reason: str) -> EventFrame:
-    """Returns the event that is sent in place of a refused event, since the receiver's log must not have
+    """Returns the event that is sent in place of a refused event, because the app server's log must not have
     gaps.
 
-    The id of the new event depends only on the position, so that it is the same when the event is sent again.
+    The id of this event depends only on the number of the refused event in the log. So every repetition has
+    the same id.
     """
     event = ServerErrorEvent(
         id=f"refused-{record.seq}",

@@ -1,7 +1,8 @@
-"""Masks secrets in the prompts of programs: chat completions, Responses, and messages of Anthropic.
+"""Masks secrets in prompts that programs send to models, in three protocols: OpenAI's chat completions and
+Responses, and Anthropic's messages.
 
-Only texts are masked. Words of the protocol, ids, images, audio, files as base64, and what a vendor has
-signed or encrypted stay as they are, because the vendor would refuse them after a change.
+Only texts are masked. Protocol words, ids, images, audio, files as base64, and data that a vendor has signed
+or encrypted stay unchanged, because the vendor would refuse them after a change.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +40,7 @@ class PromptMasking:
     """Masks the prompts of one sandbox. Each text is searched for secrets once, and again after new secret
     values were added.
 
-    `masker`: called for each prompt. By default all values that this process knows are masked.
+    `masker`: replaces secrets in a text. By default it replaces all secret values that this process knows.
     """
 
     def __init__(self, masker: Callable[[], Masker] = everything) -> None:
@@ -77,7 +78,9 @@ class PromptMasking:
         )
 
     def _not_known(self, prompt: dict[str, Any]) -> dict[bytes, str]:
-        """Returns the texts of the prompt that were not searched for secrets before, by their digests."""
+        """Returns the texts of the prompt that were not yet searched for secrets, by the digest of each
+        text.
+        """
         found: dict[bytes, str] = {}
 
         def take(text: str) -> str:
@@ -131,8 +134,9 @@ def _schema(value: Any, change: Change) -> Any:
 
 
 def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
-    """Returns a copy of a part of the prompt in which the texts of messages are changed by `change`, and JSON
-    texts by `change_json`. `name`: the name of the field that contains the value.
+    """Returns a copy of `value`, a part of the prompt. In the copy, `change` is applied to the texts of
+    messages, and `change_json` to texts that contain JSON. `name`: the name of the field that contains the
+    value.
     """
     if isinstance(value, str):
         if name in _ADDRESSES and value.startswith("data:"):
@@ -155,14 +159,16 @@ def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
 
 
 def _is_sealed(block: dict[str, Any]) -> bool:
-    """Returns whether a vendor has signed or encrypted this block of reasoning."""
+    """Returns whether a vendor has signed or encrypted this block of a model's reasoning, so that it must not
+    change.
+    """
     kind = block.get("type")
     return isinstance(kind, str) and kind.startswith(_SEALED_TYPES) and any(map(block.get, _SEALS))
 
 
 def _free(value: Any, change: Change) -> Any:
-    """Returns a copy of the arguments of a tool call in which all texts and field names are changed by
-    `change`.
+    """Returns a copy of the arguments of a tool call in which `change` is applied to all texts and field
+    names.
     """
     if isinstance(value, str):
         return change(value)

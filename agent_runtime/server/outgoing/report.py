@@ -15,7 +15,9 @@ TIMEOUT_SECONDS = 30
 
 
 class Reporter:
-    """Reports each followed conversation in a separate task. Close the reporter before the conversations."""
+    """Reports conversations to the app server, each in a separate task. The reporter must be closed before
+    the conversations.
+    """
 
     def __init__(self, url: str | None, keys: SessionKeys) -> None:
         """Creates the reporter. url: the app server's URL for reports; None means that nothing is
@@ -32,13 +34,13 @@ class Reporter:
         return self._url is not None
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
-        """Calls `then` once the app server has confirmed that it
-        knows no events beyond the conversation's log.
+        """Calls `then` once the app server has confirmed that it has no events beyond the end of the
+        conversation's log.
         """
         self._outboxes[conversation_id].when_current(then)
 
     def follow(self, conversation: ConversationEngine) -> None:
-        """Starts to report the conversation, from its last confirmed position on."""
+        """Starts to report the conversation to the app server, from the last confirmed event on."""
         if self._url is None:
             return
         url = f"{self._url}/events/{conversation.id.hex}"

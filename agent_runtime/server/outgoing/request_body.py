@@ -12,16 +12,16 @@ _PIECE_BYTES = 256 * 1024
 
 
 class BodyTooLargeError(Exception):
-    """The body has more than MAX_BYTES."""
+    """Raised if the body has more than MAX_BYTES."""
 
 
 class UnreadableBodyError(Exception):
-    """The body does not come in time, ends too early, or its length is not stated correctly."""
+    """Raised if the body does not arrive in time, ends too early, or its length is not stated correctly."""
 
 
 async def read_body(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-    """Returns the body that follows this head of a request. If the client waits for `100 Continue` before it
-    sends the body, sends this response.
+    """Reads and returns the body that follows the headers `head` of a request. If the client waits for `100
+    Continue` before it sends the body, sends this response.
 
     Raises BodyTooLargeError, UnreadableBodyError.
     """

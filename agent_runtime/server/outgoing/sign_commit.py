@@ -1,8 +1,8 @@
-"""The program that git calls in place of `ssh-keygen` to sign a commit. Only the standard library.
+"""The program that git calls in place of `ssh-keygen` to sign a commit. Uses only the standard library.
 
-It is started as `sign_commit.py URL ARGUMENTS…` with git's arguments of `ssh-keygen`: `-Y sign -n git -f KEY
-FILE`. It sends FILE to the app server, which has the private key, and writes FILE.sig. Every other call, such
-as a verification, is passed on to `ssh-keygen`.
+Git starts it as `sign_commit.py URL ARGUMENTS…` with the arguments for `ssh-keygen`: `-Y sign -n git -f KEY
+FILE`. The program sends FILE to the app server, which has the private key, and writes the signature to
+FILE.sig. For every other call, such as a verification, it starts `ssh-keygen`.
 """
 
 import json
@@ -46,7 +46,7 @@ def _tell(text: str) -> None:
 
 
 def _said(body: bytes) -> str:
-    """Returns the text of a refusal: `detail` and `fix` of a problem document, or the plain text that the
+    """Returns the reason from a refusal: `detail` and `fix` of a problem document, or the plain text that the
     relay sent.
     """
     try:

@@ -1,7 +1,7 @@
-"""Finds the programs of this sandbox that listen on ports, in /proc.
+"""Finds the programs of this sandbox that listen on ports, from the files in /proc.
 
-A process sandbox without isolation shares the network of its machine. So only processes count that descend
-from this agent server, or that have the environment variable that its commands inherit.
+A process sandbox without isolation shares the network of its machine. So this module counts only processes
+that descend from this agent server, or that have the environment variable that its commands inherit.
 """
 
 import hashlib
@@ -35,8 +35,8 @@ class _Listener:
     inode: int
 
     def precedence(self, host: str) -> int:
-        """Returns how closely this listener matches connections to `host`. A higher number is a closer match;
-        0 is no match.
+        """Returns how closely this listener's address matches connections to `host`. A higher number is a
+        closer match; 0 is no match.
         """
         if str(self.address) == host:
             return 3
@@ -49,15 +49,16 @@ class _Listener:
 
 
 def mark_as_ours(place: Path) -> None:
-    """Marks all processes that start later as processes of this server, by an environment variable.
+    """Sets an environment variable that all later child processes inherit. The variable shows that a process
+    belongs to this server.
 
-    place: a path that no two servers of this machine share.
+    place: a path of this server that no other server of this machine uses.
     """
     os.environ[BELONGS_TO] = hashlib.sha256(str(place).encode()).hexdigest()[:32]
 
 
 def find_ports() -> list[ListeningPort]:
-    """Returns the ports on which programs of this sandbox listen, without this server's.
+    """Returns the ports on which programs of this sandbox listen, except the ports of this server.
 
     Blocks for milliseconds.
     """
@@ -77,8 +78,8 @@ def find_ports() -> list[ListeningPort]:
 
 
 def _is_of_kernel(port: int, pid: int) -> bool:
-    """Returns whether the port is an internal channel of a Jupyter kernel. Web pages that a cell serves are
-    not.
+    """Returns whether the port is an internal channel of a Jupyter kernel. Ports of web pages that a notebook
+    cell serves do not count.
     """
     return port >= _FIRST_FREE_PORT and _name_of(pid).endswith(_KERNEL)
 
@@ -121,7 +122,9 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 def _owners(inodes: Collection[int]) -> dict[int, int]:
-    """Returns the process id that has each of these sockets open, for processes of this sandbox."""
+    """Returns the id of the process that has each of these sockets open, by inode, for processes of this
+    sandbox.
+    """
     owners: dict[int, int] = {}
     for pid in sorted(_own_processes(), reverse=True):
         for inode in _sockets_of(pid):
@@ -174,7 +177,9 @@ def _sockets_of(pid: int) -> Iterator[int]:
 
 
 def _name_of(pid: int) -> str:
-    """Returns the name of the program and of its script or module: `node vite`, `python3 http.server`."""
+    """Returns the name of the program and of its script or module, such as `node vite` or `python3
+    http.server`.
+    """
     program, *arguments = _read(_PROC / str(pid) / "cmdline").rstrip("\0").split("\0")
     script = next((one for one in arguments if not one.startswith("-")), "")
     words = [_last_part(program) or _read(_PROC / str(pid) / "comm").strip(), _last_part(script)]

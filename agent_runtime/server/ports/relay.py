@@ -1,6 +1,6 @@
-"""Relays requests to any port of this sandbox through this server's port: `/api/ports/PORT/relay/…`.
+"""Relays requests to any port of this sandbox through this server's own port: `/api/ports/PORT/relay/…`.
 
-It runs before all other parts of the server, so that programs receive requests unchanged.
+It handles a request before all other parts of the server, so that programs receive requests unchanged.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ _NOT_ANSWERED = NOT_ANSWERED_HEADER.lower().encode()
 
 
 class PortConnections:
-    """Keeps connections to programs of the sandbox open. Created at first use, because it needs megabytes of
-    memory.
+    """A pool of open connections to programs of the sandbox. It is created at its first use, because it needs
+    megabytes of memory.
     """
 
     def __init__(self) -> None:
@@ -78,8 +78,8 @@ class PortRelay:
             )
 
     def _noticing(self, receive: Receive) -> Receive:
-        """Counts each received message as activity, so that a sandbox
-        whose ports are used does not go to sleep.
+        """Returns a `receive` function that counts each received message as activity, so that a sandbox whose
+        ports are used is not put to sleep.
         """
 
         async def receive_and_notice() -> Message:
@@ -139,7 +139,7 @@ def _query(scope: Scope) -> bytes:
 
 
 def _headers(scope: Scope, port: int) -> list[Header]:
-    """Returns the request's headers for the program on the port, with `localhost` as the host.
+    """Returns the request's headers for the program on the port, with `localhost` in the Host header.
 
     Development servers often accept only this host name.
     """

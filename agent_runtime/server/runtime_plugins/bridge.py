@@ -38,7 +38,7 @@ _logger.setLevel(logging.WARNING)
 
 
 class Bridge:
-    """The web server of the desktop, on a Unix socket. It listens from `open` to `close`."""
+    """The web server of the desktop plugin, on a Unix socket. It listens from `open` to `close`."""
 
     def __init__(self, vnc: Path) -> None:
         self._vnc = vnc
@@ -46,9 +46,8 @@ class Bridge:
 
     @classmethod
     async def open(cls, socket: Path, vnc: Path) -> "Bridge":
-        """Starts the server. socket: the Unix socket on which it listens, in a directory that other users
-        cannot enter. vnc:
-        the X server's socket.
+        """Starts the server. socket: the path of the Unix socket on which it listens, in a directory that
+        other users cannot enter. vnc: the Unix socket of the X server for VNC.
         """
         bridge = cls(vnc)
         bridge._server = await unix_serve(
@@ -87,7 +86,9 @@ def find_novnc() -> Path | None:
 
 
 def _choose(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:
-    """Chooses the WebSocket subprotocol `binary` if the client offers it. Older VNC clients offer it."""
+    """Chooses the WebSocket subprotocol `binary` if the client offers it, as older VNC clients do. Otherwise
+    returns None.
+    """
     return next((one for one in offered if one == "binary"), None)
 
 
@@ -103,8 +104,8 @@ async def _to_client(reader: asyncio.StreamReader, client: ServerConnection) -> 
 
 
 async def _answer(client: ServerConnection, request: Request) -> Response | None:
-    """Returns the HTTP response with a file of the desktop's web page. Returns None for the
-    WebSocket's path.
+    """Returns the HTTP response with a file of the desktop's web page. Returns None for the path of the
+    WebSocket, so that the connection becomes a WebSocket.
     """
     path = unquote(urlsplit(request.path).path)
     if path == _VNC_PATH:
@@ -133,7 +134,7 @@ def _is_novnc(path: str) -> bool:
 
 
 def _read(path: str) -> bytes | None:
-    """Reads a file of the page or of noVNC. Returns None for all other paths."""
+    """Returns the content of a file of the desktop's page or of noVNC. Returns None for all other paths."""
     if page := _PAGES.get(path):
         return (_PAGE / page).read_bytes()
     root = find_novnc()

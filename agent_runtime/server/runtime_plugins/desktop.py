@@ -1,4 +1,6 @@
-"""A desktop: an X server that speaks VNC, a window manager with a panel, and a web page that shows it."""
+"""The runtime plugin for a desktop: an X server that speaks VNC, a window manager with a panel, and a web
+page that shows the desktop.
+"""
 
 import asyncio
 import os
@@ -76,7 +78,9 @@ class Desktop:
         self._programs.clear()
 
     async def _start_x(self, directory: Path) -> None:
-        """Starts the X server and sets DISPLAY, so that commands which start later can draw there."""
+        """Starts the X server and sets the variable DISPLAY, so that commands which start later can draw on
+        the desktop.
+        """
         authority, number = directory / "authority", directory / "display"
         await asyncio.to_thread(authority.write_bytes, _authority())
         # A shell opens the descriptor for -displayfd, to which X writes the free display number it chose.
@@ -120,8 +124,8 @@ def _content(path: Path) -> str:
 
 
 def _authority() -> bytes:
-    """Returns the content of an .Xauthority file with a new cookie. Only programs that
-    can read it may use X.
+    """Returns the content of an .Xauthority file with a new cookie. Only programs that can read this file may
+    use the X server.
     """
     fields = (b"", b"", b"MIT-MAGIC-COOKIE-1", secrets.token_bytes(_COOKIE_BYTES))
     return struct.pack(">H", _ANY_HOST) + b"".join(struct.pack(">H", len(one)) + one for one in fields)

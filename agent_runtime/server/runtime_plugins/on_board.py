@@ -1,4 +1,4 @@
-"""Runtime plugins that an agent's tools start themselves. This module only reports whether such a plugin is
+"""Runtime plugins that the agent's tools start themselves. This module only reports whether such a plugin is
 available.
 """
 

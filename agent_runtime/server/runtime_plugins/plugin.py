@@ -1,5 +1,5 @@
-"""Runtime plugins: programs beside the agent server, for people or for tools, such as VS
-Code and a desktop.
+"""The interface of runtime plugins: programs that run beside the agent server, for people or for tools, such
+as VS Code and a desktop.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Absence:
-    """The reason why a plugin is not available here, and how to get it. `code` is stable
-    and part of the API.
+    """The reason why a runtime plugin is not available on this server, and how to make it available. `code`
+    is stable and part of the API.
     """
 
     code: str
@@ -19,7 +19,9 @@ class Absence:
 
 
 class RuntimePluginError(Exception):
-    """A plugin did not start. The text says why; `output` is the end of what it printed."""
+    """Raised if a plugin did not start. The text gives the reason; `output` is the last part of the plugin's
+    output.
+    """
 
     def __init__(self, reason: str, output: str = "") -> None:
         super().__init__(reason)
@@ -33,30 +35,32 @@ class RuntimePlugin(Protocol):
     title: str
 
     def absence(self) -> Absence | None:
-        """Returns None if the plugin is available, else the reason. Reads only a few directories."""
+        """Returns None if the plugin is available, otherwise the reason why it is not. Reads only a few
+        directories.
+        """
 
 
 class Startable(RuntimePlugin, Protocol):
-    """A plugin that starts when a user opens it, and that is reached through `port`.
+    """A runtime plugin that starts when a user opens it, and that users reach through the number `port`.
 
-    No program listens on that port. It is the number by which the relay of ports finds `socket`, a Unix
-    socket that no other user, no other sandbox and no web page can reach.
+    No program listens on that port. The port relay uses the number to find `socket`, a Unix socket that no
+    other user, no other sandbox and no web page can reach.
     """
 
     port: int
 
     @property
     def socket(self) -> Path | None:
-        """The Unix socket of the plugin; None while it does not run."""
+        """The path of the Unix socket on which the plugin listens; None while the plugin does not run."""
 
     async def is_healthy(self) -> bool:
-        """Returns whether the plugin answers now. Must not raise."""
+        """Returns whether the plugin answers requests now. Must not raise an exception."""
 
     async def start(self) -> None:
-        """Starts the plugin and returns when it answers.
+        """Starts the plugin and returns when the plugin answers requests.
 
-        If it does not, stops it and raises RuntimePluginError.
+        If the plugin does not answer, stops it and raises RuntimePluginError.
         """
 
     async def stop(self) -> None:
-        """Stops all processes of the plugin. Safe to call twice."""
+        """Stops all processes of the plugin. May be called twice."""

@@ -1,4 +1,4 @@
-"""A program that keeps running beside the agent server, its child processes and the end of its output."""
+"""Runs the program of a runtime plugin, and stores the last part of its output."""
 
 import asyncio
 import signal
@@ -18,7 +18,9 @@ _PIECE_BYTES = 2_000
 
 
 class PluginProgram:
-    """The process of a runtime plugin, which leads a process group. `start` starts it, `end` ends it."""
+    """The running program of a runtime plugin, with its child processes in one process group. `start` starts
+    it, `end` ends it.
+    """
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -52,7 +54,7 @@ class PluginProgram:
         return b"".join(self._said).decode(errors="replace").strip()
 
     async def end(self) -> None:
-        """Sends SIGTERM to the process group, and SIGKILL after TERMINATE_SECONDS. Safe to call twice."""
+        """Sends SIGTERM to the process group, and SIGKILL after TERMINATE_SECONDS. May be called twice."""
         if self.is_alive:
             signal_group(self._process.pid, signal.SIGTERM)
             await asyncio.wait({asyncio.ensure_future(self._process.wait())}, timeout=TERMINATE_SECONDS)

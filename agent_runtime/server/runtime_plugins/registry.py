@@ -22,7 +22,7 @@ MAX_OUTPUT_CHARACTERS = 4_000
 
 
 class RuntimePlugins:
-    """Starts and describes plugins. `close` stops all plugins that were started."""
+    """Lists, starts and describes the runtime plugins. `close` stops all plugins that were started."""
 
     def __init__(self, config: Config) -> None:
         # In the workspace beside the conversations: it survives the machine and is not in the project.
@@ -39,11 +39,12 @@ class RuntimePlugins:
         return [await self._describe(name) for name in self._all]
 
     async def start(self, name: str) -> RuntimePluginInfo:
-        """Starts a plugin and returns its state. A plugin that has died is started again.
+        """Starts a plugin and returns its description and status. A plugin whose process has ended is started
+        again.
 
-        If tools start the plugin themselves, only checks that it is available.
-        Raises ServerProblem: 404 `runtime_plugin_not_found`; 503 with the code of its Absence if it is not
-        available; 503 `runtime_plugin_failed` with its `output` if it does not start.
+        If tools start the plugin themselves, only checks that the plugin is available. Raises ServerProblem:
+        404 `runtime_plugin_not_found`; 503 with the code of its Absence if the plugin is not available; 503
+        `runtime_plugin_failed` with its `output` if it does not start.
         """
         self.require(name)
         if plugin := self._startable.get(name):
@@ -54,14 +55,16 @@ class RuntimePlugins:
         return await self._describe(name)
 
     async def start_all(self, names: Sequence[str]) -> None:
-        """Checks that all these plugins are available, then starts them. Raises like `start`."""
+        """Checks that all these plugins are available, then starts them. Raises the same errors as
+        `start`.
+        """
         for name in names:
             self.require(name)
         for name in names:
             await self.start(name)
 
     def require(self, name: str) -> None:
-        """Raises ServerProblem 404 if there is no such plugin, 503 if it is not available."""
+        """Raises ServerProblem 404 if the plugin does not exist, 503 if the plugin is not available."""
         plugin = self._all.get(name)
         if plugin is None:
             detail = f"There is no runtime plugin of this name. There are: {', '.join(self._all)}."
@@ -70,9 +73,9 @@ class RuntimePlugins:
             raise problem_of(absence)
 
     def socket_at(self, port: int) -> Path | None:
-        """Returns the socket of the plugin with this port.
+        """Returns the Unix socket of the plugin with this port number.
 
-        Returns None if there is none, or if it does not run.
+        Returns None if no plugin has this number, or if the plugin does not run.
         """
         return next((one.socket for one in self._startable.values() if one.port == port), None)
 

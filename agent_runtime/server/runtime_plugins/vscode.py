@@ -1,7 +1,7 @@
-"""VS Code for the browser: code-server on a private Unix socket.
+"""The runtime plugin for VS Code in the browser: code-server on a private Unix socket.
 
-It has no sign-in: a program that reaches the socket can do all that the agent can do. People reach it through
-the gateway, which authenticates them.
+code-server has no sign-in: a program that reaches the socket can do all that the agent can do. People reach
+the socket through the gateway, which authenticates them.
 """
 
 import asyncio
@@ -50,10 +50,10 @@ _SETTINGS = {
 
 
 class VSCode:
-    """Starts and stops code-server.
+    """The runtime plugin that starts and stops code-server.
 
-    data: the directory of its settings and extensions, created at its start. is_enabled: the configuration's
-    value.
+    data: the directory of the settings and extensions of code-server, created when it starts. is_enabled:
+    whether the configuration enables VS Code.
     """
 
     name = "vscode"
@@ -114,7 +114,7 @@ class VSCode:
         self._program = self._directory = None
 
     def _write_settings(self) -> None:
-        """Writes our default settings if there are none. Later changes by users are kept."""
+        """Writes Slipway's default settings of VS Code if the user has none. Later changes by users stay."""
         settings = self._data / "User" / "settings.json"
         settings.parent.mkdir(parents=True, exist_ok=True)
         assert self._directory is not None

@@ -1,7 +1,7 @@
-"""What the user of an agent server without an app server has saved: settings, model profiles, secrets.
+"""Stores what the user of an agent server without an app server saves: settings, model profiles, secrets.
 
-All saved values are in one encrypted file. Without a secret key nothing is written to disk, since commands of
-the agent may run as the same user and could read it.
+All saved values are in one encrypted file. Without a secret key nothing is written to disk, because the
+agent's commands may run as the same user and could read the file.
 """
 
 import base64
@@ -37,7 +37,9 @@ class StoredSecret(BaseModel):
 
 
 class Saved(BaseModel):
-    """The saved settings, model profiles and secrets of a user. Immutable: a change makes a copy."""
+    """The saved settings, model profiles and secrets of a user. The object is immutable: a change creates a
+    copy.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,9 +52,10 @@ class Saved(BaseModel):
 
 
 class EncryptedSettings:
-    """Reads and writes what the user has saved. The file is read at first use.
+    """Reads and writes the saved settings, model profiles and secrets of the user. The file is read at first
+    use.
 
-    Two servers must not share its directory.
+    Two servers must not use the same directory.
     """
 
     def __init__(self, config: Config) -> None:
@@ -64,7 +67,9 @@ class EncryptedSettings:
 
     @property
     def is_kept(self) -> bool:
-        """Whether saved values are written to disk, so that they outlive this process."""
+        """Whether saved values are written to disk, so that they are still there after a restart of the
+        server.
+        """
         return bool(self._keys)
 
     @property
@@ -74,7 +79,9 @@ class EncryptedSettings:
         return self._saved
 
     def change(self, **fields: object) -> Saved:
-        """Sets fields of `Saved` and writes everything atomically. Returns the new `Saved` object."""
+        """Sets these fields of the saved values and writes all values atomically. Returns the new `Saved`
+        object.
+        """
         after = Saved.model_validate({**dict(self.saved), **fields})
         if self.is_kept:
             self._write(after)
@@ -82,8 +89,8 @@ class EncryptedSettings:
         return after
 
     def llm_of(self, name: str) -> LLM | None:
-        """Returns the model of this profile. Returns None if there is no such profile, or
-        if it is not valid.
+        """Returns the model of the profile `name`. Returns None if the profile does not exist or is not
+        valid.
         """
         try:
             return LLM.model_validate(self.saved.profiles[name])
@@ -91,7 +98,9 @@ class EncryptedSettings:
             return None
 
     def seal(self, text: str) -> str:
-        """Encrypts a text for a client that stores it but must not read it. 409 without a secret key."""
+        """Encrypts a text for a client that stores the text but must not read it. 409 without a secret
+        key.
+        """
         return self._fernet().encrypt(text.encode()).decode()
 
     def unseal(self, text: str) -> str:
@@ -103,8 +112,8 @@ class EncryptedSettings:
 
     @property
     def sealing(self) -> Sealing | None:
-        """The encryption for the keys of conversations on disk. None without a secret key; then keys are not
-        written to disk.
+        """The cipher that encrypts the API keys of conversations on disk. None without a secret key; then
+        these keys are not written to disk.
         """
         return Sealing(self.seal, self._opened, is_renewing=len(self._keys) > 1) if self.is_kept else None
 
@@ -158,9 +167,9 @@ class EncryptedSettings:
 
 
 def merged(before: JsonObject, changes: JsonObject, *, is_kept: Callable[[object], bool]) -> JsonObject:
-    """Merges `changes` into `before` at every level. null removes an entry.
+    """Merges `changes` into `before` at every level and returns the result. null removes an entry.
 
-    `is_kept`: whether a value of `changes` is to leave the old value unchanged.
+    `is_kept`: returns True for a new value that must leave the old value unchanged, such as a mask.
     """
     after = dict(before)
     for name, value in changes.items():

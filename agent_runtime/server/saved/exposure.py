@@ -1,5 +1,5 @@
-"""Decides how clients see saved secrets: masked, or encrypted or in clear text if the client asks for that
-and is allowed to see it.
+"""Decides in which form clients see saved secrets: masked by default; encrypted or in plain text if the
+client asks for this form and is allowed to see it.
 """
 
 from collections.abc import Callable
@@ -57,10 +57,10 @@ Exposure = Annotated[Expose, Depends(_exposure)]
 
 
 def unsealed(encrypted_settings: EncryptedSettings, settings: Any) -> Any:
-    """Returns settings from a client with the sealed secrets in them decrypted."""
+    """Returns settings from a client with the encrypted secrets in them decrypted."""
     return mask(settings, lambda secret: encrypted_settings.unseal(str(secret)))
 
 
 def is_masked(value: object) -> bool:
-    """Returns whether a client has sent back the mask that it sees in place of a secret."""
+    """Returns whether the value is the mask that clients see in place of a secret."""
     return value == MASK

@@ -1,6 +1,7 @@
 """Chooses the application that this process serves: the full one, or one that waits for POST /api/init.
 
-Each is imported only where it is served: otherwise starts would take longer and waiting servers more memory.
+Each application is imported only if it is served. So the start is faster and waiting servers need less
+memory.
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,9 @@
-"""Blocks system calls that nothing in a sandbox may make: sockets to a hypervisor, and io_uring.
+"""Blocks system calls that no program in a sandbox may make: sockets to a hypervisor, and io_uring.
 
-AF_VSOCK sockets belong to no network namespace, so network isolation does not stop them. io_uring does its
-work unseen by filters of system calls. The default filters of older container engines allow both, and
-bubblewrap has no filter. The agent server installs this filter for itself and its child processes. It cannot
-be removed.
+AF_VSOCK sockets belong to no network namespace, so network isolation does not block them. Filters of system
+calls do not see what io_uring does. The default filters of older container engines allow both, and bubblewrap
+has no filter. The agent server installs this filter for itself and its child processes. The filter cannot be
+removed.
 """
 
 import ctypes
@@ -29,10 +29,10 @@ _X32 = 0x40000000
 
 @dataclass(frozen=True)
 class _Calls:
-    """The system calls of one architecture.
+    """The numbers of the system calls of one processor architecture.
 
     audit: the architecture's number in the kernel's audit. socket: the number of `socket`.
-    bundled: calls that hide other calls in arguments which a filter cannot see.
+    bundled: calls that contain other calls in arguments which a filter cannot see.
     """
 
     audit: int
@@ -46,16 +46,17 @@ _KNOWN = {"x86_64": (_X86_64, _I386), "aarch64": (_AARCH64, _ARM)}
 
 
 class FilterError(Exception):
-    """The kernel refuses the filter, or there is none for this machine. The text says which of these is the
-    reason.
+    """Raised if the kernel refuses the filter, or if no filter exists for this machine's architecture. The
+    text gives the reason.
     """
 
 
 def close_calls() -> None:
-    """Installs the filter for this process and all its later child processes. Call it before threads start.
+    """Installs the filter for this process and all its later child processes. Must be called before threads
+    start.
 
-    Does nothing unless `no_new_privs` is set, which containers and bubblewrap do. Without it an ordinary
-    process may not install a filter. Raises FilterError.
+    Does nothing unless the process has the flag `no_new_privs`, which containers and bubblewrap set. Without
+    this flag an ordinary process may not install a filter. Raises FilterError.
     """
     if sys.platform != "linux" or not _gains_no_privileges():
         return
@@ -67,8 +68,8 @@ def close_calls() -> None:
 
 
 def _section(calls: _Calls) -> bytes:
-    """Returns the instructions for one architecture. These instructions are skipped on other
-    architectures.
+    """Returns the filter's instructions for one architecture. On other architectures the filter skips these
+    instructions.
     """
     refused = (*_IO_URING, *calls.bundled)
     body = [_instruction(_LOAD, _NUMBER)]

@@ -1,4 +1,4 @@
-"""The state of a server that is started before its user is known, and is configured later."""
+"""The configuration of a server that is started before its user is known, and is configured later."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -9,7 +9,7 @@ InitState = Literal["dormant", "initializing", "ready"]
 
 
 class Initialization:
-    """The state of a server that POST /api/init configures.
+    """The state of a server that waits until POST /api/init configures it.
 
     `config`: the configuration with which the server was started. `serve`: called with the final
     configuration to start the services.

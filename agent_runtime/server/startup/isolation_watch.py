@@ -1,5 +1,5 @@
-"""Ends this server when the process that isolates its commands has ended. After that, both processes are
-started again.
+"""Ends this server when the process that isolates its commands has ended. After that, the sandbox starts both
+processes again.
 """
 
 import logging
@@ -13,7 +13,8 @@ logger = logging.getLogger(__name__)
 
 
 def end_with_room() -> Callable[[], None]:
-    """Watches the process that isolates commands, if there is one. Returns a function that ends the watch.
+    """Watches the process that isolates commands, if there is one, and ends this server when that process
+    ends. Returns a function that stops the watch.
 
     Raises OSError.
     """

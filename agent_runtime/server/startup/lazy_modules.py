@@ -1,4 +1,4 @@
-"""Makes imports faster, and avoids importing modules that are not used."""
+"""Makes imports faster, and prevents imports of modules that are not used."""
 
 import gc
 import importlib.util
@@ -29,10 +29,10 @@ def loading() -> Iterator[None]:
 
 
 def build_models_late() -> None:
-    """Makes pydantic build the validator of a model when the model is first used.
+    """Makes pydantic build the validator of a model at the first use of the model.
 
-    Call this before the models are defined, those of FastAPI included. A server uses few of its models when
-    it starts. To build all of them takes a tenth of the processor time of the start, and 3.5 MB.
+    Must be called before the models are defined, including FastAPI's models. A server uses few of its models
+    at its start. Building all of them takes a tenth of the processor time of the start, and 3.5 MB.
     """
     from pydantic import BaseModel
     from pydantic.warnings import UnsupportedFieldAttributeWarning
@@ -43,9 +43,9 @@ def build_models_late() -> None:
 
 
 def leave_out_unused() -> None:
-    """Prevents imports of optional modules that are never used here and would take memory in every server.
+    """Prevents imports of optional modules that this server never uses and that would need memory.
 
-    A module set to None in `sys.modules` cannot be imported. The importing libraries treat it as not
+    A module set to None in `sys.modules` cannot be imported. Libraries that try to import it treat it as not
     installed.
     """
     # The command line that comes with httpx brings a terminal library of 4 MB, wherever it is installed.
@@ -56,9 +56,9 @@ def leave_out_unused() -> None:
 
 
 def _uvicorn() -> ModuleType:
-    """Returns a replacement for the package uvicorn that imports each name at first use.
+    """Returns a replacement for the package uvicorn that imports each of its names at first use.
 
-    The real package would also import its command line, with click and multiprocessing: 2 MB.
+    The real package would also import its command-line interface, with click and multiprocessing: 2 MB.
     """
     spec = importlib.util.find_spec("uvicorn")
     assert spec is not None

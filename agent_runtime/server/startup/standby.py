@@ -1,8 +1,8 @@
-"""A server that waits for POST /api/init and needs little memory until then.
+"""The application of a server that waits for POST /api/init and needs little memory until then.
 
-POST /api/init imports the application. Modules that take long to import are imported before: FastAPI, and all
-that conversations need. Modules that take much memory but little time come with the application: services,
-HTTP clients, sockets and routes.
+POST /api/init imports the full application. Modules that take long to import are imported earlier: FastAPI,
+and all modules that conversations need. Modules that need much memory but little time are imported with the
+full application: services, HTTP clients, sockets and routes.
 """
 
 import asyncio
@@ -26,7 +26,9 @@ from agent_runtime.wire import NOT_ANSWERED_HEADER
 
 
 class StandbyApp(FastAPI):
-    """The application until POST /api/init. After that it passes all requests on to the real application."""
+    """The application that serves requests until POST /api/init. After that it forwards all requests to the
+    full application.
+    """
 
     def __init__(self, config: Config) -> None:
         super().__init__(title=TITLE, openapi_url=None, lifespan=_lifespan, root_path=root_path(config))

@@ -1,7 +1,7 @@
 """Starts the server as root: prepares the workspace for two users (server and agent), then gives up root.
 
 The workspace may come from an archive, or from a time with only one user. So its content is treated as
-hostile: no link is followed. No command runs yet, so nothing changes during the preparation.
+hostile: no link is followed. No command runs yet, so no file changes during the preparation.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ _LOG_FILES = ("log.sqlite", "writer.lock")
 
 
 class TwoUsersError(Exception):
-    """The process cannot become two users. The text says why."""
+    """Raised if the process cannot run as two users. The text gives the reason."""
 
 
 def parse_users(text: str) -> Users:
@@ -86,8 +86,8 @@ def _prepare(conversations: Path, users: Users, group: int) -> None:
 
 
 def _take(path: Path, users: Users, group: int) -> None:
-    """Makes the server's user the owner of a file or directory in the directory of conversations that the
-    server has not made.
+    """Makes the server's user the owner of a file or directory in the directory of conversations. Called for
+    files that the server has not created.
     """
     if not _is_directory(path):
         _take_file(path, users, group, _READ_BY_AGENT)
@@ -130,7 +130,9 @@ def _is_directory(path: Path) -> bool:
 
 
 def _drop_bounding_set() -> None:
-    """Removes all capabilities from the bounding set, so that no child process can ever gain one."""
+    """Removes all capabilities from the process's bounding set, so that no child process can ever gain
+    one.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(64):
         if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:

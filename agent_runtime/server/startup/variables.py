@@ -1,4 +1,6 @@
-"""Reads settings from environment variables `OH_<SETTING>`, and warns about variables that have no effect."""
+"""Reads settings from environment variables named `OH_<SETTING>`, and warns about variables that have no
+effect.
+"""
 
 import json
 import logging
@@ -41,7 +43,8 @@ _WEBHOOK_TUNING = re.compile(
 
 
 def read_variables(environment: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings that the variables set, by name. Logs a warning for each unknown `OH_` variable.
+    """Returns the settings that the environment variables set, by setting name. Logs a warning for each
+    unknown `OH_` variable.
 
     settings: the type of each setting, by name.
     """
