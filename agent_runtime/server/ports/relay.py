@@ -78,7 +78,7 @@ class PortRelay:
             )
 
     def _noticing(self, receive: Receive) -> Receive:
-        """Returns a `receive` function that counts each received message as activity, so that a sandbox whose
+        """Returns a `receive` function that counts each received message as activity. So a sandbox whose
         ports are used is not put to sleep.
         """
 

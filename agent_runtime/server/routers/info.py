@@ -1,4 +1,4 @@
-"""Routes that tell whether the server runs, and its version and state. They need no key."""
+"""Routes that tell whether the server runs, and its version and state. They need no session key."""
 
 import os
 import platform
@@ -19,10 +19,11 @@ CAPABILITIES = ("idempotent_conversation_create_v1", "tool_catalog_v1", "skill_c
 
 
 class ServerInfo(BaseModel):
-    """uptime, idle_time: seconds. idle_time is 0 during a run, otherwise the time since the last event of any
-    conversation.
+    """The reply of GET /server_info: version, state and abilities of the agent server.
 
-    active_runs, queued_runs: the number of running conversations, and of those that wait for their turn.
+    uptime, idle_time: seconds. idle_time is 0 during a run, otherwise the time since the last event of any
+    conversation.
+    active_runs, queued_runs: the number of active runs, and of runs that wait because of the limit of runs.
     """
 
     uptime: float

@@ -1,5 +1,5 @@
-"""The routes of a server that was started before its user was known:
-POST /api/init sends it the settings of that user.
+"""The routes of a server that was started before its user was known. POST /api/init sends the settings of
+that user to the server.
 """
 
 import hmac
@@ -21,9 +21,11 @@ _SETTINGS = frozenset(field.alias or name for name, field in Config.model_fields
 
 
 class InitRequest(BaseModel):
-    """Settings that replace those of the server's start. Settings that are not listed here may be sent, too.
+    """The request body of POST /api/init: settings that replace the server's settings from its start. It may
+    contain further settings that are not listed here.
 
-    env: environment variables for this process. Commands see only the variables that pass their allow-list.
+    env: environment variables for this process. Commands see only the variables that the allow-list for
+    commands contains.
     """
 
     model_config = ConfigDict(extra="allow")

@@ -1,4 +1,4 @@
-"""Model profiles of the user of an agent server that runs without an app server."""
+"""Routes for the model profiles of the user, on an agent server that runs without an app server."""
 
 from typing import Annotated, Any
 
@@ -105,7 +105,7 @@ async def list_profiles(store: Saved) -> ProfileList:
 
 @router.get("/{name}")
 async def get_profile(name: Name, store: Saved, expose: Exposure) -> ProfileDetail:
-    """Returns a profile. Its API key is null unless `X-Expose-Secrets` asks for it."""
+    """Returns a model profile. Its API key is null unless the header `X-Expose-Secrets` asks for the key."""
     llm = profile_of(store, name)
     shown = expose(llm)
     config = {**shown, "api_key": None} if is_masked(shown.get("api_key")) else shown
@@ -114,7 +114,9 @@ async def get_profile(name: Name, store: Saved, expose: Exposure) -> ProfileDeta
 
 @router.post("/{name}", status_code=201)
 async def save_profile(name: Name, wanted: SaveProfileRequest, store: Saved) -> ProfileChanged:
-    """Saves a profile and replaces one with the same name. Masked values leave the saved ones unchanged."""
+    """Saves a model profile, or replaces the profile with the same name. Masked values leave the saved values
+    unchanged.
+    """
     profiles = store.saved.profiles
     if name not in profiles and len(profiles) >= MAX_PROFILES:
         raise ServerProblem(409, "too_many_profiles", f"There are {MAX_PROFILES} profiles already.")
@@ -130,7 +132,7 @@ async def save_profile(name: Name, wanted: SaveProfileRequest, store: Saved) -> 
 
 @router.delete("/{name}")
 async def delete_profile(name: Name, store: Saved) -> ProfileChanged:
-    """Deletes a profile. A profile that does not exist is no error."""
+    """Deletes a model profile. The request also succeeds if the profile does not exist."""
     saved = store.saved
     others = {key: value for key, value in saved.profiles.items() if key != name}
     store.change(
@@ -154,7 +156,7 @@ async def rename_profile(name: Name, wanted: RenameProfileRequest, store: Saved)
 
 @router.post("/{name}/activate")
 async def activate_profile(name: Name, store: Saved) -> ProfileActivated:
-    """Makes the profile the model of the agent settings."""
+    """Sets the model of this profile in the agent settings."""
     activate(store, name)
     return ProfileActivated(name=name, message=f"Profile '{name}' activated")
 
@@ -166,8 +168,8 @@ async def validate_profile(
     store: Saved,
     client: Annotated[LLMClient, Depends(_client)],
 ) -> ValidateProfileResponse:
-    """Checks a profile by a short call of its model. A rate limit counts as valid: the
-    settings may be right.
+    """Checks a model profile by a short call of its model. If the vendor replies with a rate limit, the
+    profile counts as valid, because its settings may be right.
     """
     before = store.saved.profiles.get(name, {})
     kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
@@ -187,13 +189,13 @@ async def validate_profile(
 
 
 def activate(store: EncryptedSettings, name: str) -> None:
-    """Makes the profile the model of the agent settings. 404 if there is no such profile."""
+    """Sets the model of this profile in the agent settings. 404 if the profile does not exist."""
     llm = profile_of(store, name)
     store.change(agent_settings={**store.saved.agent_settings, "llm": llm}, active_profile=name)
 
 
 def checked(llm: JsonObject) -> LLM:
-    """Returns the validated model settings. 422 if they are not valid."""
+    """Validates model settings and returns them. 422 if the settings are not valid."""
     try:
         return LLM.model_validate(llm)
     except ValidationError as error:
@@ -203,7 +205,7 @@ def checked(llm: JsonObject) -> LLM:
 
 
 def profile_of(store: EncryptedSettings, name: str) -> dict[str, Any]:
-    """Returns the settings of this profile. 404 if there is no such profile."""
+    """Returns the settings of the profile `name`. 404 if the profile does not exist."""
     llm = store.saved.profiles.get(name)
     if llm is None:
         raise ServerProblem(404, "profile_not_found", f"There is no profile {name}.")

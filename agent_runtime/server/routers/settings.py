@@ -1,4 +1,4 @@
-"""Settings and secrets of the user of an agent server that runs without an app server."""
+"""Routes for the settings and secrets of the user, on an agent server that runs without an app server."""
 
 from typing import Annotated, Any
 
@@ -28,8 +28,8 @@ SecretName = Annotated[str, Path(pattern=_NAME_PATTERN)]
 
 
 class SettingsResponse(BaseModel):
-    """The saved settings. is_kept: false if the server has no
-    OH_SECRET_KEY; then a restart loses everything saved.
+    """The reply of GET /api/settings: the saved settings. is_kept: false if the server has no OH_SECRET_KEY;
+    then all saved values are lost at a restart.
     """
 
     agent_settings: JsonObject
@@ -43,7 +43,9 @@ class SettingsResponse(BaseModel):
 
 
 class SettingsUpdateRequest(BaseModel):
-    """Changes that are merged into the settings at every level. null removes an entry."""
+    """The request body of PATCH /api/settings: changes that are merged into the settings at every level. null
+    removes an entry.
+    """
 
     agent_settings_diff: JsonObject | None = None
     conversation_settings_diff: JsonObject | None = None
@@ -144,7 +146,9 @@ async def save_secret(wanted: SecretCreateRequest, store: Saved) -> SecretItem:
 
 @router.get("/secrets/{name}", response_class=PlainTextResponse, dependencies=[Depends(require_session_key)])
 async def get_secret(name: SecretName, store: Saved) -> PlainTextResponse:
-    """Returns the secret's value as plain text. A LookupSecret calls this route."""
+    """Returns the secret's value as plain text. Conversations look up the value of a LookupSecret at this
+    route.
+    """
     return PlainTextResponse(_secret(store, name).value, headers={"Cache-Control": "no-store"})
 
 

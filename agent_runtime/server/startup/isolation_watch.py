@@ -1,5 +1,5 @@
-"""Ends this server when the process that isolates its commands has ended. After that, the sandbox starts both
-processes again.
+"""Ends this server when the process that isolates its commands has ended. After that, both processes are
+started again.
 """
 
 import logging

@@ -1,4 +1,6 @@
-"""Answers that an agent waits for: results of client tools, MCP tool changes, questions of MCP servers."""
+"""Routes that take decisions and results for which an agent waits: results of client tools, decisions about
+changed MCP tools, and answers to questions of MCP servers.
+"""
 
 from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
 from agent_runtime.conversation.approval.mcp_answers import answer_mcp_change
@@ -14,14 +16,16 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
     "/events/answer_client_tool", responses={409: {"description": "No call of this id waits for an answer"}}
 )
 async def answer_call(conversation: Found, answer: ClientToolAnswer) -> Success:
-    """Takes the result of a call of a client tool that was declared with `awaits_answer`."""
+    """Takes the result of the agent's call of a client tool that was declared with `awaits_answer`."""
     answer_client_call(conversation, answer.action_id, answer.content, is_error=answer.is_error)
     return Success()
 
 
 @router.post("/mcp/answer_change", responses={409: {"description": "The tool has not changed in this way"}})
 async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success:
-    """Approves a changed tool of an MCP server in its current form, or refuses all later calls of it."""
+    """Takes the user's decision about an MCP tool that has changed: approves the tool in its current form, or
+    refuses all later calls of the tool.
+    """
     answer_mcp_change(conversation, answer.server, answer.tool, answer.fingerprint, accept=answer.accept)
     return Success()
 
@@ -34,7 +38,7 @@ async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success
     },
 )
 async def answer_question(conversation: Found, answer: McpQuestionAnswer) -> Success:
-    """Answers a question that an MCP server asked the user during a call."""
+    """Takes the user's answer to a question that an MCP server has asked during a tool call."""
     response = ElicitationResponse(answer.action, answer.content)
     conversation.run_context.mcp_questions.answer(answer.question_id, response)
     return Success()

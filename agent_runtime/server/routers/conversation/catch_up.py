@@ -1,4 +1,6 @@
-"""Adds missing events to a log, for example after the machine was lost and the log came from a backup."""
+"""Routes that add missing events to a conversation's log, for example after the machine was lost and the log
+was restored from a backup.
+"""
 
 from uuid import UUID
 
@@ -13,7 +15,7 @@ router = APIRouter(prefix="/api/conversations/{conversation_id}/log", tags=["con
 
 @router.get("")
 async def position(log: FoundLog) -> LogPosition:
-    """Returns the last position of the log."""
+    """Returns the number of the last event in the log."""
     return LogPosition(last_seq=log.last_seq)
 
 
@@ -24,8 +26,8 @@ async def position(log: FoundLog) -> LogPosition:
 async def catch_up(conversation_id: UUID, missing: CatchUpRequest, registry: Conversations) -> LogPosition:
     """Appends events after the log's last event. Events that the log already has are skipped.
 
-    With `restored` or `forked`, work that was going on is ended, and the agent is told how old its files are.
-    The request may be repeated.
+    With `restored` or `forked`, an active run is ended, and the agent is told how old its files are. The
+    request may be repeated.
     """
     conversation = await registry.catch_up(conversation_id, missing)
     if missing.restored is not None:

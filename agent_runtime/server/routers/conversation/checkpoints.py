@@ -1,4 +1,6 @@
-"""Checkpoints of the workspace: list them, compare with one, go back to one."""
+"""Routes for checkpoints (snapshots of the workspace's files): list them, show the changes since a
+checkpoint, and go back to a checkpoint.
+"""
 
 from agent_runtime.conversation.checkpoints.rewind import rewind as go_back
 from agent_runtime.server.routers.router import Router
@@ -28,5 +30,7 @@ async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> Checkpoint
     },
 )
 async def rewind(conversation: Found, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-    """Restores files, chat or both. First makes a checkpoint of the current state."""
+    """Restores files, chat or both from a checkpoint. Before that, saves the current state as a new
+    checkpoint.
+    """
     return await go_back(conversation, checkpoint_id, wanted)

@@ -1,4 +1,6 @@
-"""Answers to actions that wait for approval, and the rules for when approval is needed."""
+"""Routes for the user's decisions about actions that wait for approval, and for the rules that say when an
+action needs approval.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,9 +26,9 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
     responses={409: {"description": "Nothing waits, or other actions than those meant"}},
 )
 async def respond(conversation: Found, children: AllChildren, answer: ConfirmationResponseRequest) -> Success:
-    """Approves the waiting actions, which then run, or rejects some or all of them.
+    """Approves the waiting actions, which then run, or rejects some or all of these actions.
 
-    They may be actions of this conversation or of its sub-agents.
+    The actions may be those of this conversation or of its sub-agents.
     """
     await until_answers_are_taken(conversation)
     if answer.accept:
@@ -43,8 +45,8 @@ async def respond(conversation: Found, children: AllChildren, answer: Confirmati
 
 @router.post("/confirmation_policy")
 async def change_policy(conversation: Found, request: SetConfirmationPolicyRequest) -> Success:
-    """Sets when approval is needed, from the model's next reply on. Actions that wait
-    already keep waiting.
+    """Sets which actions need approval, from the model's next reply on. Actions that already wait for
+    approval still wait.
     """
     with _refused("unsupported_confirmation_policy"):
         set_policy(conversation, request.policy)

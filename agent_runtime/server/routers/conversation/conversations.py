@@ -1,4 +1,4 @@
-"""Conversations: create, find, run, stop, delete."""
+"""Routes that create, find, run, stop and delete conversations."""
 
 from pathlib import Path
 from typing import Annotated
@@ -52,8 +52,8 @@ async def create(
     runtime_plugins: AllRuntimePlugins,
     worktrees: AllWorkTrees,
 ) -> ConversationInfo:
-    """Creates a conversation. If its id exists, returns that conversation with 200 and takes the keys of the
-    request.
+    """Creates a conversation. If a conversation with this id exists, returns that conversation with 200; it
+    takes the keys of the request.
 
     With `worktree`, and if the workspace lies in a git repository, the agent works in a git work tree made
     for this conversation.
@@ -101,7 +101,7 @@ async def count(registry: Conversations, status: ExecutionStatus | None = None) 
 async def get_many(
     registry: Conversations, ids: Annotated[list[UUID], Query(max_length=99)]
 ) -> list[ConversationInfo | None]:
-    """Returns these conversations in the requested order; null stands for one that does not exist."""
+    """Returns the conversations with these ids, in the same order; null for each id that does not exist."""
     return await registry.catalog.infos(ids)
 
 
@@ -112,7 +112,7 @@ async def get(conversation: Found) -> ConversationInfo:
 
 @router.delete("/{conversation_id}")
 async def delete(conversation_id: UUID, children: AllChildren) -> Success:
-    """Deletes a conversation and its children."""
+    """Deletes a conversation and its child conversations."""
     await children.delete(conversation_id)
     return Success()
 
@@ -142,7 +142,7 @@ async def agent_final_response(conversation: Found) -> FinalResponse:
 
 
 def check_size(message: SendMessageRequest) -> None:
-    """Refuses a message with too much text. 413."""
+    """Raises ServerProblem 413 for a message with too much text."""
     if message.size_bytes > MAX_MESSAGE_BYTES:
         raise ServerProblem(
             413,
@@ -153,7 +153,9 @@ def check_size(message: SendMessageRequest) -> None:
 
 
 def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> None:
-    """Adds the message to the conversation. With `run`, starts a run to answer it, unless one is going on."""
+    """Adds the message to the conversation. With `run`, also starts a run that answers the message, unless a
+    run is already active.
+    """
     is_new = conversation.send(message.to_message(), message_id=message.id, sender=message.sender)
     # A repeated message starts no run. Exception: the server ended after it stored the message and before it
     # started the run.
@@ -163,8 +165,8 @@ def deliver(conversation: ConversationEngine, message: SendMessageRequest) -> No
 
 
 def _is_cut_off(conversation: ConversationEngine, first: SendMessageRequest) -> bool:
-    """Returns whether an earlier create request was interrupted before, or just after, the first message was
-    added.
+    """Returns whether an earlier request to create this conversation was interrupted before, or just after,
+    its first message was added.
     """
     log = conversation.log
     return log.last_seq == 0 or (first.id is not None and log.seq_of(first.id) is not None)

@@ -1,4 +1,4 @@
-"""The events of a conversation: reads the log, adds messages."""
+"""Routes that read the events in a conversation's log and add messages."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -54,7 +54,7 @@ async def search(
 ) -> Response:
     """Returns a page of events as they are stored, without null fields.
 
-    `page_id` is the id of its first event.
+    `page_id`: the id of the event with which the page begins.
     """
     from_seq = _seq(log, page_id) if page_id else None
     descending = sort_order is EventSortOrder.TIMESTAMP_DESC
@@ -72,7 +72,7 @@ async def count(log: FoundLog, wanted: Wanted) -> int:
 async def get_many(
     log: FoundLog, ids: Annotated[list[str], Body(max_length=MAX_PAGE)]
 ) -> list[dict[str, Any] | None]:
-    """Returns these events in the requested order; null stands for one that does not exist."""
+    """Returns the events with these ids, in the same order; null for each id that does not exist."""
     records = [log.get(event_id) for event_id in ids]
     return [orjson.loads(record.body) if record else None for record in records]
 
@@ -87,15 +87,17 @@ async def get(log: FoundLog, event_id: str) -> dict[str, Any]:
 
 @router.post("")
 async def send(conversation: Found, message: SendMessageRequest) -> Success:
-    """Adds a message. A repeated `id` is accepted and changes nothing."""
+    """Adds a message to the conversation. If the conversation has a message with this `id`, the request
+    succeeds and changes nothing.
+    """
     check_size(message)
     deliver(conversation, message)
     return Success()
 
 
 def local_timestamp(moment: datetime | None) -> str | None:
-    """Returns the time as events store it: local time without a zone, with microseconds. Returns None if
-    `moment` is None.
+    """Converts a time to the format of events' timestamps: local time without a zone, with microseconds.
+    Returns None if `moment` is None.
     """
     if moment is None:
         return None

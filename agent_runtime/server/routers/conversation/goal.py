@@ -1,4 +1,4 @@
-"""Goals of a conversation: start, stop, resume."""
+"""Routes that start, stop and resume the goal of a conversation."""
 
 from agent_runtime.conversation.run.goal_commands import pursue, rest, resume
 from agent_runtime.server.routers.router import Router
@@ -17,7 +17,7 @@ async def start_goal(conversation: Found, request: StartGoalRequest) -> Success:
 
 @router.post("/stop")
 async def stop_goal(conversation: Found) -> Success:
-    """Stops pursuing the goal. The current run goes on. The goal can be resumed."""
+    """Stops pursuing the goal. The active run continues. The goal can be resumed."""
     rest(conversation)
     return Success()
 
@@ -30,6 +30,6 @@ async def stop_goal(conversation: Found) -> Success:
     },
 )
 async def resume_goal(conversation: Found) -> Success:
-    """Resumes an interrupted goal with its remaining audits."""
+    """Resumes an interrupted goal. A judge checks the work as many times as were left at the interruption."""
     resume(conversation)
     return Success()

@@ -1,4 +1,4 @@
-"""Sets the secrets of a conversation, also during a run. Values are never returned."""
+"""The route that sets the secrets of a conversation, also during a run. Values are never returned."""
 
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found
@@ -9,7 +9,9 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 
 @router.post("/secrets")
 async def update(conversation: Found, request: UpdateSecretsRequest) -> Success:
-    """Adds secrets, or replaces those with the same name. Commands that start later use the new values."""
+    """Adds secrets to the conversation, or replaces secrets with the same name. Commands that start later use
+    the new values.
+    """
     conversation.secrets.update(request.secrets)
     conversation.keep_secrets()
     return Success()

@@ -1,4 +1,4 @@
-"""WebSockets that send a conversation's events as they occur and take messages for it."""
+"""WebSockets that send a conversation's events as they occur, and receive messages for the conversation."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
@@ -32,9 +32,9 @@ CLOSE_SLOW_CONSUMER = 1013
 
 @router.websocket("/session/{conversation_id}")
 async def session(socket: WebSocket, conversation_id: str, after_seq: int | None = None) -> None:
-    """Sends frames with positions (docs/protocol.md, section 2).
+    """Sends a conversation's frames, with the number of each event in the log (docs/protocol.md, section 2).
 
-    `after_seq`: sends the later events of the log first. Without it only new events are sent.
+    `after_seq`: first sends the events of the log after this number. Without it only new events are sent.
     """
     conversation = await _enter(socket, conversation_id)
     if conversation is None:
@@ -61,9 +61,10 @@ async def events(
     after_timestamp: datetime | None = None,
     resend_all: bool = False,
 ) -> None:
-    """Sends bare events: first the full state, then the events to resend, then new events as they occur.
+    """Sends a conversation's events without frames: first the full state, then the events to resend, then new
+    events as they occur.
 
-    If events were resent, the full state follows them once more.
+    If events were resent, the full state is sent again after them.
     """
     conversation = await _enter(socket, conversation_id)
     if conversation is None:
@@ -80,9 +81,9 @@ async def events(
 
 
 async def _enter(socket: WebSocket, conversation_id: str) -> ConversationEngine | None:
-    """Checks the key and returns the conversation.
+    """Checks the session key of the socket and returns the conversation.
 
-    Returns None and closes the socket if one of them is missing.
+    If the key is wrong or the conversation does not exist, closes the socket and returns None.
     """
     if not await accept_socket(socket):
         return None
@@ -148,7 +149,9 @@ async def _send_all(
 async def _receive_all(
     socket: WebSocket, conversation: ConversationEngine, as_sent: Callable[[EventFrame], bytes]
 ) -> None:
-    """Delivers each received message and starts a run. Errors are sent back, and the socket stays open."""
+    """Adds each received message to the conversation and starts a run. Errors are sent to the client, and the
+    socket stays open.
+    """
     try:
         while True:
             text = await socket.receive_text()
@@ -175,8 +178,8 @@ def _receive(conversation: ConversationEngine, text: str) -> None:
 
 
 def _refusal(error: Exception) -> ServerErrorEvent | None:
-    """Returns the event that tells a client why its message was refused. Returns None for an unexpected
-    error.
+    """Returns the event that tells a client why its message was refused. Returns None if `error` is
+    unexpected.
     """
     if isinstance(error, orjson.JSONDecodeError | ValidationError):
         return ServerErrorEvent(code=type(error).__name__, detail=_without_values(error))

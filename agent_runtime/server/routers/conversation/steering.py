@@ -1,5 +1,5 @@
-"""Changes and copies a conversation: title, budget, model, condensation, side questions,
-forks, going back.
+"""Routes that change or copy a conversation: title, budget, model, condensation, side questions, forks, and
+going back to an event.
 """
 
 from fastapi import status
@@ -32,7 +32,9 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
 
 @router.patch("")
 async def update(conversation: Found, changes: UpdateConversationRequest) -> Success:
-    """Sets title, tags and budget. Tags replace all earlier ones; null removes the budget."""
+    """Sets the title, the tags and the budget of a conversation. Given tags replace all earlier tags; a
+    budget of null removes the limit.
+    """
     relabel(conversation, title=changes.title, tags=changes.tags)
     if "max_budget_per_task" in changes.model_fields_set:
         set_budget(conversation, changes.max_budget_per_task)
@@ -41,7 +43,9 @@ async def update(conversation: Found, changes: UpdateConversationRequest) -> Suc
 
 @router.post("/condense", responses={409: {"description": "There is no condenser, or nothing to condense"}})
 async def condense(conversation: Found) -> Success:
-    """Summarizes older events: now, or before the model's next reply if a run is going on."""
+    """Replaces older events in the prompt by a summary: now, or before the model's next reply if a run is
+    active.
+    """
     await conversation.condensing.request()
     return Success()
 
@@ -54,13 +58,13 @@ async def condense(conversation: Found) -> Success:
 async def start_child(
     conversation: Found, wanted: StartChildConversationRequest, children: AllChildren
 ) -> StartChildConversationResponse:
-    """Starts a child conversation with the same settings on another task."""
+    """Starts a child conversation on another task, with the settings of this conversation."""
     return await children.start(conversation.id, wanted)
 
 
 @router.post("/switch_llm")
 async def switch_llm(conversation: Found, wanted: SwitchLLMRequest) -> Success:
-    """Sets the agent's model from its next call on, also in a run that is going on."""
+    """Sets the model of the agent. It is used from the next model call on, also in an active run."""
     llm = _checked(wanted.llm, "llm")
     condenser_llm = None if wanted.condenser_llm is None else _checked(wanted.condenser_llm, "condenser_llm")
     switch(conversation, llm, condenser_llm)
@@ -69,7 +73,7 @@ async def switch_llm(conversation: Found, wanted: SwitchLLMRequest) -> Success:
 
 @router.post("/ask_agent", responses={502: {"description": "The model cannot be asked"}})
 async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentResponse:
-    """Answers a question from what the agent knows. Neither question nor answer is stored."""
+    """Lets the agent answer a question from what it knows. Neither question nor answer is stored."""
     return AskAgentResponse(response=await ask(conversation, request.question))
 
 
@@ -85,7 +89,9 @@ async def fork(conversation: Found, wanted: ForkRequest, registry: Conversations
 
 @router.post("/navigate", responses={409: {"description": "A run is going on"}})
 async def navigate(conversation: Found, request: NavigateRequest) -> ConversationInfo:
-    """Goes back to an event. The conversation continues from there; the log keeps the later events."""
+    """Goes back to an event. The conversation continues after this event; the log still contains the later
+    events.
+    """
     go_back(conversation, request.event_id)
     return conversation.info()
 

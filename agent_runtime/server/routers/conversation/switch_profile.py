@@ -1,4 +1,4 @@
-"""Switches a conversation to the model of a saved profile."""
+"""The route that switches a conversation to the model of a saved profile."""
 
 from pydantic import BaseModel
 
@@ -18,7 +18,9 @@ class SwitchProfileRequest(BaseModel):
 
 @router.post("/switch_profile")
 async def switch_profile(conversation: Found, wanted: SwitchProfileRequest, store: Saved) -> Success:
-    """Sets the agent's model from its next call on, also in a run that is going on."""
+    """Sets the model of the agent to the model of a profile. It is used from the next model call on, also in
+    an active run.
+    """
     llm = checked(profile_of(store, wanted.profile_name))
     switch_llm(conversation, llm.model_copy(update={"usage_id": conversation.agent.llm.usage_id}))
     return Success()

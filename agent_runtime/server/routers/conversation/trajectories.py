@@ -1,4 +1,4 @@
-"""Exports conversations as files and imports them."""
+"""Routes that export conversations as files and import such files."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
@@ -24,9 +24,10 @@ async def download(
     registry: Conversations,
     format: Literal["zip", "atif"] = "zip",  # noqa: A002
 ) -> StreamingResponse:
-    """Exports a conversation.
+    """Exports a conversation as a file.
 
-    `zip`: one JSON file per event, and one for the conversation. `atif`: one document in the ATIF format.
+    `zip`: one JSON file for each event, and one for the conversation. `atif`: one document in the ATIF
+    format.
     """
     directory = registry.check(conversation_id)
     if format == "zip":
@@ -53,9 +54,10 @@ async def import_conversation(
     working_dir: Annotated[str | None, Form(min_length=1, max_length=4096)] = None,
     title: Annotated[str | None, Form(max_length=200)] = None,
 ) -> ConversationInfo:
-    """Creates a conversation from a file of `download-trajectory`, of this or another server.
+    """Creates a conversation from an exported file of this server or another one (GET
+    /api/file/download-trajectory).
 
-    It can be continued.
+    The new conversation can be continued.
     """
     wishes = Wishes(
         conversation_id=conversation_id or uuid4(),

@@ -1,5 +1,5 @@
-"""OpenAI's chat completions API, answered by an agent. Models are profiles; a header
-names the conversation.
+"""OpenAI's chat completions API, in which an agent answers in place of a model. The models of the API are the
+saved model profiles. A header names the conversation.
 """
 
 import time
@@ -38,7 +38,9 @@ class ImageUrl(BaseModel):
 
 
 class ContentPart(BaseModel):
-    """A part of a message. `image_url` is a text in the Responses API and an object in chat completions."""
+    """One part of a message in a request. `image_url` is a text in the Responses API and an object in chat
+    completions.
+    """
 
     type: str
     text: str | None = None
@@ -55,7 +57,9 @@ class StreamOptions(BaseModel):
 
 
 class ChatRequest(BaseModel):
-    """A request. OpenAI's other parameters are ignored: the profile sets them."""
+    """The request body of POST /v1/chat/completions. OpenAI's other parameters are ignored, because the model
+    profile sets them.
+    """
 
     model: str
     messages: list[ChatMessage]
@@ -94,7 +98,7 @@ async def complete(
     encrypted_settings: Saved,
     conversation_id: ConversationId = None,
 ) -> Response:
-    """Runs the agent on the last message and returns its answer.
+    """Runs the agent on the last message and returns the agent's answer.
 
     A stream contains the model's text during the run as `reasoning_content`, then the answer.
     """
@@ -114,8 +118,8 @@ async def complete(
 
 
 def asked_of(messages: Sequence[ChatMessage]) -> Asked:
-    """Splits messages into instructions, history and the last message. 422 if the last
-    one is not the user's.
+    """Splits the messages of a request into instructions, history and the last message. 422 if the last
+    message is not from the user.
     """
     said = [message for message in messages if message.role in {"user", "assistant"}]
     if not said or said[-1].role != "user" or not contents(said[-1].content):
@@ -128,14 +132,14 @@ def asked_of(messages: Sequence[ChatMessage]) -> Asked:
 
 
 def contents(given: str | Sequence[ContentPart] | None) -> list[Content]:
-    """Converts content to texts and images. 422 for parts of other kinds."""
+    """Converts the content of a message to texts and images. 422 for other kinds of parts."""
     if given is None or isinstance(given, str):
         return [TextContent(text=given)] if given else []
     return [_content(part) for part in given]
 
 
 def event(data: dict[str, Any], name: str | None = None) -> bytes:
-    """Returns the data as a server-sent event. `name`: None means without an event name."""
+    """Encodes the data as a server-sent event. `name`: None means that the event has no name."""
     return (b"event: %b\n" % name.encode() if name else b"") + b"data: " + orjson.dumps(data) + b"\n\n"
 
 

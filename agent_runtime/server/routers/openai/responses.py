@@ -1,6 +1,6 @@
-"""OpenAI's Responses API, answered by an agent.
+"""OpenAI's Responses API, in which an agent answers in place of a model.
 
-`previous_response_id` continues the conversation of a response.
+A request with `previous_response_id` continues the conversation of that response.
 """
 
 import time
@@ -36,7 +36,7 @@ class InputMessage(BaseModel):
 
 
 class ResponseRequest(BaseModel):
-    """A request. OpenAI's other parameters are ignored."""
+    """The request body of POST /v1/responses. OpenAI's other parameters are ignored."""
 
     model: str
     input: str | list[InputMessage]
@@ -48,7 +48,9 @@ class ResponseRequest(BaseModel):
 
 
 class StoredResponse(BaseModel):
-    """A response that is fetched later. Its model and usage were not stored."""
+    """The reply of GET /v1/responses/{id}: an earlier response, without its model and usage, which are not
+    stored.
+    """
 
     id: str
     object: Literal["response"] = "response"
@@ -65,7 +67,7 @@ class StoredResponse(BaseModel):
 async def respond(
     wanted: ResponseRequest, request: Request, registry: Conversations, encrypted_settings: Saved
 ) -> Response:
-    """Runs the agent on the last message and returns its answer, or streams it."""
+    """Runs the agent on the last message and returns the agent's answer, at once or as a stream."""
     asked = _asked(wanted)
     if wanted.previous_response_id is None:
         working_dir = str(request.app.state.config.workspace_path)

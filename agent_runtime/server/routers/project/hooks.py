@@ -1,4 +1,4 @@
-"""Shows the hooks that a project suggests. Runs none of them."""
+"""The route that shows the hooks which a project suggests. It runs no hook."""
 
 import asyncio
 from pathlib import Path
@@ -15,8 +15,8 @@ router = Router(prefix="/api/hooks", tags=["hooks"])
 
 @router.post("", responses={422: {"description": "A file with hooks cannot be understood"}})
 async def find(wanted: HooksRequest, request: Request) -> HooksResponse:
-    """Returns the project's hooks in the form of `hook_config` for a new conversation;
-    null if it has none.
+    """Returns the project's hooks in the form of `hook_config` for a new conversation; null if the project
+    has no hooks.
     """
     directory = Path(wanted.project_dir) if wanted.project_dir else request.app.state.config.workspace_path
     if not directory.is_absolute():

@@ -1,4 +1,4 @@
-"""Tests MCP servers before a client adds them, and signs in to them."""
+"""Routes that test MCP servers before a client adds them, and that sign in to MCP servers."""
 
 from typing import Annotated
 
@@ -29,13 +29,17 @@ All = Annotated[SignIns, Depends(_sign_ins)]
 
 @router.post("/test")
 async def test(wanted: McpTestRequest, request: Request) -> McpTestResult:
-    """Connects to the server and lists its tools. The status is 200 even if the server cannot be reached."""
+    """Connects to an MCP server and lists its tools. The status is 200 even if the MCP server cannot be
+    reached.
+    """
     return await probe(wanted, request.app.state.config.workspace_path)
 
 
 @router.post("/oauth/start")
 async def start(wanted: McpTestRequest, sign_ins: All) -> McpOAuthStarted:
-    """Begins a sign-in. The client opens `authorization_url` in the user's browser."""
+    """Begins an OAuth sign-in to an MCP server. The client then opens `authorization_url` in the user's
+    browser.
+    """
     status = await sign_ins.start(wanted)
     return McpOAuthStarted(
         ok=status.ok,
@@ -48,9 +52,9 @@ async def start(wanted: McpTestRequest, sign_ins: All) -> McpOAuthStarted:
 
 @router.get("/oauth/status/{job_id}", responses={404: {"description": "There is no such sign-in"}})
 async def status(job_id: str, sign_ins: All) -> McpOAuthStatus:
-    """Returns the progress of a sign-in.
+    """Returns the progress of a sign-in to an MCP server.
 
-    After success the client stores `oauth_state` in the server's configuration, as `auth.state`.
+    After success the client stores `oauth_state` in the MCP server's configuration, as `auth.state`.
     """
     if (job := sign_ins.get(job_id)) is None:
         raise _no_job()
@@ -65,7 +69,9 @@ async def status(job_id: str, sign_ins: All) -> McpOAuthStatus:
     },
 )
 async def callback(job_id: str, answer: McpOAuthCallback, sign_ins: All) -> McpOAuthStatus:
-    """Takes the URL to which the authorization server sent the browser back."""
+    """Takes the URL to which the authorization server has redirected the user's browser, and completes the
+    sign-in.
+    """
     if (job := sign_ins.get(job_id)) is None:
         raise _no_job()
     try:

@@ -1,4 +1,6 @@
-"""Shows what a project contains that would run, and takes the user's consent to it."""
+"""Routes for the offers of a project: its scripts, hooks, MCP servers, sub-agents and plugins, which run only
+with the user's consent.
+"""
 
 import asyncio
 from pathlib import Path
@@ -29,7 +31,7 @@ Approved = Annotated[ApprovedExecutables, Depends(_approved)]
 
 @router.post("/offers")
 async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
-    """Returns the scripts, hooks, MCP servers, sub-agents and plugins of a project in full.
+    """Returns the scripts, hooks, MCP servers, sub-agents and plugins of a project, with their whole content.
 
     Runs none of them.
     """
@@ -43,9 +45,10 @@ async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
 async def of_conversation(
     conversation: Found, project_dir: Annotated[str | None, Query(min_length=1, max_length=4096)] = None
 ) -> OffersResponse:
-    """Returns what a project of the conversation offers now, and the hashes to which consent was given.
+    """Returns the offers (such as hooks and MCP servers) of a conversation's project as they are now, and the
+    hashes to which the user has consented.
 
-    `project_dir`: one of its further projects; without it, the project where the agent works.
+    `project_dir`: a further project of the conversation; without it, the project where the agent works.
     """
     request = conversation.spec.request
     project = project_named(request, project_dir)
@@ -65,8 +68,8 @@ async def of_conversation(
 async def consent(conversation: Found, given: ConsentRequest, approved: Approved) -> OffersResponse:
     """Adds the hooks, MCP servers, sub-agents and plugins with these hashes to the conversation.
 
-    An MCP server is not added if another server of the conversation has its name; `name_taken` lists it then.
-    409 if the project does not offer one of them in this version.
+    An MCP server is not added if another server of the conversation has the same name; `name_taken` then
+    contains its hash. 409 if the project no longer contains one of the hashes.
     """
     try:
         await take_up(conversation, approved, given.hashes, given.project_dir)

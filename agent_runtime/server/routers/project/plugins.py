@@ -1,4 +1,6 @@
-"""Lists and fetches plugins, and adds them to conversations. A plugin is used only if a client names it."""
+"""Routes that list plugins, fetch plugins and add plugins to conversations. A plugin is used only if a client
+names it.
+"""
 
 import asyncio
 from pathlib import Path
@@ -53,7 +55,7 @@ async def local(wanted: PluginsRequest, store: Plugins) -> PluginsResponse:
     },
 )
 async def fetch(wanted: FetchPluginRequest, store: Plugins) -> FetchedPlugin:
-    """Fetches a plugin and pins it to a commit, without using it."""
+    """Fetches a plugin at a certain commit and stores it, without using it."""
     fetched = await store.fetch(wanted, wanted.timeout)
     plugin = await store.load(fetched)
     return FetchedPlugin(
@@ -70,7 +72,7 @@ async def fetch(wanted: FetchPluginRequest, store: Plugins) -> FetchedPlugin:
 
 @router.post("/conversations/{conversation_id}/load_plugin")
 async def load(conversation: Found, wanted: LoadPluginRequest, store: Plugins) -> Success:
-    """Adds a plugin to a conversation: its skills, commands, sub-agents, MCP servers and hooks."""
+    """Adds a plugin to a conversation: the plugin's skills, commands, sub-agents, MCP servers and hooks."""
     plugin = await store.find(wanted.plugin_ref, conversation.spec.working_dir)
     try:
         add_plugin(conversation, plugin)

@@ -1,4 +1,4 @@
-"""Shows the skills of a project, and why each was loaded or not."""
+"""Routes that show the skills of a project, and why each skill was loaded or not."""
 
 import asyncio
 from collections import Counter
@@ -24,10 +24,10 @@ async def _workspace(request: Request) -> Path:
 
 @router.post("/skills")
 async def find(wanted: SkillsRequest, workspace: Annotated[Path, Depends(_workspace)]) -> SkillsResponse:
-    """Returns the skills of a project directory and those of the user on this machine.
+    """Returns the skills of a project directory and the user's skills on this machine.
 
-    Skills of the organisation and public skills are not included: the app server sends them with a
-    conversation.
+    Skills of the organisation and public skills are not included: the app server sends these skills when it
+    creates a conversation.
     """
     directory = Path(wanted.project_dir) if wanted.project_dir else workspace
     if not directory.is_absolute():
@@ -38,7 +38,7 @@ async def find(wanted: SkillsRequest, workspace: Annotated[Path, Depends(_worksp
 
 @router.get("/conversations/{conversation_id}/skills")
 async def of_conversation(conversation: Found) -> SkillsResponse:
-    """Returns the skills that this conversation's agent was given when it was created."""
+    """Returns the skills that the agent of this conversation received when the conversation was created."""
     return _response(conversation.spec.project)
 
 

@@ -1,4 +1,4 @@
-"""Lists the sub-agents to which an agent can hand work."""
+"""The route that lists the sub-agents to which an agent can delegate tasks."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,10 @@ class SubAgentsRequest(BaseModel):
 
 
 class SubAgentsResponse(BaseModel):
-    """report: the files that were ignored wholly or in part, with the reasons."""
+    """The reply of POST /api/sub-agents: the sub-agents that an agent can use.
+
+    report: the files that were ignored as a whole or in part, with the reasons.
+    """
 
     agents: list[SubAgent]
     report: list[LeftOut] = []
@@ -30,9 +33,9 @@ class SubAgentsResponse(BaseModel):
 
 @router.post("/sub-agents")
 async def list_sub_agents(wanted: SubAgentsRequest) -> SubAgentsResponse:
-    """Returns the sub-agents of the project, of the user and the built-in ones.
+    """Returns the sub-agents of the project, the user's sub-agents and the built-in ones.
 
-    If two have the same name, the first one is used.
+    If two sub-agents have the same name, the first one is used.
     """
     project = Path(wanted.project_dir) if wanted.project_dir and wanted.load_project else None
     if project is not None and not project.is_absolute():

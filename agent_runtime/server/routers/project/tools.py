@@ -1,4 +1,4 @@
-"""Lists the tools that this server can give an agent."""
+"""Routes that list the tools which this server can provide to an agent."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Runs commands in the workspace for clients of the agent server."""
+"""Routes that run commands in the workspace for clients of the agent server."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -48,19 +48,23 @@ def event_filter(
 
 @router.post("/start_bash_command")
 async def start_bash_command(command: ExecuteBashRequest, bash: Bash) -> BashCommand:
-    """Starts a command. Its output is found with /bash_events/search."""
+    """Starts a command and returns at once. GET /api/bash/bash_events/search returns the command's output."""
     return await bash.start(command)
 
 
 @router.post("/execute_bash_command")
 async def execute_bash_command(command: ExecuteBashRequest, bash: Bash) -> BashOutput:
-    """Runs a command to its end. `exit_code` is -1 if it took longer than `timeout`."""
+    """Runs a command and waits for its end. `exit_code` is -1 if the command was ended after `timeout`
+    seconds.
+    """
     return await bash.execute(command)
 
 
 @router.post("/bash_commands/{command_id}/stop")
 async def stop_bash_command(command_id: UUID, bash: Bash) -> dict[str, bool]:
-    """Stops a command. A command that has already ended is no error. 404 if it is unknown."""
+    """Stops a command. The request also succeeds if the command has already ended. 404 if the id is
+    unknown.
+    """
     was_running = await bash.stop(command_id.hex)
     if not was_running and bash.events.get(command_id.hex) is None:
         raise ServerProblem(404, "not_found", "No such command is known.")

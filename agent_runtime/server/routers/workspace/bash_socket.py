@@ -1,4 +1,4 @@
-"""A WebSocket that sends commands with their output as they run, and takes new commands."""
+"""A WebSocket that sends the events of commands while they run, and receives new commands to start."""
 
 import asyncio
 import contextlib
@@ -27,10 +27,10 @@ MAX_WAITING_EVENTS = 2_000
 async def bash_events(
     socket: WebSocket, resend_mode: Literal["all"] | None = None, resend_all: bool = False
 ) -> None:
-    """Sends BashCommand, BashOutput and BashError as frames. Each frame from the client is a command to
-    start.
+    """Sends the events BashCommand, BashOutput and BashError as frames. Each frame from the client is a
+    command to start.
 
-    `resend_all` or `resend_mode=all`: sends the stored events first.
+    `resend_all` or `resend_mode=all`: first sends the stored events.
     """
     if not await accept_socket(socket):
         return
@@ -44,11 +44,13 @@ async def bash_events(
 
 
 class _Waiting:
-    """The events that one client has not received yet. A client that falls too far behind is disconnected."""
+    """The queue of events that one client has not received yet. A client whose queue becomes too long is
+    disconnected.
+    """
 
     def __init__(self, stored: list[BashCommand | BashOutput]) -> None:
-        """Stores the events to send first. There may be many events, so each is converted to text only when
-        it is sent.
+        """Stores the earlier events, which are sent first. They may be many, so each is converted to text
+        only when it is sent.
         """
         self._stored = deque(stored)
         self._live: deque[str] = deque()

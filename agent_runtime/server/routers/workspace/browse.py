@@ -1,4 +1,4 @@
-"""Lists directories, so that a client can choose a working directory."""
+"""Routes that list directories, so that a user can choose a working directory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,9 +30,10 @@ class Place(BaseModel):
 
 
 class HomeResponse(BaseModel):
-    """home: the user's home directory.
+    """The reply of GET /api/file/home: directories from which a user can begin to browse. home: the user's
+    home directory.
 
-    favorites: the directories inside the home directory; empty if clients may not access it.
+    favorites: the directories inside the home directory; empty if clients may not access the home directory.
     locations: the directories that clients may access.
     """
 
@@ -48,9 +49,9 @@ def search_subdirs(
     limit: Annotated[int, Query(gt=0, le=100)] = 100,
     include_hidden: bool = False,
 ) -> SubdirectoryPage:
-    """Returns the subdirectories of a directory, sorted by name.
+    """Returns a page of the subdirectories of a directory, sorted by name.
 
-    `page_id` is the name at which the page begins.
+    `page_id`: the name of the subdirectory with which the page begins.
     """
     with os_errors_as_problems():
         if not path.is_dir():
@@ -76,7 +77,9 @@ def home(roots: Annotated[list[Path], Depends(get_file_roots)], include_hidden: 
 
 
 def _directories(path: Path, *, include_hidden: bool) -> Iterator[Path]:
-    """Yields the subdirectories of `path`, without links, as a link may lead anywhere."""
+    """Yields the subdirectories of `path`. Symbolic links are left out, because a link may lead to any
+    directory.
+    """
     for one in path.iterdir():
         is_shown = include_hidden or not one.name.startswith(".")
         if is_shown and not one.is_symlink() and one.is_dir():

@@ -1,4 +1,4 @@
-"""Files of the workspace, for clients of the agent server."""
+"""Routes that read and write files of the workspace, for clients of the agent server."""
 
 import asyncio
 import shutil
@@ -28,7 +28,9 @@ class FileUploadResult(BaseModel):
 
 @router.post("/upload")
 async def upload_file(path: WritablePath, file: UploadFile) -> FileUploadResult:
-    """Writes a file and creates the directories it needs. An existing file is replaced atomically."""
+    """Writes a file and creates the missing directories of its path. An existing file is replaced
+    atomically.
+    """
     with os_errors_as_problems():
         if path.is_dir():
             raise _is_a_directory()
@@ -48,7 +50,7 @@ async def download_file(path: AllowedPath) -> FileResponse:
 
 @router.post("/create_directory")
 async def create_directory(path: WritablePath) -> dict[str, bool]:
-    """Creates a directory and its parents. An existing directory is no error."""
+    """Creates a directory and its parents. The request also succeeds if the directory exists."""
     with os_errors_as_problems():
         path.mkdir(parents=True, exist_ok=True)
     return {"success": True}

@@ -1,4 +1,6 @@
-"""The git changes and commits of a repository in the workspace, and the repositories that git can reach."""
+"""Routes for the git changes and commits of a repository in the workspace, and for the repositories that git
+commands can reach.
+"""
 
 import asyncio
 import os
@@ -59,8 +61,8 @@ def allowed_file(
     path: Annotated[str, Query(description="Absolute path of the file")],
     roots: Annotated[list[Path], Depends(get_file_roots)],
 ) -> Path:
-    """Returns the path like `allowed_path`, but does not resolve a
-    link at its end: git tracks the link itself.
+    """Returns the path of a file if clients may access it, as `allowed_path` does. A link at the end of the
+    path is not resolved, because git tracks the link itself.
     """
     parent, name = os.path.split(os.path.normpath(path))
     if "\0" in name:
@@ -70,8 +72,8 @@ def allowed_file(
 
 @router.get("/changes")
 async def git_changes(path: AllowedPath, ref: str | None = None) -> list[GitChange]:
-    """Returns the files that differ from `ref`, or without `ref` from
-    the commit where the branch left its upstream.
+    """Returns the files that differ from the commit `ref`. Without `ref`, compares with the commit where the
+    branch left its upstream.
     """
     with git_errors_as_problems():
         found = await git.changes(path, ref)
@@ -80,7 +82,7 @@ async def git_changes(path: AllowedPath, ref: str | None = None) -> list[GitChan
 
 @router.get("/commits")
 async def git_commits(path: AllowedPath, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> GitCommitsPage:
-    """Returns the latest commits, newest first."""
+    """Returns the latest commits of the current branch, newest first."""
     with git_errors_as_problems():
         found, has_more = await git.commits(path, limit)
     return GitCommitsPage(commits=[GitCommit(**asdict(one)) for one in found], has_more=has_more)
@@ -97,7 +99,9 @@ async def git_commit_changes(sha: Sha, path: AllowedPath) -> list[GitChange]:
 async def git_diff(
     path: Annotated[Path, Depends(allowed_file)], ref: str | None = None, commit: Sha | None = None
 ) -> GitDiff:
-    """Returns the content of one file at `ref` and now, or before and after the commit `commit`."""
+    """Returns two versions of one file: at the commit `ref` and now, or before and after the commit
+    `commit`.
+    """
     with git_errors_as_problems():
         found = await (git.commit_diff(path, commit) if commit else git.diff(path, ref))
     return GitDiff(modified=found.modified, original=found.original)
@@ -110,7 +114,7 @@ async def git_diff(
     },
 )
 async def set_git_remotes(given: GitRemotes, request: Request) -> Success:
-    """Sets the repositories that git of commands reaches through the app server, and how it signs commits.
+    """Sets the repositories that git commands reach through the app server, and how git signs commits.
     Replaces the earlier list.
     """
     remotes: RemotesFile | None = request.app.state.git_remotes

@@ -1,4 +1,4 @@
-"""Lists the ports of this sandbox on which programs listen."""
+"""The route that lists the ports of this sandbox on which programs listen."""
 
 import asyncio
 

@@ -1,4 +1,6 @@
-"""Lists and starts the runtime plugins: VS Code, the desktop and other programs beside the agent server."""
+"""Routes that list and start the runtime plugins: VS Code, the desktop and other programs that run beside the
+agent server.
+"""
 
 from typing import Annotated, Any
 
@@ -30,8 +32,8 @@ async def list_runtime_plugins(plugins: AllRuntimePlugins) -> RuntimePluginList:
 
 @router.post("/{name}/start", responses=_REFUSALS)
 async def start_runtime_plugin(name: str, plugins: AllRuntimePlugins) -> RuntimePluginInfo:
-    """Starts a runtime plugin and replies when it runs.
+    """Starts a runtime plugin. Replies when the plugin answers requests.
 
-    A running plugin is left as it is. A plugin that has died is started again.
+    A plugin that already runs is not changed. A plugin whose process has ended is started again.
     """
     return await plugins.start(name)

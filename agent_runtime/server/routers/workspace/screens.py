@@ -1,4 +1,4 @@
-"""The protocol's routes for VS Code and the desktop."""
+"""Routes for VS Code and the desktop, as OpenHands' protocol defines them."""
 
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
@@ -43,8 +43,8 @@ async def vscode_url(
 ) -> ScreenUrl:
     """Starts VS Code if necessary and returns its URL for a directory.
 
-    `base_url`: the URL at which the caller reaches VS Code's port. Without it the returned URL is null, since
-    VS Code is reached only through the relay of ports.
+    `base_url`: the URL at which the caller reaches VS Code's port. Without `base_url` the returned URL is
+    null, because VS Code is reached only through the port relay.
     """
     base = _base(base_url)
     await plugins.start("vscode")
@@ -60,7 +60,9 @@ async def vscode_status(plugins: AllRuntimePlugins) -> ScreenStatus:
 
 @router.get("/desktop/url", responses=_ABSENT)
 async def desktop_url(plugins: AllRuntimePlugins, base_url: str | None = None) -> ScreenUrl:
-    """Starts the desktop if necessary and returns the URL of its page. `base_url`: as for VS Code."""
+    """Starts the desktop if necessary and returns the URL of its web page. `base_url`: the URL at which the
+    caller reaches the desktop's port.
+    """
     base = _base(base_url)
     await plugins.start("desktop")
     return ScreenUrl(url=base and f"{base}/vnc.html")

@@ -1,6 +1,8 @@
-"""Serves the files of a conversation's working directory as a web site, to show people what was built.
+"""Serves the files of a conversation's working directory as a web site, so that users see the pages that the
+agent has built.
 
-A model wrote these pages. So their headers put them in the browser's sandbox, with a separate origin.
+A model wrote these pages, so they are not trusted. Headers make the browser sandbox the pages and give them a
+separate origin.
 """
 
 import hashlib
@@ -55,7 +57,9 @@ async def _require_key_or_cookie(
 async def begin_session(
     request: Request, response: Response, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
 ) -> None:
-    """Sets a cookie that gives access to the workspaces of conversations and to nothing else."""
+    """Sets a cookie that gives access to the files of conversations' working directories and to nothing
+    else.
+    """
     _set_cookie(request, response, _cookie_for(key or ""))
 
 
@@ -66,13 +70,15 @@ async def end_session(request: Request, response: Response) -> None:
 
 @router.get("/conversations/{conversation_id}/runtime", dependencies=[Depends(require_key)])
 async def runtime(_: KnownId) -> RuntimeInfo:
-    """Returns that the conversation's runtime is available: conversations run in this process."""
+    """Returns that the conversation's runtime is available, because conversations run in this process."""
     return RuntimeInfo()
 
 
 @router.post("/conversations/{conversation_id}/runtime/reprovision", dependencies=[Depends(require_key)])
 async def reprovision(_: KnownId) -> RuntimeInfo:
-    """Does nothing and returns that the runtime is available. Part of the protocol for other runtimes."""
+    """Does nothing and returns that the runtime is available. The protocol has this route for other kinds of
+    runtimes.
+    """
     return RuntimeInfo()
 
 
@@ -114,7 +120,9 @@ def _inside(root: Path, relative: str) -> Path:
 
 
 def _cookie_for(key: str) -> str:
-    """Returns the cookie's value: a digest that proves knowledge of the key without revealing it."""
+    """Returns the cookie's value: a digest of the session key, which proves knowledge of the key without
+    revealing it.
+    """
     return hmac.new(key.encode(), b"workspace session", hashlib.sha256).hexdigest()
 
 
