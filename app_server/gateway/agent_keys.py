@@ -1,9 +1,9 @@
-"""Keys for calls to agent servers through the gateway. API clients get them as `session_api_key`, with the
-address in `conversation_url`.
+"""Keys with which API clients call agent servers through the gateway. Clients receive a key as
+`session_api_key`, together with the address in `conversation_url`.
 
-The address of an agent server gives no access without a key. A key is bound to one sandbox, to the API key or
-browser session that asked for it, and for a conversation also to that conversation. It is not the key of the
-sandbox, which stays in the app server. Does no I/O.
+The address of an agent server gives no access without a key. A key is bound to one sandbox, and to the API
+key or browser session for which it was made. The key for a conversation is also bound to that conversation. A
+key is not the session key of the sandbox, which stays in the app server. This module does no I/O.
 """
 
 import re
@@ -34,15 +34,15 @@ _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
 
 def address_of(sandbox_id: UUID) -> str:
-    """Returns the text that stands in the address of a sandbox's agent server where other links have a
-    token.
+    """Returns the text that identifies a sandbox in the URL of its agent server. Other links have a token at
+    the same position.
     """
     return f"{_PREFIX}{sandbox_id.hex}"
 
 
 def sandbox_of(token: str) -> UUID | None:
-    """Returns the sandbox whose agent server has this text in its address. Returns None for the token of a
-    link.
+    """Returns the sandbox that this part of a URL identifies (see `address_of`). Returns None for the token
+    of a link.
     """
     found = _ADDRESS.fullmatch(token)
     return UUID(found[1]) if found else None
@@ -55,10 +55,11 @@ def make(
     moment: datetime,
     conversation_id: UUID | None = None,
 ) -> str:
-    """Returns a key for the sandbox's agent server that is valid for 11 to 12 hours.
+    """Returns a key for the sandbox's agent server. The key is valid for 11 to 12 hours.
 
-    The key is the same for an hour, so that pages that ask repeatedly do not see a change each time.
-    conversation_id: the key reaches no other conversation, and ends with this one.
+    Calls within the same hour return the same key, so that pages which ask repeatedly do not see a new key
+    each time. conversation_id: the only conversation that the key gives access to; the key becomes invalid
+    when this conversation is deleted.
     """
     expires_at = (moment + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
     grant = PreviewGrant(
@@ -75,9 +76,9 @@ def make(
 
 
 def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> PreviewGrant:
-    """Returns what the key in a request gives access to. The key is in the header `X-Session-API-Key` or, for
-    a WebSocket, in the parameter `session_api_key`. Raises NotAuthenticated `session_key_missing` and
-    `session_key_invalid`.
+    """Checks the key in a request and returns the access that it gives. The key is in the header
+    `X-Session-API-Key` or, for a WebSocket, in the parameter `session_api_key`. Raises NotAuthenticated
+    `session_key_missing` and `session_key_invalid`.
     """
     key = connection.headers.get(API_KEY_HEADER) or connection.query_params.get(KEY_PARAMETER)
     if not key:
@@ -96,8 +97,8 @@ def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> Previe
 
 
 def asks_for_health(connection: HTTPConnection, place: PreviewLocation) -> UUID | None:
-    """Returns the sandbox if the request asks without a key whether its agent server is healthy. Returns None
-    for other requests.
+    """Returns the sandbox if the request is a health check of its agent server without a key. Returns None
+    for all other requests.
     """
     if not isinstance(place, Below) or place.path not in OPEN_PATHS or connection.scope["method"] != "GET":
         return None

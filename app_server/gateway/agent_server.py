@@ -1,10 +1,10 @@
-"""Decides which requests to an agent server are allowed through the gateway, and sets their headers. Does no
-I/O.
+"""Decides which requests to an agent server are allowed through the gateway, and sets the headers of these
+requests. Does no I/O.
 
-Through the gateway, a program can read, and can do what the app server lets the user do through the agent
-server. The app server keeps records of some actions: new, deleted and imported conversations, models,
-secrets, consents, approvals and keys. These actions go through the app server alone, because its records
-would otherwise be wrong.
+Through the gateway, a client can read, and can do most of what a user can do with the agent server. But the
+app server keeps records of some actions: new, deleted and imported conversations, models, secrets, consents,
+approvals and keys. Clients must send these actions to the app server, because its records would otherwise be
+wrong.
 """
 
 import re
@@ -54,10 +54,10 @@ _NOT_PASSED_ON = (_KEY, b"authorization", b"x-expose-secrets")
 
 
 def require_allowed(method: str, path: str, conversation_id: UUID | None = None) -> None:
-    """Refuses a request that a link to the agent server does not allow.
+    """Raises an error for a request to the agent server that a link or a key does not allow.
 
     `path`: the raw path, so that an encoded character cannot change its meaning. `conversation_id`: the only
-    conversation that may be named; None means any in the sandbox. Raises Forbidden `not_by_link` and
+    conversation that the path may name; None means any in the sandbox. Raises Forbidden `not_by_link` and
     `other_conversation`.
     """
     allowed = _ALLOWED.get(method)
@@ -86,14 +86,14 @@ def started_plugin(path: str) -> str | None:
 
 
 def with_key(headers: Iterable[Header], session_key: str) -> list[Header]:
-    """Returns the headers with the sandbox's session key in place of every key that the caller has sent."""
+    """Returns the headers with the sandbox's session key in place of all keys that the caller has sent."""
     return [*without(list(headers), _NOT_PASSED_ON), (_KEY, session_key.encode())]
 
 
 def without_key(query: bytes) -> bytes:
     """Returns the query string without the parameter `session_api_key`.
 
-    In the address of a WebSocket, a key in this parameter would have priority over the key in the header.
+    In the URL of a WebSocket, a key in this parameter would have priority over the key in the header.
     """
     if _KEY_PARAMETER.encode() not in query:
         return query

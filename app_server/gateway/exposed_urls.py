@@ -1,5 +1,5 @@
-"""Builds the addresses of links to ports of sandboxes, and the list of links that a sandbox shows to its
-user.
+"""Builds the URLs of links to ports of sandboxes, and the list of these links that the API returns with a
+sandbox.
 """
 
 from datetime import timedelta
@@ -25,11 +25,12 @@ _EXPOSED: tuple[PortName, ...] = (AGENT_SERVER, "VSCODE", "WORKER_1", "WORKER_2"
 def exposed_urls(
     request: Request, sandbox: Sandbox, made_by: Credential, folder: str | None
 ) -> list[ExposedUrl]:
-    """Returns one link for each named port that works in this sandbox. The names are those of OpenHands, such
-    as AGENT_SERVER and VSCODE.
+    """Returns one link for each named port that works in this sandbox. The port names, such as AGENT_SERVER
+    and VSCODE, are those of OpenHands.
 
-    The address of the agent server needs a key (`agent_server_key`), the others need none. `made_by`: the
-    credential that the links depend on. `folder`: the directory that VS Code opens.
+    The URL of the agent server needs a key (`agent_server_key`), the other URLs need none. `made_by`: the API
+    key or browser session for which the links are made; the links end with it. `folder`: the directory that
+    VS Code opens.
     """
     have_names = has_names(request.state.config, request.headers["host"])
     expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(microsecond=0)
@@ -61,9 +62,7 @@ def _works(sandbox: Sandbox, port: int, have_names: bool) -> bool:
 
 
 def agent_server_url(request: Request, sandbox_id: UUID) -> str:
-    """Returns the address of the sandbox's agent server through the gateway. Requests to this address need a
-    key.
-    """
+    """Returns the URL of the sandbox's agent server through the gateway. Requests to this URL need a key."""
     origin = own_origin(request.state.config, request.headers["host"])
     return f"{origin}{prefix_of(agent_keys.address_of(sandbox_id))}"
 
@@ -71,17 +70,16 @@ def agent_server_url(request: Request, sandbox_id: UUID) -> str:
 def agent_server_key(
     request: Request, sandbox_id: UUID, made_by: Credential, conversation_id: UUID | None = None
 ) -> str:
-    """Returns a key for requests to the address of the sandbox's agent server. conversation_id: the only
-    conversation that the key reaches.
+    """Returns a key for requests to the sandbox's agent server through the gateway. conversation_id: the only
+    conversation that the key gives access to.
     """
     return agent_keys.make(request.state.cipher, sandbox_id, made_by, now(), conversation_id)
 
 
 def url_of(request: Request, grant: PreviewGrant) -> str:
-    """Returns the address of a link to a port of a sandbox.
+    """Returns the URL of a link to a port of a sandbox.
 
-    An address of the agent server has no final slash and needs no cookie, because programs append paths to
-    it.
+    The URL of an agent server has no final slash and needs no cookie, because programs append paths to it.
     """
     token = links.sign(request.state.cipher, grant)
     config, asked_at = request.state.config, request.headers["host"]

@@ -1,5 +1,5 @@
-"""The gateway: the only way from browsers and API clients to the ports of sandboxes. It runs before all other
-parts of the app that serves browsers and API clients.
+"""The gateway: the only way from browsers and API clients to the ports of sandboxes. It handles each request
+before all other parts of the app server.
 
 The gateway answers every request for a page of a sandbox, for all paths. None of Slipway's routes, files or
 cookies can be reached at a sandbox's host name or below a link.
@@ -85,7 +85,7 @@ class Gateway:
         await response(scope, receive, send)
 
     async def _answer(self, connection: HTTPConnection, place: PreviewLocation) -> Response | None:
-        """Returns the gateway's own response. Returns None if the sandbox must answer the request."""
+        """Returns the gateway's own response. Returns None if the request must go to the sandbox."""
         if connection.scope["type"] == "websocket":
             return None
         if isinstance(place, OwnName) and connection.scope["path"] == OPEN_PATH:
@@ -100,8 +100,8 @@ class Gateway:
         return None
 
     async def _open(self, connection: HTTPConnection, place: OwnName) -> Response:
-        """Returns a redirect that replaces the token in the address by a cookie for this host name only, so
-        that no token stays in the address.
+        """Returns a redirect to the link's page. The reply stores the token in a cookie for this host name
+        only, so that the URL no longer contains the token.
         """
         token = connection.query_params.get("token", "")
         grant = links.read(connection.state.cipher, token)
@@ -182,7 +182,7 @@ class Gateway:
     async def _client(
         self, connection: HTTPConnection, grant: PreviewGrant, place: PreviewLocation
     ) -> AgentClient:
-        """Returns the client of the agent server in the link's sandbox.
+        """Returns the HTTP client for the agent server of the sandbox to which the link leads.
 
         Raises Gone `link_expired`, NotAuthenticated `session_key_invalid` for a key, and Conflict
         `sandbox_not_running`.
@@ -199,7 +199,7 @@ class Gateway:
             raise
 
     async def _running(self, connection: HTTPConnection, sandbox_id: UUID) -> AgentClient:
-        """Returns the client of the sandbox's agent server. Raises Gone `link_expired`, Conflict
+        """Returns the HTTP client for the sandbox's agent server. Raises Gone `link_expired`, Conflict
         `sandbox_not_running`.
         """
         try:
@@ -248,9 +248,9 @@ async def _start_plugin(
     place: PreviewLocation,
     error: BadGateway,
 ) -> None:
-    """Starts the runtime plugin that should answer on the link's port.
+    """Starts the runtime plugin (such as VS Code) that belongs to the link's port.
 
-    Raises `error` if a start does not help. Raises Conflict `host_name_needed` if the plugin's pages could
+    Raises `error` if no plugin can be started. Raises Conflict `host_name_needed` if the plugin's pages could
     not be shown at this address, and Forbidden `runtime_plugin_not_offered`.
     """
     plugin = PLUGINS_OF_PORTS.get(grant.port)
@@ -273,7 +273,7 @@ async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, plac
 
 
 async def require_conversation(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Raises NotAuthenticated `session_key_invalid` if the conversation of a key is deleted."""
+    """Raises NotAuthenticated `session_key_invalid` if the conversation of the key is deleted."""
     if grant.conversation_id is None:
         return
     async with connection.state.database.read() as session:
@@ -335,8 +335,8 @@ def _method(connection: HTTPConnection) -> str:
 
 
 def _addition(connection: HTTPConnection, place: PreviewLocation, grant: PreviewGrant) -> Addition | None:
-    """Returns the HTML that must be added to a page so that it works at this address. Returns None if nothing
-    must be added, for example if the program was told its path.
+    """Returns the HTML that must be added to a page so that it works at this address. Returns None if no HTML
+    is needed, for example if the program itself serves its pages below the link's path.
     """
     is_below = isinstance(place, Below)
     is_told = is_below and (grant.keeps_prefix or grant.to_agent_server)

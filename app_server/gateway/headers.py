@@ -1,8 +1,8 @@
 """Decides which headers of a browser's request reach a sandbox, and which headers of the sandbox's reply
 reach the browser. Does no I/O.
 
-Slipway's cookies and keys never reach the sandbox. No header of a reply affects pages at another address than
-that of the sandbox's page.
+Slipway's cookies and keys never reach the sandbox. Headers of a reply can affect only pages at the same
+address as the sandbox's page.
 """
 
 import re
@@ -41,10 +41,10 @@ _OPAQUE_ORIGIN = b"sandbox allow-scripts allow-forms allow-modals allow-popups a
 def request_headers(
     given: Iterable[Header], place: PreviewLocation, port: int, session_key: str
 ) -> list[Header]:
-    """Returns the headers that the agent server gets for a browser's request.
+    """Returns the headers that the gateway sends to the agent server for a browser's request.
 
-    `Origin` and `Referer` name the sandbox's own address, so the program in the sandbox takes the request for
-    one from its own pages.
+    `Origin` and `Referer` are replaced by the program's own address, so the program in the sandbox treats the
+    request as a request from its own pages.
     """
     headers = end_to_end(given)
     passed = [
@@ -99,8 +99,8 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
 
 
 def _localised(url: bytes, place: PreviewLocation, port: int) -> bytes:
-    """Returns an address of the page's own program as the program knows it, `http://localhost:PORT`. Returns
-    other addresses unchanged.
+    """Converts a URL of the sandbox's page, as the browser sees it, to the URL that the program knows:
+    `http://localhost:PORT`. Returns other URLs unchanged.
     """
     here = place.origin.encode() + (place.prefix.encode() if isinstance(place, Below) else b"")
     local = f"http://localhost:{port}".encode()
@@ -141,7 +141,7 @@ def _moved(headers: list[Header], port: int, *, prefix: str) -> list[Header]:
 
 def _moved_location(location: bytes, port: int, prefix: str) -> bytes:
     """Returns the target of a redirect as the browser needs it. A target on the program's own machine is
-    changed to the address at which the gateway shows the page. Other targets are unchanged.
+    replaced by the URL at which the gateway shows the page. Other targets are unchanged.
     """
     text = location.decode("latin-1")
     local = re.match(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)", text, re.IGNORECASE)

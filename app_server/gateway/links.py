@@ -1,5 +1,5 @@
-"""Signed links to ports of sandboxes. A link opens one port to everyone who has the link, until it
-expires.
+"""Signed links to ports of sandboxes. A link gives access to one port to all people who have the link, until
+it expires.
 """
 
 from dataclasses import dataclass
@@ -19,15 +19,16 @@ _FIX = "Open the port again in Slipway, or ask the sender of the link for a new 
 
 @dataclass(frozen=True)
 class PreviewGrant:
-    """What a link gives access to: one port of one sandbox until `expires_at`.
+    """The access that a link gives: one port of one sandbox until `expires_at`.
 
-    The link ends earlier if the sandbox is deleted, or if the API key or session that made the link ends.
+    The link becomes invalid earlier if the sandbox is deleted, or if the API key or browser session that made
+    it ends.
 
-    `path`: the path on the port that the link opens. `keeps_prefix`: for a link by path, the program gets the
-    whole path, with the link's prefix. `to_agent_server`: the link opens the agent server itself, as far as
-    `gateway/agent_server.py` allows. `conversation_id`: the link reaches no other conversation, and ends with
-    this one. `is_key`: the grant was sent as a key in a header and not in the address
-    (`gateway/agent_keys.py`).
+    `path`: the path on the port that the link opens. `keeps_prefix`: for a link by path, the program receives
+    the whole path, with the link's prefix. `to_agent_server`: the link opens the agent server itself, as far
+    as `gateway/agent_server.py` allows. `conversation_id`: the only conversation that the link gives access
+    to; the link becomes invalid when that conversation is deleted. `is_key`: the grant was sent as a key in a
+    header and not in the URL (`gateway/agent_keys.py`).
     """
 
     sandbox_id: UUID
@@ -58,8 +59,8 @@ def sign(cipher: Cipher, grant: PreviewGrant) -> str:
 
 
 def read(cipher: Cipher, token: str) -> PreviewGrant:
-    """Checks the signature and the expiry of a link's token and returns the link's content. Raises Gone
-    `link_expired` and NotFound `link_unknown`.
+    """Checks the signature and the expiry of a link's token. Returns the access that the link gives. Raises
+    Gone `link_expired` and NotFound `link_unknown`.
     """
     for key in cipher.signing_keys(_PURPOSE):
         try:

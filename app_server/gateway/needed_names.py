@@ -1,5 +1,5 @@
-"""Tells which runtime plugins can be shown only at a separate host name for their port. This is VS Code: it
-does not start in an opaque origin.
+"""Decides which runtime plugins can be shown only at a separate host name for their port. The only one is VS
+Code, because it does not start in an opaque origin.
 """
 
 from typing import Final
@@ -11,14 +11,14 @@ _NEED_NAMES: Final = {NAMED_PORTS["VSCODE"]: "VS Code"}
 
 
 def needs_name(port: int) -> bool:
-    """Returns whether the runtime plugin of this port needs a separate host name. Such a plugin cannot be
+    """Returns whether the runtime plugin with this port needs a separate host name. Such a plugin cannot be
     shown below a path.
     """
     return port in _NEED_NAMES
 
 
 def needs_name_problem(port: int) -> Conflict:
-    """Returns the error for a port for which `needs_name` is true: Conflict `host_name_needed`."""
+    """Returns the error Conflict `host_name_needed` for a port for which `needs_name` is true."""
     return Conflict(
         f"{_NEED_NAMES[port]} cannot be shown at this address: it needs a separate host name.",
         code="host_name_needed",

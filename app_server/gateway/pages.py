@@ -1,4 +1,4 @@
-"""The response that refuses a page of a sandbox: an HTML page for browsers, problem JSON for programs."""
+"""Builds the error reply for a page of a sandbox: an HTML page for browsers, problem JSON for programs."""
 
 from html import escape
 
@@ -14,9 +14,9 @@ _STYLE = (
 
 
 def refusal(request: Request, error: AppError, framed_by: str) -> Response:
-    """Returns the response for a request that the gateway refuses.
+    """Returns the error reply for a request that the gateway refuses.
 
-    `framed_by`: the sources of pages that may frame this page.
+    `framed_by`: the origins whose pages may show this page in a frame.
     """
     if "text/html" in request.headers.get("accept", ""):
         response: Response = HTMLResponse(_page(error), error.status)

@@ -1,4 +1,5 @@
-"""The addresses of sandbox pages: a separate host name, or a path below Slipway's own address. Does no I/O.
+"""Finds the URLs of sandbox pages: a separate host name for each port, or a path below Slipway's own address.
+Does no I/O.
 
 No sandbox page shares an origin with Slipway's pages. A separate host name is an origin; a page below a path
 is put into an opaque origin.
@@ -26,7 +27,9 @@ _LABEL = r"p([1-9]\d{0,4})-([0-9a-f]{32})"
 
 @dataclass(frozen=True)
 class OwnName:
-    """A location of sandbox pages with a separate host name. `origin`: the origin of the pages there."""
+    """The location of a sandbox page that has a separate host name. `origin`: the origin of the pages at this
+    host name.
+    """
 
     origin: str
     sandbox_id: UUID
@@ -35,7 +38,7 @@ class OwnName:
 
 @dataclass(frozen=True)
 class Below:
-    """A location of sandbox pages below a path of Slipway's own address.
+    """The location of a sandbox page below a path of Slipway's own address.
 
     `prefix`: the beginning of the path, which contains the link's token. `path`: the raw rest of the path;
     empty if the request has no slash after the prefix.
@@ -58,8 +61,8 @@ class PreviewOrigins:
         self._named = re.compile(rf"{_LABEL}\.{re.escape(suffix)}") if suffix else None
 
     def find(self, scope: Scope) -> PreviewLocation | None:
-        """Returns the location of the sandbox page that this request is for. Returns None if the request is
-        for Slipway itself.
+        """Returns the location of the sandbox page to which this request goes. Returns None if the request
+        goes to Slipway itself.
         """
         host = Headers(scope=scope).get("host", "").lower()
         name = host_name(host)
@@ -75,8 +78,8 @@ class PreviewOrigins:
 
 
 def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -> str | None:
-    """Returns the origin of the pages on this port, with a separate host name. Returns None if ports have no
-    host names here; then the port is shown below a path.
+    """Returns the origin, with a separate host name, of the pages on this port. Returns None if this
+    installation has no host names for ports; then the port is shown below a path.
 
     `asked_at`: the Host header of the user's request.
     """
@@ -95,7 +98,9 @@ def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -
 
 
 def has_names(config: Config, asked_at: str) -> bool:
-    """Returns whether each port has a separate host name for a user whose request has this Host header."""
+    """Returns whether each port has a separate host name for a user who reaches Slipway with this Host
+    header.
+    """
     return origin_of_port(config, UUID(int=0), 1, asked_at) is not None
 
 

@@ -1,9 +1,9 @@
-"""Changes HTML pages of sandboxes that would not work at the address where the gateway shows them.
+"""Changes HTML pages of sandboxes that would not work at the URL where the gateway shows them.
 
-Most pages are written for the root of a host, for example the pages of most dev servers. If such a page is
-shown below a path, the gateway moves the addresses in its HTML below that path. An import map does this for
-modules, and `below.js` for the requests that scripts make while they run. A browser may refuse storage to
-pages in a frame and to pages below a path; `storage.js` provides a replacement.
+Most pages, for example those of development servers, expect to be at the root of a host. If such a page is
+shown below a path, the gateway adds that path to the URLs in its HTML. An import map does this for modules,
+and `below.js` for the requests that scripts make while they run. A browser may refuse storage to pages in a
+frame and to pages below a path; `storage.js` provides a replacement.
 """
 
 import base64
@@ -59,9 +59,9 @@ class Addition:
 
 
 def wants_page(scope: Scope, *, framed: bool) -> bool:
-    """Returns whether the request asks for a whole page, as a browser does when a user opens an address.
+    """Returns whether the request asks for a whole page, as a browser does when a user opens a URL.
 
-    `framed`: only requests of a frame count.
+    `framed`: True means that only requests for a page in a frame count.
     """
     headers = scope["headers"]
     is_page = scope["method"] == "GET" and b"text/html" in (first(headers, b"accept") or b"")
@@ -69,12 +69,14 @@ def wants_page(scope: Scope, *, framed: bool) -> bool:
 
 
 def unpacked(headers: list[Header]) -> list[Header]:
-    """Returns the request's headers, changed so that the reply is a complete, uncompressed page."""
+    """Returns the request's headers with changes that make the program reply with a complete, uncompressed
+    page.
+    """
     return [*without(headers, _CONDITIONS), (b"accept-encoding", b"identity")]
 
 
 def rewriting(send: Send, addition: Addition) -> Send:
-    """Returns an ASGI `send` function that passes a reply on and rewrites its HTML piece by piece."""
+    """Returns an ASGI `send` function that forwards a reply and rewrites its HTML piece by piece."""
     page: PageRewriter | None = None
 
     async def send_rewritten(message: Message) -> None:
@@ -96,7 +98,7 @@ def rewriting(send: Send, addition: Addition) -> Send:
 
 
 class PageRewriter:
-    """Rewrites an HTML page that comes in pieces. A piece may end anywhere, even in the middle of a tag."""
+    """Rewrites an HTML page that arrives in pieces. A piece may end anywhere, even in the middle of a tag."""
 
     def __init__(self, addition: Addition) -> None:
         self._head = addition.head
@@ -140,8 +142,8 @@ def _is_plain_html(headers: list[Header]) -> bool:
 
 
 def _allowing(header: Header, hashes: tuple[str, ...]) -> Header:
-    """Returns the reply header, changed if it is a content security policy that lists the allowed scripts.
-    Then the hashes of the gateway's scripts are added.
+    """Returns the reply header. If the header is a content security policy that lists the allowed scripts,
+    the hashes of the gateway's scripts are added.
     """
     name, value = header
     if name != _POLICY:

@@ -1,4 +1,4 @@
-"""Routes for a sandbox's owner: list the sandbox's ports and create links to them."""
+"""Routes with which a sandbox's owner lists the sandbox's ports and creates links to these ports."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -36,10 +36,11 @@ async def list_ports(
 async def create_link(
     principal: CurrentPrincipal, sandbox_id: UUID, body: CreateLink, config: ServerConfig, request: Request
 ) -> Link:
-    """Creates and returns a link that opens one port to everyone who has the link.
+    """Creates a link to one port of a sandbox and returns it. All people who have the link can open the port.
 
-    The link ends at its expiry time, when the sandbox is deleted, and when its maker signs out or deletes the
-    API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host names.
+    The link becomes invalid at its expiry time, when the sandbox is deleted, and when its maker signs out or
+    deletes the API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host
+    names.
     """
     await find_own(request, principal.user, sandbox_id)
     if body.name and needs_name(body.number) and not has_names(config, request.headers["host"]):
@@ -61,8 +62,8 @@ async def create_link(
 async def _told_link(
     request: Request, sandbox_id: UUID, body: CreateLink, made_by: Credential
 ) -> Link | None:
-    """Returns an earlier link to this port below whose path the program already serves its pages. Returns
-    None if there is no such link, or if the program cannot be asked.
+    """Returns an earlier link to this port if the program already serves its pages below the path of that
+    link. Returns None if no such link exists, or if the program does not reply.
     """
     state, asked_at = request.state, request.headers["host"]
     if body.keeps_prefix is not None or body.name or has_names(state.config, asked_at):

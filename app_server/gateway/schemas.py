@@ -1,4 +1,4 @@
-"""The API's models of ports of sandboxes and of links to them."""
+"""The API's models for the ports of sandboxes and for links to these ports."""
 
 from typing import Annotated, Final, Literal, Self
 
@@ -24,13 +24,14 @@ MAX_SECONDS = 7 * 24 * 3600
 
 
 class CreateLink(BaseModel):
-    """A request for a link to a port, by its number or its name. The name `AGENT_SERVER` opens a part of the
-    agent server's REST API.
+    """The request body of POST /api/v1/sandboxes/{id}/links: the number or the name of the port to which the
+    link leads. The name `AGENT_SERVER` means a part of the agent server's REST API.
 
-    path: where the link leads on that port. keeps_prefix: true for a program that was told to serve below the
-    link's path (`vite --base`): the program gets the whole path. Null: Slipway finds out. It reads the
-    program's first page; if that page names the path of an earlier such link to this port, the same link is
-    returned again. If ports have host names, keeps_prefix has no effect and the program is not asked.
+    path: the path on that port which the link opens. keeps_prefix: true if the program was configured to
+    serve its pages below the link's path (`vite --base`); then the program receives the whole path. Null:
+    Slipway reads the program's first page; if that page names the path of an earlier such link to this port,
+    the same link is returned again. If ports have host names, keeps_prefix has no effect and Slipway does not
+    read the page.
     """
 
     name: PortName | None = None
@@ -54,10 +55,11 @@ class CreateLink(BaseModel):
 
 
 class Link(BaseModel):
-    """A link. Anyone who has `url` can open the port until `expires_at`, without signing in. The link ends
-    earlier if its maker signs out or deletes the API key that made it.
+    """The reply of POST /api/v1/sandboxes/{id}/links: a link to a port. All people who have `url` can open
+    the port until `expires_at`, without signing in. The link becomes invalid earlier if its maker signs out
+    or deletes the API key that made it.
 
-    keeps_prefix: the program gets the whole path of `url`.
+    keeps_prefix: the program receives the whole path of `url`.
     """
 
     url: str
@@ -66,12 +68,16 @@ class Link(BaseModel):
 
 
 class SandboxPort(ListeningPort):
-    """A port on which a process listens. conversation_id: reported by the sandbox, so it may be wrong."""
+    """One port on which a process of the sandbox listens. conversation_id: reported by the sandbox, so it may
+    be wrong.
+    """
 
     conversation_id: Id | None
 
 
 class SandboxPorts(BaseModel):
-    """The listening ports, sorted by port number in ascending order."""
+    """The reply of GET /api/v1/sandboxes/{id}/ports: the ports on which processes of the sandbox listen,
+    sorted by port number in ascending order.
+    """
 
     ports: list[SandboxPort]

@@ -1,5 +1,5 @@
-"""The route that lists the names of a sandbox's secrets. Programs call it with the sandbox's key for the
-gateway.
+"""The route that lists the names of a sandbox's secrets. Programs call it with the key that they use for the
+sandbox's agent server.
 """
 
 from uuid import UUID
@@ -24,7 +24,8 @@ router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 async def list_secret_names(
     request: Request, sandbox_id: UUID, cipher: ServerCipher, database: ServerDatabase
 ) -> SecretNames:
-    """Returns the names of the secrets that commands of the sandbox may use. The values are never returned.
+    """Returns the names of the secrets that commands in the sandbox may use. The reply never contains the
+    values.
 
     `X-Session-API-Key`: the `session_api_key` of the sandbox, or of a conversation in it.
     """

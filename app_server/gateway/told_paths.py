@@ -1,5 +1,5 @@
-"""Finds the link below whose path a program in a sandbox was told to serve (`vite --base`). The program's
-first page names that path.
+"""Finds the link below whose path a program in a sandbox serves its pages (for example after `vite --base
+PATH`). The program's first page names that path.
 """
 
 import re
@@ -19,7 +19,7 @@ _MAX_TRIED = 5
 
 @dataclass(frozen=True)
 class ToldLink:
-    """A link that has not expired, with its token."""
+    """A link that has not expired, together with its token."""
 
     token: str
     grant: PreviewGrant
@@ -28,11 +28,11 @@ class ToldLink:
 async def find_told(
     cipher: Cipher, client: AgentClient, *, port: int, made_by: Credential, sandbox_id: UUID
 ) -> ToldLink | None:
-    """Returns the link whose path is named on the first page of the program on this port. Returns None if
-    there is none.
+    """Returns the link whose path is named on the first page of the program on this port. Returns None if the
+    page names no such path.
 
-    Counts only links with `keeps_prefix` to this port of this sandbox that were made with the same
-    credential.
+    Only links with `keeps_prefix` to this port of this sandbox count, and only if they were made with the
+    same API key or browser session (`made_by`).
     """
     tokens = dict.fromkeys(_PATH.findall(await client.first_page(port)))
     for token in list(tokens)[:_MAX_TRIED]:

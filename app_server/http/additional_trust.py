@@ -1,4 +1,6 @@
-"""Certificate authorities that are trusted only for certain servers, in addition to the public ones."""
+"""Additional certificate authorities, each trusted only for certain servers, besides the public
+authorities.
+"""
 
 import ssl
 from collections.abc import AsyncIterator
@@ -16,9 +18,9 @@ _EXTENSION = "slipway.additional_trust"
 
 @dataclass(frozen=True)
 class AdditionalTrust:
-    """Additional certificate authorities, and the servers for which they are trusted.
+    """Additional certificate authorities, and the servers for which these authorities are trusted.
 
-    `authorities`: certificates as PEM. `origins`: the addresses of these servers; only scheme, host and port
+    `authorities`: certificates as PEM. `origins`: the URLs of these servers; only scheme, host and port
     count.
     """
 
@@ -26,7 +28,7 @@ class AdditionalTrust:
     origins: tuple[str, ...]
 
     def is_for(self, url: httpx.URL) -> bool:
-        """Returns whether these authorities are trusted for the server of this address."""
+        """Returns whether the additional authorities are trusted for the server of this URL."""
         return any(is_same_origin(origin, str(url)) for origin in self.origins)
 
 
@@ -54,8 +56,8 @@ def trusting(http: httpx.AsyncClient, trust: AdditionalTrust | None) -> httpx.As
 
 
 def trust_of(request: httpx.Request) -> AdditionalTrust | None:
-    """Returns the additional trust for this request. Returns None if the request has none, or if it goes to
-    another origin.
+    """Returns the additional trust of this request. Returns None if the request has no additional trust, or
+    if it goes to another origin.
     """
     trust = request.extensions.get(_EXTENSION)
     return trust if isinstance(trust, AdditionalTrust) and trust.is_for(request.url) else None
@@ -109,8 +111,8 @@ class _LastStream(httpx.AsyncByteStream):
 
 
 def certificate_problem(error: BaseException) -> str | None:
-    """Returns why the certificate of a server was not accepted, as `self-signed certificate in certificate
-    chain`. Returns None if the error has another cause.
+    """Returns the reason why a server's certificate was refused, such as `self-signed certificate in
+    certificate chain`. Returns None if the error has another cause.
     """
     for one in causes(error):
         if isinstance(one, ssl.SSLCertVerificationError):

@@ -1,4 +1,4 @@
-"""Reads the replies of servers that users have named, within limits of size and time.
+"""Reads replies of servers whose address a user has entered, within limits of size and time.
 
 The timeouts of the HTTP client apply only to each piece. Without these limits, a server that sends one byte
 every few seconds, or never stops, would block its caller and fill the memory.
@@ -39,8 +39,8 @@ async def whole_body(reply: httpx.Response, max_bytes: int, seconds: float) -> b
 
 
 async def beginning_of(reply: httpx.Response, max_bytes: int, seconds: float) -> bytes:
-    """Returns the beginning of the body: what arrives within `seconds`, at most `max_bytes`. Does not read
-    the rest.
+    """Returns the beginning of a reply's body: what arrives within `seconds`, at most `max_bytes`. Does not
+    read the rest.
     """
     content = bytearray()
     try:

@@ -1,19 +1,19 @@
-"""What to tell a person about a connection that could not be made."""
+"""Builds error texts that tell a user why a connection to a server failed."""
 
 import socket
 from collections.abc import Iterator
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yields the error, then the error that caused it, and so on."""
+    """Yields `error`, then the exception that caused it, and so on to the first cause."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
 def unknown_host(host: str, error: OSError) -> str:
-    """Returns the text for a host without a known address. error: from the lookup; a TimeoutError means that
-    the DNS did not answer.
+    """Returns the error text for a host whose address is unknown. error: the exception of the DNS lookup; a
+    TimeoutError means that the DNS did not answer.
     """
     if isinstance(error, TimeoutError):
         return f"the DNS gives no answer for {host}"
@@ -21,8 +21,8 @@ def unknown_host(host: str, error: OSError) -> str:
 
 
 def connection_problem(host: str, error: BaseException) -> str:
-    """Returns why a request did not reach the host: the text of the error, or its type if it has no text.
-    The codes of the system's resolver become a sentence.
+    """Returns the reason why a request did not reach the host: the text of the exception, or its type if it
+    has no text. An error of the DNS lookup is replaced by a sentence.
     """
     for cause in causes(error):
         if isinstance(cause, socket.gaierror):

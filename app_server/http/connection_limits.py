@@ -1,8 +1,8 @@
-"""Limits how many connections a listener holds, and how long a connection may take to send the headers of a
+"""Limits how many connections a listening socket has, and how long a client may take to send the headers of a
 request.
 
 Each connection uses a file descriptor from its start, and every program that reaches a port can open
-connections. Connections that send nothing are closed, so that one visitor cannot use up all descriptors.
+connections. Connections that send nothing are closed, so that one client cannot use up all descriptors.
 """
 
 import asyncio
@@ -34,10 +34,11 @@ _IPV6_PREFIX = 64
 
 
 class ConnectionLimits:
-    """A counter of the open connections of one or several listeners, in total and for each address.
+    """A counter of the open connections of one or several listening sockets, in total and for each client
+    address.
 
-    Only the total limit applies to connections from this machine: several sandboxes and a reverse proxy may
-    share its address.
+    For connections from this machine, only the total limit applies: several sandboxes and a reverse proxy may
+    share this machine's address.
     """
 
     def __init__(self, total: int, of_one_address: int) -> None:
@@ -47,8 +48,8 @@ class ConnectionLimits:
         self._last_look = time.monotonic()
 
     def admit(self, transport: asyncio.BaseTransport) -> bool:
-        """Counts the connection until it is closed and returns True. Returns False and does not count it if
-        there are too many connections.
+        """Counts the connection until it is closed and returns True. If there are too many connections,
+        returns False and does not count it.
         """
         visitor = _visitor(transport)
         self._forget_closed(
@@ -89,8 +90,8 @@ def limits_for_visitors() -> ConnectionLimits:
 
 
 def _limits(*, total: int, of_one_address: int) -> ConnectionLimits:
-    """Returns limits as fractions of the file descriptors that this process may open: `1 / total` in all, and
-    `1 / of_one_address` for each address.
+    """Returns limits that are fractions of the number of file descriptors that this process may open: `1 /
+    total` in all, and `1 / of_one_address` for each client address.
     """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     available = soft if soft != resource.RLIM_INFINITY else 1024**2
@@ -100,7 +101,7 @@ def _limits(*, total: int, of_one_address: int) -> ConnectionLimits:
 
 
 class Deadline:
-    """A timer that aborts a connection after `seconds`, unless `met` is called before."""
+    """A timer that aborts a connection after `seconds`, unless `met` is called earlier."""
 
     def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
         self._timer = asyncio.get_running_loop().call_later(seconds, transport.abort)
@@ -171,8 +172,8 @@ class LimitedHttp(HttpToolsProtocol):
 
 
 def throttle_accept_errors() -> None:
-    """Makes the event loop log at most once a minute that connections cannot be accepted. asyncio alone would
-    log this thousands of times.
+    """Makes the event loop log at most once a minute that a connection could not be accepted. Without this,
+    asyncio would log the error thousands of times.
     """
     loop = asyncio.get_running_loop()
     last_report = -_REPORT_SECONDS
@@ -193,8 +194,8 @@ def throttle_accept_errors() -> None:
 
 
 def _visitor(transport: asyncio.BaseTransport) -> str:
-    """Returns the address under which a connection is counted. For IPv6 this is the /64 network, because one
-    machine can have all addresses of a /64.
+    """Returns the client address under which a connection is counted. For IPv6 this is the /64 network,
+    because one machine can have all addresses of a /64.
     """
     peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):
@@ -213,8 +214,8 @@ def _visitor(transport: asyncio.BaseTransport) -> str:
 
 
 def _is_closed(transport: asyncio.BaseTransport) -> bool:
-    """Returns whether the connection's file descriptor is free. A connection that is still closing holds its
-    descriptor.
+    """Returns whether the connection has released its file descriptor. A connection that is still closing has
+    not.
     """
     socket = transport.get_extra_info("socket")
     return socket is None or socket.fileno() < 0

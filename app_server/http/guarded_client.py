@@ -1,8 +1,8 @@
-"""HTTP clients for addresses that users have named. The clients do not connect to private addresses, under
-any name.
+"""HTTP clients for addresses that users have entered. These clients never connect to private addresses,
+whatever the host name is.
 
-A name is resolved once, its addresses are checked, and the connection goes to exactly the address that was
-checked.
+A host name is resolved once, its addresses are checked, and the connection goes to exactly the address that
+was checked.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ async def system_resolver(name: str) -> list[str]:
 
 class FairResolver:
     """A DNS resolver that resolves only a few names at a time for each client, such as a user or a sandbox. A
-    lookup counts until it ends, even if the call that began it has been cancelled.
+    lookup counts until it has finished, even if the call that began it has been cancelled.
     """
 
     def __init__(self, resolve: Resolver, at_once: int = 8) -> None:
@@ -57,8 +57,8 @@ class FairResolver:
         self._running: set[asyncio.Task[list[str]]] = set()
 
     async def resolve(self, client: Hashable, name: str) -> list[str]:
-        """Returns the addresses of a name. `client`: the user or sandbox for which the name is resolved; each
-        client has separate slots. Raises OSError.
+        """Returns the IP addresses of a host name. `client`: the user or sandbox for which the name is
+        resolved; the limit of lookups at one time applies to each client. Raises OSError.
         """
         places = self._places.setdefault(client, asyncio.Semaphore(self._at_once))
         await places.acquire()
@@ -80,16 +80,19 @@ class FairResolver:
 
 @dataclass(frozen=True)
 class Route:
-    """How to connect to a host: directly to `address`, or through `proxy`. One of the two fields is None."""
+    """The way to connect to a host: directly to `address`, or through `proxy`. One of the two fields is
+    None.
+    """
 
     address: str | None = None
     proxy: UpstreamProxy | None = None
 
 
 class Guard:
-    """A check that a host is not private. `named`: the private hosts and networks that an administrator
-    allows. `upstream`: the proxies for requests to the internet. `home`: a URL whose origin is allowed even
-    if it is private; None means that there is no such origin.
+    """Checks that a host is not private. `named`: the private hosts and networks that an administrator
+    allows.
+    `upstream`: the proxies for requests to the internet. `home`: a URL whose origin is allowed even if it is
+    private; None means that there is no such origin.
     """
 
     def __init__(
@@ -105,16 +108,15 @@ class Guard:
         self._home = httpx.URL(home) if home else None
 
     def trusting(self, url: str) -> "Guard":
-        """Returns a guard that allows the origin of this URL, and checks all other addresses. An
-        administrator has configured the URL, but the server there may name other addresses, for example in
-        redirects.
+        """Returns a guard that allows the origin of this URL and checks all other addresses. An administrator
+        has configured the URL, but its server may refer to other addresses, for example in redirects.
         """
         return Guard(self._named, self._resolve, self._upstream, home=url)
 
     async def route_to(self, host: str, scheme: str = "https", port: int | None = None) -> Route:
-        """Resolves and checks a host, and returns how to connect to it. `port`: None for the default port.
+        """Resolves and checks a host, and returns how to connect to it. `port`: None means the default port.
 
-        If only the proxy can resolve the name, the proxy must check the name. Raises Forbidden
+        If only the proxy can resolve the host name, the proxy must check the address. Raises Forbidden
         `private_address`, OSError and TimeoutError.
         """
         if self._home is not None and is_at(self._home, scheme, host, port):
@@ -182,8 +184,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
 
 class BoundClient(httpx.AsyncClient):
-    """An HTTP client that calls any address, for administrators. A request with the extensions of `bound_to`
-    that leads to another origin goes through `guarded` instead. `guard`: the guard of that client.
+    """An HTTP client for administrators that calls any address. A request with the extensions of `bound_to`
+    that leads to another origin is sent through `guarded` instead. `guard`: the guard of the client
+    `guarded`.
     """
 
     def __init__(self, guarded: httpx.AsyncClient, guard: Guard, **options: Any) -> None:
@@ -241,8 +244,8 @@ class GuardedSyncTransport(httpx.BaseTransport):
 
 
 def pinned_extensions(host: str) -> dict[str, str]:
-    """Returns the extensions for an httpx request that goes to an IP address. With them, TLS asks for the
-    host name and checks the certificate for this name.
+    """Returns the extensions for an httpx request whose URL contains an IP address in place of the host name.
+    With these extensions, TLS asks for the host name and checks the certificate for this name.
     """
     return {} if is_address(host) else {"sni_hostname": host}
 

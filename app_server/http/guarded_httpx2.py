@@ -1,5 +1,5 @@
-"""The address check for libraries that use httpx2, namely those for MCP and for OAuth. httpx2 shares no types
-with httpx.
+"""The check for private addresses, for libraries that use httpx2: the libraries for MCP and for OAuth. httpx2
+shares no types with httpx.
 """
 
 from typing import TYPE_CHECKING

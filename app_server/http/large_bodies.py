@@ -32,8 +32,8 @@ _FIX = "Sign in, or send an API key."
 
 class LargeBodies:
     def __init__(self, app: ASGIApp, *, identify: Identify, but: tuple[str, ...] = ()) -> None:
-        """Stores the arguments. `but`: the beginnings of paths whose routes identify the sender before they
-        decode the body.
+        """Stores the arguments. `identify`: returns the sender of a request. `but`: the prefixes of paths
+        whose routes identify the sender themselves before they decode the body.
         """
         self._app = app
         self._but = but
@@ -57,7 +57,7 @@ class LargeBodies:
 
 class _Body:
     """A request body that is being received. Only one large body of a user is read at a time; the next one
-    waits for its turn. The turn ends when the response begins, because the body is decoded by then.
+    waits until the response to the first one begins, because that body is decoded by then.
     """
 
     def __init__(

@@ -1,6 +1,4 @@
-"""Listening sockets, and the server class that serves their connections, from binding a port to a clean
-shutdown.
-"""
+"""Listening sockets and the server class for their connections, from opening a port to a clean shutdown."""
 
 import asyncio
 import fcntl
@@ -26,7 +24,7 @@ WAITING_CONNECTIONS = 2048
 
 
 class PortTaken(Exception):
-    """Raised if the server needs a port that another program uses. The message names the port and the
+    """Raised if another program already uses a port that the server needs. The message names the port and the
     setting.
     """
 
@@ -146,8 +144,8 @@ def _explanation(error: OSError, address: str, port: int, option: str) -> str:
 
 @contextmanager
 def home_of_our_own(home: Path) -> Iterator[None]:
-    """Locks the home directory for this process while the block runs. Raises ConfigurationError if another
-    server uses the directory, because two servers would start every sandbox twice.
+    """Locks Slipway's data directory for this process while the `with` block runs. Raises ConfigurationError
+    if another server uses the directory, because two servers would start every sandbox twice.
     """
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (home / "server.lock").open("w") as file:

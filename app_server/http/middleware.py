@@ -1,6 +1,6 @@
-"""Middleware for every request: a request id, Host and Origin checks, size limits and response headers.
+"""Middleware for every request: a request id, checks of Host and Origin, size limits and response headers.
 
-Plain ASGI, so that streams and WebSockets pass through unchanged.
+All classes are plain ASGI, so that streams and WebSockets pass through unchanged.
 """
 
 import asyncio
@@ -86,7 +86,7 @@ def api_key_of(connection: HTTPConnection) -> str | None:
 
 def page_proof_of(connection: HTTPConnection) -> str | None:
     """Returns the page proof of a request: a secret that only pages of this server's origin know. On a
-    WebSocket the proof is sent as a subprotocol. Returns None if there is none.
+    WebSocket the proof is sent as a subprotocol. Returns None if the request contains no proof.
     """
     if connection.scope["type"] != "websocket":
         return connection.headers.get(PAGE_PROOF_HEADER)
@@ -109,8 +109,8 @@ class RequestContext:
     """The outermost middleware. It gives the request an id, adds headers to the response and turns an
     unexpected error into a problem response.
 
-    `page_headers`: headers for every response. If this is empty, no header is added at all, not even the
-    request id; this is for pages of sandboxes.
+    `page_headers`: headers for every response. If `page_headers` is empty, no header is added, not even the
+    request id; this is used for pages of sandboxes.
     """
 
     def __init__(self, app: ASGIApp, *, page_headers: Mapping[str, str] = SECURITY_HEADERS) -> None:
@@ -174,7 +174,7 @@ class HostCheck:
 
 class OriginCheck:
     """A middleware that refuses a request that a page of another site makes with the user's cookie (403).
-    `foreign_forms`: the paths that receive forms of other sites. Their routes do not read the user's cookie.
+    `foreign_forms`: the paths that accept forms of other sites. Their routes do not read the user's cookie.
     """
 
     def __init__(self, app: ASGIApp, *, config: Config, foreign_forms: re.Pattern[str]) -> None:
@@ -211,11 +211,11 @@ class OriginCheck:
 
 class BodyLimit:
     """A middleware that refuses bodies over `max_bytes` (413), with or without a Content-Length; JSON bodies
-    with too many values (413); and null characters in the address (400).
+    with too many values (413); and null characters in the URL (400).
 
     If no piece of a body arrives for `piece_seconds`, the request fails (408). `below` and `above`: lower and
-    higher limits by the beginning of the path. `streamed`: beginnings of paths without a limit, whose bodies
-    are never held in memory.
+    higher limits for paths that begin with certain texts. `streamed`: the prefixes of paths without a limit,
+    whose bodies are never held in memory.
     """
 
     def __init__(

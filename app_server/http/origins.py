@@ -1,4 +1,4 @@
-"""Compares the origins of addresses: scheme, host and port."""
+"""Compares the origins (scheme, host and port) of URLs."""
 
 import httpx
 
@@ -6,12 +6,12 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def is_same_origin(one: str, other: str) -> bool:
-    """Returns whether two addresses have the same scheme, host and port. Raises httpx.InvalidURL."""
+    """Returns whether two URLs have the same scheme, host and port. Raises httpx.InvalidURL."""
     url = httpx.URL(other)
     return is_at(httpx.URL(one), url.scheme, url.host, url.port)
 
 
 def is_at(url: httpx.URL, scheme: str, host: str, port: int | None) -> bool:
-    """Returns whether an address has this scheme, host and port. `port`: None for the default port."""
+    """Returns whether a URL has this scheme, host and port. `port`: None means the default port."""
     usual = _DEFAULT_PORTS.get(scheme)
     return (url.scheme, url.host, url.port or usual) == (scheme, host.lower(), port or usual)

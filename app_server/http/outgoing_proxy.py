@@ -1,8 +1,8 @@
-"""The proxy through which this server reaches the internet, for example in a company network. It is
-configured with `HTTPS_PROXY` and similar variables.
+"""The proxy through which this server reaches the internet, for example in a company network. The proxy is
+configured with `HTTPS_PROXY` and similar environment variables.
 
-Hosts are checked before a request goes to the proxy. The proxy gets the host's name and resolves it again, so
-the proxy may use another address than the one that this server has checked.
+The server checks a host before it sends a request to the proxy. The proxy receives the host name and resolves
+it again, so it may use another address than the one that this server has checked.
 """
 
 import base64
@@ -22,8 +22,8 @@ DEFAULT_PORT = 80
 
 @dataclass(frozen=True)
 class UpstreamProxy:
-    """One proxy. `url`: the address in the form that httpx needs. `authorization`: the value of the
-    `Proxy-Authorization` header; None if the proxy needs none.
+    """One outgoing proxy. `url`: its URL in the form that httpx needs. `authorization`: the value of the
+    `Proxy-Authorization` header; None if the proxy needs no such header.
     """
 
     url: str = field(repr=False)
@@ -34,8 +34,8 @@ class UpstreamProxy:
 
 @dataclass(frozen=True)
 class Upstream:
-    """The proxies for each URL scheme. `exempt`: the value of `NO_PROXY`, a list of names, domain endings,
-    addresses and networks.
+    """The outgoing proxies, one for each URL scheme. `exempt`: the value of `NO_PROXY`, a list of names,
+    domain endings, addresses and networks that are called without a proxy.
     """
 
     http: UpstreamProxy | None = None
@@ -52,8 +52,8 @@ class Upstream:
 
 
 def upstream_of(environment: Mapping[str, str] = os.environ) -> Upstream:
-    """Reads the proxies from the environment variables. Raises ConfigurationError for a proxy whose URL does
-    not begin with `http://`.
+    """Reads the outgoing proxies from the environment variables. Raises ConfigurationError for a proxy whose
+    URL does not begin with `http://`.
     """
     return Upstream(
         http=_proxy(environment, "http_proxy"),

@@ -1,4 +1,4 @@
-"""Streams replies of other servers to the clients of this server."""
+"""Forwards replies of other servers, as a stream, to the clients of this server."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 
@@ -8,11 +8,11 @@ from starlette.types import Receive, Scope, Send
 
 
 class Passing(StreamingResponse):
-    """A response that streams the reply of another server as it arrives. The connection to the other server
-    is always closed at the end.
+    """A response that forwards the reply of another server while it arrives. At the end, the connection to
+    the other server is always closed.
 
-    This also holds if the client disconnects before the first piece: then `pieces` has not started, so code
-    in it would not run. `at_end`: a function that releases other resources at the end.
+    The connection is closed even if the client disconnects before the first piece: then `pieces` has not
+    started, so code in `pieces` would not run. `at_end`: a function that releases other resources at the end.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""Removes credentials from a reply, because some servers repeat the credentials that they were sent.
+"""Removes credentials from a server's reply, because some servers repeat the credentials that they have
+received.
 
 Finds a credential in plain text, reversed, in upper or lower case, quoted as in URLs and JSON, in base64 (at
 any position in a longer text) and in hexadecimal. Does not find a credential that the server has compressed
@@ -17,7 +18,7 @@ MIN_CHARACTERS = 8
 class ResponseRedaction:
     """A filter that removes secret values from one reply.
 
-    `values`: the texts to remove. Values with fewer than `min_characters` characters are not removed.
+    `values`: the secret texts to remove. Values with fewer than `min_characters` characters are not removed.
     `instead`: the text that replaces a value. None: one asterisk for each character, so that the length of
     the reply does not change.
     """
@@ -41,7 +42,7 @@ class ResponseRedaction:
 
     def feed(self, piece: bytes) -> bytes:
         """Takes the next piece of the reply and returns the part that can be sent now. If the end of the
-        piece may be the beginning of a value, it is kept until the next piece.
+        piece may be the beginning of a secret value, that end is held back until the next piece.
         """
         text = self.hide(self._held + piece)
         keep = max((_overlap(text, form) for form in self._forms), default=0)
@@ -74,6 +75,6 @@ def _forms(value: str) -> set[bytes]:
 
 
 def _overlap(text: bytes, form: bytes) -> int:
-    """Returns how many bytes at the end of `text` equal the beginning of `form`."""
+    """Returns how many bytes at the end of `text` are equal to the beginning of `form`, an encoded secret."""
     longest = min(len(text), len(form) - 1)
     return next((size for size in range(longest, 0, -1) if text.endswith(form[:size])), 0)

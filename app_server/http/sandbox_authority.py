@@ -1,4 +1,4 @@
-"""The public certificate of Slipway's certificate authority, which sandboxes trust."""
+"""Reads the public certificate of Slipway's own certificate authority, which sandboxes trust."""
 
 import base64
 from pathlib import Path
@@ -9,26 +9,26 @@ VARIABLE = "OH_EGRESS_AUTHORITY"
 
 
 def certificate_file(config: Config) -> Path:
-    """Returns the path of the authority's certificate. The file is created at the app server's first start
-    (`egress.tls.authority`).
+    """Returns the path of the certificate of Slipway's authority. The file is created at the app server's
+    first start (`egress.tls.authority`).
     """
     return config.home / "egress-authority.crt"
 
 
 def trust_variables(config: Config) -> dict[str, str]:
-    """Returns the environment variables that make an agent server trust the authority. The result is empty if
-    there is no certificate yet. Reads a small file, so it blocks briefly.
+    """Returns the environment variables that make an agent server trust Slipway's certificate authority. The
+    result is empty if there is no certificate yet. Reads a small file, so it blocks briefly.
 
-    The value is one line of base64. PEM has several lines, which some container engines do not keep in a
-    variable.
+    The value is one line of base64. PEM has several lines, and some container engines cannot store several
+    lines in a variable.
     """
     pem = read_authority(config)
     return {VARIABLE: base64.b64encode(pem.encode()).decode()} if pem else {}
 
 
 def read_authority(config: Config) -> str | None:
-    """Returns the authority's certificate as PEM. Returns None if there is no certificate yet. Reads a small
-    file, so it blocks briefly.
+    """Returns the certificate of Slipway's authority as PEM. Returns None if there is no certificate yet.
+    Reads a small file, so it blocks briefly.
     """
     try:
         return certificate_file(config).read_text()

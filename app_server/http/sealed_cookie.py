@@ -1,5 +1,5 @@
-"""Cookies that hold the state of a sign-in at another site. Only the browser that began the sign-in has the
-cookie.
+"""Encrypted cookies that store the state of a sign-in at another site. Only the browser that began the
+sign-in has the cookie.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,19 @@ from app_server.core.config import Config
 
 @dataclass(frozen=True)
 class SealedCookie:
-    """A cookie with an encrypted value. `name`: the cookie's name without the prefix `__Host-`."""
+    """An encrypted cookie. `name`: the cookie's name without the prefix `__Host-`."""
 
     name: str
     lifetime: timedelta
 
     def read(self, request: HTTPConnection, config: Config) -> str | None:
-        """Returns the encrypted value that the browser has sent. Returns None if there is none."""
+        """Returns the encrypted value of the cookie in a request. Returns None if the request has no such
+        cookie.
+        """
         return request.cookies.get(self._full_name(config))
 
     def keep(self, value: str, reply: Response, config: Config) -> None:
-        """Stores the value in the browser."""
+        """Sets the cookie in the reply, so that the browser stores the value."""
         reply.set_cookie(
             self._full_name(config),
             value,
@@ -35,12 +37,14 @@ class SealedCookie:
         )
 
     def forget(self, reply: Response, config: Config) -> None:
-        """Removes the cookie from the browser, because each sign-in can be completed only once."""
+        """Removes the cookie from the browser by the reply, because each sign-in can be completed only
+        once.
+        """
         reply.delete_cookie(self._full_name(config), httponly=True, samesite="lax", secure=_is_https(config))
 
     def _full_name(self, config: Config) -> str:
-        """Returns the cookie's name. Over HTTPS it has the prefix `__Host-`, so that browsers do not let
-        pages of subdomains set it.
+        """Returns the cookie's name. Over HTTPS the name has the prefix `__Host-`, so that browsers do not
+        let pages of subdomains set the cookie.
         """
         return f"__Host-{self.name}" if _is_https(config) else self.name
 

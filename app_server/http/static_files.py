@@ -1,4 +1,6 @@
-"""Serves the built front end. All paths that the front end itself routes get index.html."""
+"""Serves the built front end. All paths of pages that the front end itself knows are answered with
+index.html.
+"""
 
 import mimetypes
 import os
@@ -66,8 +68,8 @@ class Frontend(StaticFiles):
         return response
 
     async def check_config(self) -> None:
-        """Does nothing. Starlette would stop the server if the directory is missing; Slipway shows a page
-        that explains it instead.
+        """Does nothing. Starlette's version stops the server if the directory of the front end is missing;
+        Slipway shows a page that explains the problem instead.
         """
 
     async def get_response(self, path: str, scope: Scope) -> Response:
@@ -85,8 +87,8 @@ class Frontend(StaticFiles):
 
 
 def _as_accepted(path: Path, accepted: str) -> tuple[str | None, Path]:
-    """Returns the best content encoding that the client accepts, and the file that has this encoding. The
-    encoding is None for the uncompressed file.
+    """Chooses the best content encoding that the client accepts. Returns the encoding and the file that has
+    this encoding. The encoding is None for the uncompressed file.
     """
     names = {name for name, weight in map(_parts, accepted.lower().split(",")) if not _is_zero(weight)}
     for encoding, suffix in _ENCODINGS.items():
@@ -102,5 +104,7 @@ def _parts(word: str) -> tuple[str, str]:
 
 
 def _is_zero(weight: str) -> bool:
-    """Returns whether the weight of an encoding is `q=0`. The client then refuses the encoding."""
+    """Returns whether the weight of an encoding in the header Accept-Encoding is zero (`q=0`), which means
+    that the client refuses the encoding.
+    """
     return weight.startswith("q=0") and not weight.removeprefix("q=").strip("0.")

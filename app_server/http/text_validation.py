@@ -16,9 +16,9 @@ _ILL_FORMED = re.compile("[\x00\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class WellformedText:
-    """A FastAPI dependency that refuses text with null characters or lone surrogates.
+    """A FastAPI dependency that refuses requests whose JSON body contains null characters or lone surrogates.
 
-    `but`: the beginnings of paths whose routes check their bodies themselves.
+    `but`: the prefixes of paths whose routes check their bodies themselves.
     """
 
     but: tuple[str, ...] = ()

@@ -40,7 +40,8 @@ class PromptMasking:
     """Masks the prompts of one sandbox. Each text is searched for secrets once, and again after new secret
     values were added.
 
-    `masker`: replaces secrets in a text. By default it replaces all secret values that this process knows.
+    `masker`: called for each prompt; returns the Masker that replaces secrets. By default the Masker knows
+    all secret values of this process.
     """
 
     def __init__(self, masker: Callable[[], Masker] = everything) -> None:

@@ -1,4 +1,4 @@
-"""Routes for VS Code and the desktop, as OpenHands' protocol defines them."""
+"""Routes that start VS Code and the desktop, and return their URLs and status."""
 
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
