@@ -25,8 +25,8 @@ _KEY = secrets.token_bytes(16)
 
 def marked(text: str, source: str, event_id: str) -> str:
     """Returns the text between marks. `source`: the tool that returned the text. `event_id`: the random id of
-    the tool result. The id is made after the text, so the author of the text cannot know the end mark. A
-    replay gives the same marks.
+    the tool result. The marks contain the end of this id, which is made after the text, so the author of the
+    text cannot know the end mark. A replay of the conversation gives the same marks.
     """
     mark = event_id[-12:]
     return f'<untrusted from="{source}" mark="{mark}">\n{_harmless(text)}\n</untrusted mark="{mark}">'
@@ -37,7 +37,8 @@ def of_repository(text: str, file: str) -> str:
     of the file that contains the text; the path is not trusted either.
 
     The mark is computed from the text and a secret key of this process, so the author cannot know the mark.
-    Equal texts give equal marks, so the prompt stays the same and the vendor can use its prompt cache.
+    The same text of the same file gives the same mark, so the prompt stays equal and the vendor can use its
+    prompt cache.
     """
     mark = blake2b(f"{file}\n{text}".encode(), key=_KEY, digest_size=6).hexdigest()
     name = _harmless(json.dumps(file, ensure_ascii=False))

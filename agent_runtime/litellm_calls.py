@@ -15,8 +15,9 @@ _ERRORS = range(400, 600)
 
 
 def load() -> Any:
-    """Imports litellm, applies our settings and returns the module. The first import takes 4.4 CPU s and 190
-    MB, so no server imports litellm at its start. Raises ImportError if litellm is not installed.
+    """Imports litellm, applies Slipway's settings and returns the module. The first import takes 4.4 s of CPU
+    time and 190 MB, so no server imports litellm at its start. Raises ImportError if litellm is not
+    installed.
     """
     # Without this, litellm fetches a price list over the network while it is imported.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")

@@ -54,8 +54,8 @@ class Follower:
             raise self.failure
 
     async def until_beat(self, *, after: int) -> None:
-        """Waits until `beat` is greater than `after`, which means that the run may have stopped, or until a
-        callback has failed.
+        """Waits until the counter `beat` is greater than `after`, which means that the run may have stopped.
+        Also returns if a callback has failed.
         """
         await self.until(lambda: self.beat > after or self._callbacks.failure is not None)
 

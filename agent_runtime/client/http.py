@@ -1,4 +1,6 @@
-"""Converts the HTTP responses of an agent server to results and exceptions."""
+"""Converts HTTP responses of an agent server to results and exceptions, and repeats requests that get no
+response.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -94,8 +94,8 @@ class Link(Protocol):
     async def set_security_analyzer(self, analyzer: JsonObject | None) -> None: ...
 
     async def load_plugin(self, plugin_ref: str) -> None:
-        """Adds a plugin. Raises ConversationError `plugin_not_found`, `plugin_not_fetched` or
-        `plugin_unusable`.
+        """Adds a plugin to the conversation. Raises ConversationError `plugin_not_found`,
+        `plugin_not_fetched` or `plugin_unusable`.
         """
 
     async def consent(self, hashes: Sequence[str]) -> None:

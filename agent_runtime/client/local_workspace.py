@@ -70,7 +70,9 @@ class LocalWorkspace:
             )
 
     def file_upload(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file into the workspace and creates missing directories there."""
+        """Copies a file of this machine into the workspace and creates the missing directories of its
+        path.
+        """
         return _copy(Path(source_path), self._path(destination_path))
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
@@ -78,8 +80,8 @@ class LocalWorkspace:
         return _copy(self._path(source_path), Path(destination_path))
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Returns the files that differ from `ref`. Without `ref`, compares with the commit where the branch
-        left its upstream.
+        """Returns the files that differ from the commit `ref`. Without `ref`, compares with the commit where
+        the branch left its upstream.
         """
         with _git_errors():
             found = run_sync(git.changes(self._path(path), ref))

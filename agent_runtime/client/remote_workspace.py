@@ -80,7 +80,9 @@ class RemoteWorkspace:
         return CommandResult(command, reply["exit_code"], reply["stdout"] or "", reply["stderr"] or "")
 
     def file_upload(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of this machine into the workspace and creates missing directories there."""
+        """Copies a file of this machine into the workspace and creates the missing directories of its
+        path.
+        """
         target = self._path(destination_path)
         try:
             with Path(source_path).open("rb") as file:
@@ -106,8 +108,8 @@ class RemoteWorkspace:
         return FileOperationResult(source, str(destination_path), size)
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Returns the files that differ from `ref`. Without `ref`, compares with the commit where the branch
-        left its upstream.
+        """Returns the files that differ from the commit `ref`. Without `ref`, compares with the commit where
+        the branch left its upstream.
         """
         found = self._git("/api/git/changes", path, ref)
         return [GitChange(ChangeStatus(change["status"]), change["path"]) for change in found]

@@ -1,4 +1,4 @@
-"""The current state of a conversation."""
+"""The current state of a conversation, with the token usage and cost of its model calls."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,7 +23,9 @@ class TokenUsage(BaseModel):
 
 
 class Metrics(BaseModel):
-    """Token usage and cost of model calls. `accumulated_cost` is in dollars."""
+    """The token usage and cost of model calls, of one model or of several. `accumulated_cost` is in
+    dollars.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -59,7 +61,7 @@ class ConversationState:
 
     @property
     def info(self) -> ConversationInfo:
-        """All fields of the conversation's state, read at the same moment."""
+        """The full description of the conversation: all its fields, read at the same moment."""
         return self._session.call(self._session.link.info())
 
     @property

@@ -65,14 +65,16 @@ class Workspace(Protocol):
         """Runs a bash command and waits for its end. `timeout`: in seconds."""
 
     def file_upload(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
-        """Copies a file of this machine into the workspace and creates missing directories there."""
+        """Copies a file of this machine into the workspace and creates the missing directories of its
+        path.
+        """
 
     def file_download(self, source_path: str | Path, destination_path: str | Path) -> FileOperationResult:
         """Copies a file of the workspace to this machine and creates missing directories on this machine."""
 
     def git_changes(self, path: str | Path = ".", ref: str | None = None) -> list[GitChange]:
-        """Returns the files that differ from `ref`. Without `ref`, compares with the commit where the branch
-        left its upstream.
+        """Returns the files that differ from the commit `ref`. Without `ref`, compares with the commit where
+        the branch left its upstream.
         """
 
     def git_diff(self, path: str | Path, ref: str | None = None) -> GitDiff: ...

@@ -1,4 +1,4 @@
-"""The event that reports that a hook has run."""
+"""The event that records one run of a hook, and the points at which hooks run."""
 
 from enum import StrEnum
 from typing import Literal

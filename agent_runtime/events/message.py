@@ -13,7 +13,7 @@ Role = Literal["user", "system", "assistant", "tool"]
 
 
 class Message(BaseModel):
-    """A chat message in the format of the model vendors."""
+    """A chat message in the format of the model vendors' chat APIs."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

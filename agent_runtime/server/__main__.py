@@ -162,7 +162,9 @@ def _options(arguments: argparse.Namespace, default_host: str) -> dict[str, Any]
 
 
 def _import_modules(paths: list[str], modules: list[str]) -> None:
-    """Imports these modules, so that their tools are registered before the first conversation needs them."""
+    """Imports these Python modules at the start, so that the tools in them are registered before the first
+    conversation needs a tool. `paths`: directories that are added to the import path.
+    """
     sys.path.extend(paths)
     for name in modules:
         try:

@@ -127,7 +127,7 @@ class Config(BaseModel):
 
     @property
     def report_url(self) -> str | None:
-        """The URL to which conversations are reported; None means that nothing is reported."""
+        """The URL to which this server reports conversations; None means that it reports nothing."""
         return self.webhooks[0].base_url if self.webhooks else None
 
     @property

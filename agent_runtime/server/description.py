@@ -53,7 +53,7 @@ class DescribedApp(FastAPI):
 
 
 def root_path(config: Config) -> str:
-    """Returns the path of the server's public address (`web_url`), without a slash at the end."""
+    """Returns the path part of the server's public URL (`web_url`), without a slash at the end."""
     return urlsplit(config.web_url).path.rstrip("/") if config.web_url else ""
 
 

@@ -130,7 +130,7 @@ def problem_response(
     headers: Mapping[str, str] | None = None,
     members: Mapping[str, JsonValue] | None = None,
 ) -> JSONResponse:
-    """Returns the reply for `problem`. `members` are additional members of the document."""
+    """Returns the HTTP reply for `problem`. `members` are additional members of the problem document."""
     body: dict[str, JsonValue] = {
         "type": f"urn:slipway:problem:{problem.code}",
         "title": problem.code.replace("_", " ").capitalize(),

@@ -21,7 +21,7 @@ class FirstKeys(BaseModel):
 
     @classmethod
     def of(cls, text: str) -> "FirstKeys":
-        """Parses the keys from JSON. A text that is not JSON is taken as the session key alone.
+        """Parses the keys from JSON. A text that does not begin with `{` is the session key alone.
 
         Raises pydantic.ValidationError.
         """

@@ -86,9 +86,9 @@ class OffersRequest(BaseModel):
 
 
 class OffersResponse(BaseModel):
-    """The reply of the routes /api/offers and /api/conversations/{id}/offers: the parts of a project that run
-    only with consent. consented: the hashes of the offers that a conversation uses. name_taken: the hashes of
-    MCP servers that the conversation does not use because another of its servers has the same name.
+    """The reply of the routes for offers: the parts of a project that run only with the user's consent.
+    consented: the hashes of the offers that a conversation uses. name_taken: the hashes of MCP servers that
+    the conversation does not use because another of its servers has the same name.
     """
 
     offers: list[Offer]

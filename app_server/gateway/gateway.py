@@ -282,7 +282,7 @@ async def require_conversation(connection: HTTPConnection, grant: PreviewGrant) 
 
 
 async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plugin: str) -> None:
-    """Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not offer this plugin."""
+    """Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not have this plugin."""
     async with connection.state.database.read() as session:
         sandbox = await session.get(Sandbox, grant.sandbox_id)
     if sandbox is not None:

@@ -67,9 +67,9 @@ def request_headers(
 def reply_headers(
     given: list[Header], place: PreviewLocation, port: int, framed_by: Sequence[str]
 ) -> list[Header]:
-    """Returns the headers of a sandbox's reply as the browser gets them.
+    """Returns the headers that the gateway sends to the browser for a sandbox's reply.
 
-    `framed_by`: the origins whose pages may frame this page.
+    `framed_by`: the origins whose pages may show this page in a frame.
     """
     if isinstance(place, OwnName):
         return [

@@ -206,9 +206,9 @@ class BoundClient(httpx.AsyncClient):
 
 
 def bound_to(home: str) -> dict[str, Any]:
-    """Returns the extensions for a request to an address that a server has named: in a redirect, a link or a
-    document. `home`: the URL that was configured. The request may go to a private address only if it has the
-    same origin as `home`, see BoundClient.
+    """Returns the httpx extensions for a request to a URL that a server has returned: in a redirect, a link
+    or a document. `home`: the URL that was configured. The request may go to a private address only if it has
+    the same origin as `home`, see BoundClient.
     """
     return {_HOME: home}
 

@@ -30,8 +30,8 @@ class PortTaken(Exception):
 
 
 class Server(uvicorn.Server):
-    """A server for one listening socket. It does not handle signals: `stop_on_signals` does that for all
-    servers.
+    """A web server for one listening socket. It does not handle signals, because `stop_on_signals` handles
+    signals for all servers of the process.
 
     `trusted_proxies`: networks whose `X-Forwarded-For` header is trusted.
     """

@@ -65,7 +65,7 @@ SECURITY_HEADERS: Mapping[str, str] = {
 
 
 def session_cookie(config: Config) -> str:
-    """Returns the name of the cookie that signs a browser in."""
+    """Returns the name of the cookie that keeps a browser signed in."""
     return SESSION_COOKIES[0 if config.base_url.startswith("https:") else 1]
 
 

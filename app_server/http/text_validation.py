@@ -1,4 +1,6 @@
-"""Refuses text that no database can store: null characters and lone surrogates in JSON bodies."""
+"""Refuses requests with text that no database can store: null characters and lone surrogates in JSON
+bodies.
+"""
 
 import re
 from collections.abc import Iterable

@@ -112,7 +112,7 @@ class BashEventStore:
 
 
 def to_json(event: BashCommand | BashOutput | BashError) -> str:
-    """Returns the event as it is sent over a socket: as JSON, without null fields."""
+    """Encodes the event as JSON without null fields, as it is sent over a WebSocket."""
     return event.model_dump_json(exclude_none=True)
 
 

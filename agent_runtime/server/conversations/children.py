@@ -60,7 +60,7 @@ class Children:
         self._tidy = tidy
 
     def delegation_of(self, conversation_id: UUID) -> Delegation:
-        """Returns the functions by which this conversation's agent starts child conversations and
+        """Returns the functions with which the agent of this conversation starts child conversations and
         sub-agents.
         """
         return Delegation(
@@ -87,8 +87,8 @@ class Children:
         return child
 
     def model(self, name: str) -> LLM | None:
-        """Returns the model of a saved profile, or None if there is none. The cost of this model's calls
-        counts as cost of the agent.
+        """Returns the model of a saved profile. Returns None if the profile does not exist. The cost of this
+        model's calls is added to the cost of the agent.
 
         Raises DelegationError if the profile is not valid.
         """
@@ -140,8 +140,8 @@ class Children:
     async def start_for_agent(
         self, parent_id: UUID, wanted: StartChildConversationRequest
     ) -> StartChildConversationResponse:
-        """Starts a child conversation as `start` does, but raises ChildNotStartedError with a text for the
-        agent.
+        """Starts a child conversation as `start` does. On failure raises ChildNotStartedError, whose text is
+        for the agent.
         """
         try:
             return await self.start(parent_id, wanted)
@@ -211,7 +211,9 @@ def _too_many(detail: str) -> ServerProblem:
 def _request(
     parent: ConversationEngine, wanted: StartChildConversationRequest, child_id: UUID, working_dir: Path
 ) -> StartConversationRequest:
-    """Returns the request for a child: its parent's request with the parent's current agent and policies."""
+    """Returns the request that creates a child conversation: the request of its parent, with the task and
+    with the parent's current agent and policies.
+    """
     now = parent.info()
     return parent.spec.request.model_copy(
         update={

@@ -153,7 +153,7 @@ class FacadeAnswer:
 
     @property
     def usage(self) -> FacadeUsage:
-        """The token usage of all model calls since the question was sent."""
+        """The token usage of all model calls since this question was sent."""
         now = _tokens(self.conversation)
         names = ("prompt_tokens", "cache_read_tokens", "completion_tokens", "reasoning_tokens")
         return FacadeUsage(*(now.get(name, 0) - self._before.get(name, 0) for name in names))

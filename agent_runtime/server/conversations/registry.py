@@ -99,8 +99,8 @@ class Registry:
         self._idle.start()
 
     def _resume_all(self) -> None:
-        """Opens the conversations that had a run going on when the last server process ended, or whose events
-        were not all reported.
+        """Opens the conversations whose run was active when the last server process ended, or whose events
+        were not all reported to the app server.
         """
         for conversation_id, entry in self.catalog.scan().items():
             try:
@@ -222,7 +222,7 @@ class Registry:
         return found
 
     def awake(self, conversation_id: UUID) -> ConversationEngine | None:
-        """Returns the conversation if it is in memory. Otherwise returns None and does not open the
+        """Returns the conversation if it is in memory. Otherwise returns None, without opening the
         conversation.
         """
         return self._live.get(conversation_id)

@@ -55,14 +55,15 @@ class WorkTrees:
         return request.model_copy(update={"conversation_id": conversation_id, "workspace": workspace})
 
     async def discard(self, request: StartConversationRequest) -> None:
-        """Removes the work tree of a conversation that could not be started."""
+        """Removes the git work tree that was made for a conversation which then could not be started."""
         if request.worktree and not (request.conversation_id and self._registry.has(request.conversation_id)):
             await self.tidy(Path(request.workspace.working_dir))
 
     async def tidy(self, working_dir: Path) -> None:
-        """Removes the work tree that contains this directory, unless another conversation still works in it.
+        """Removes the git work tree that contains this directory, unless another conversation still works in
+        it.
 
-        A work tree with uncommitted changes stays. Its branch stays if it is not merged.
+        A work tree with uncommitted changes is not removed. The branch is not removed if it is not merged.
         """
         home = self._home_of(working_dir)
         if home is None or await self._is_used(home):

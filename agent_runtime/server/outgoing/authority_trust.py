@@ -54,16 +54,16 @@ def trust(directory: Path, authority: bytes) -> None:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Writes the file. Does nothing if the file already has this content, because a write needs space on the
-    disk.
+    """Writes the file. Does nothing if the file already has this content, because a write needs free disk
+    space.
     """
     if not (path.is_file() and path.read_bytes() == content):
         replace_file(path, content, is_for_commands=True)
 
 
 def _of_system() -> bytes:
-    """Returns the certificate authorities that commands trust without this module: from the file that an
-    environment variable names, else from the system's file.
+    """Returns the certificate authorities that commands trust by default: from the file that an environment
+    variable names, otherwise from the system's file.
     """
     named = [
         Path(os.environ[name]) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE") if os.environ.get(name)

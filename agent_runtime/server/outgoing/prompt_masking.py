@@ -50,8 +50,9 @@ class PromptMasking:
         self._clean: dict[bytes, None] = {}
 
     def masked(self, body: bytes) -> bytes:
-        """Returns the body of a request with the mask in place of every secret. Returns the same bytes if
-        there is none, or if the body is not a JSON object; the gateway refuses such a body.
+        """Returns the body of a model request with every secret replaced by the mask. Returns the body
+        unchanged if it contains no secret, or if it is not a JSON object; the model gateway refuses such a
+        body.
         """
         masker = self._masker()
         if not masker.forms:
@@ -101,7 +102,7 @@ class PromptMasking:
 
 
 def _with_secret(texts: Sequence[str], masker: Masker) -> set[str]:
-    """Returns the texts that contain a secret. Searches many texts at once, because each search
+    """Returns those of the texts that contain a secret. Searches many texts at once, because each search
     takes time.
     """
     if not texts or not masker.is_in(texts):

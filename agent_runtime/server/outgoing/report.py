@@ -71,6 +71,6 @@ class Reporter:
         return self._http
 
     async def _sign(self, request: httpx.Request) -> None:
-        """Adds the current session key to a request. The key may change between reports."""
+        """Adds the current session key to a report's request. The key may change between two reports."""
         if self._keys.present is not None:
             request.headers[API_KEY_HEADER] = self._keys.present

@@ -114,7 +114,9 @@ def _listeners() -> Iterator[_Listener]:
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Parses an address of /proc/net/tcp: each 32-bit word is hexadecimal, in this machine's byte order."""
+    """Parses an IP address from /proc/net/tcp: each 32-bit word is hexadecimal, in this machine's byte
+    order.
+    """
     packed = b"".join(struct.pack("=I", int(text[at : at + 8], 16)) for at in range(0, len(text), 8))
     address = ipaddress.ip_address(packed)
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
@@ -196,7 +198,9 @@ def _lines(path: Path) -> list[str]:
 
 
 def _read(path: Path) -> str:
-    """Returns the file's content. Returns an empty text if the process has ended or may not be read."""
+    """Returns the content of a file in /proc. Returns an empty text if the process has ended or its file may
+    not be read.
+    """
     try:
         return path.read_bytes().decode(errors="replace")
     except OSError:

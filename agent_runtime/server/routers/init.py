@@ -65,8 +65,8 @@ async def init(
     request: Request,
     key: Annotated[str | None, Header(alias=INIT_KEY_HEADER)] = None,
 ) -> InitStatus:
-    """Configures the server for a user and starts its services. After a failure the
-    request may be repeated.
+    """Configures a waiting server for its user and starts the server's services. The request may be repeated
+    after a failure.
     """
     initialization = _initialization(request)
     expected = initialization.config.init_key or ""

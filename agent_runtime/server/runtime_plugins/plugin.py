@@ -29,7 +29,9 @@ class RuntimePluginError(Exception):
 
 
 class RuntimePlugin(Protocol):
-    """A runtime plugin. The registry never calls two methods of one plugin at the same time."""
+    """The interface of a runtime plugin. The registry never calls two methods of one plugin at the same
+    time.
+    """
 
     name: str
     title: str

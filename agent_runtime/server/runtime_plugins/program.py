@@ -31,7 +31,7 @@ class PluginProgram:
     async def start(
         cls, *arguments: str | Path, cwd: Path, environment: Mapping[str, str]
     ) -> "PluginProgram":
-        """Starts the program. Raises RuntimePluginError if it cannot be started."""
+        """Starts the program of a plugin. Raises RuntimePluginError if the program cannot be started."""
         try:
             process = await start_process(
                 *arguments,

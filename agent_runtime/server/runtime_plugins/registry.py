@@ -1,4 +1,4 @@
-"""The runtime plugins of an agent server: lists them and starts them on demand."""
+"""Lists the runtime plugins of an agent server (such as VS Code) and starts them on demand."""
 
 import asyncio
 from collections import defaultdict

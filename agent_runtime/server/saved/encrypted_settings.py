@@ -104,7 +104,7 @@ class EncryptedSettings:
         return self._fernet().encrypt(text.encode()).decode()
 
     def unseal(self, text: str) -> str:
-        """Decrypts a text from `seal`. Returns any other text unchanged."""
+        """Decrypts a text that `seal` has encrypted. Returns any other text unchanged."""
         if not self.is_kept or not text.startswith(_TOKEN_START):
             return text
         opened = self._opened(text)
@@ -118,7 +118,7 @@ class EncryptedSettings:
         return Sealing(self.seal, self._opened, is_renewing=len(self._keys) > 1) if self.is_kept else None
 
     def _opened(self, token: str) -> str | None:
-        """Decrypts a text from `seal`. Returns None if the text cannot be decrypted with any of the keys."""
+        """Decrypts a text that `seal` has encrypted. Returns None if no key can decrypt the text."""
         from cryptography.fernet import InvalidToken  # loaded at the first use: 30 ms
 
         try:

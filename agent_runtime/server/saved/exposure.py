@@ -27,8 +27,8 @@ Saved = Annotated[EncryptedSettings, Depends(_encrypted_settings)]
 
 
 def require_session_key(request: Request) -> None:
-    """Raises a ServerProblem 403 on a server without session keys, because commands of the agent could send
-    the same request there.
+    """Raises ServerProblem 403 if the server has no session keys. On such a server the agent's commands could
+    send the same request and read the secrets.
     """
     if not request.app.state.config.session_keys:
         raise ServerProblem(

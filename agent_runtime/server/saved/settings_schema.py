@@ -1,4 +1,4 @@
-"""Describes the settings as JSON, from which a client builds its forms."""
+"""Describes the fields of the settings as JSON, so that a client can build forms for them."""
 
 import typing
 from collections.abc import Mapping

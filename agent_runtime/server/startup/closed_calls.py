@@ -89,7 +89,9 @@ def _section(calls: _Calls) -> bytes:
 
 
 def _instruction(code: int, value: int, *, if_not: int = 0) -> bytes:
-    """Returns one instruction. if_not: the number of instructions to skip if the comparison fails."""
+    """Encodes one instruction of the filter. if_not: the number of instructions to skip if the comparison
+    fails.
+    """
     return struct.pack("=HBBI", code, 0, if_not, value)
 
 

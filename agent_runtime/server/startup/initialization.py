@@ -22,7 +22,7 @@ class Initialization:
         self._serve = serve
 
     async def begin(self, config: Config) -> None:
-        """Configures the server with `config` and starts its services.
+        """Configures the server with `config` and starts the server's services.
 
         After a failure the call may be repeated with another configuration.
         """

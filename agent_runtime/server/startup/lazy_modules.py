@@ -19,7 +19,9 @@ _OF_UVICORN = {
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Turns garbage collection off during imports, which saves a tenth of their time."""
+    """Turns Python's garbage collection off in the `with` block, which makes the imports in the block a tenth
+    faster.
+    """
     gc.disable()
     try:
         yield

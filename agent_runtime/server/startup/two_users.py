@@ -30,7 +30,7 @@ class TwoUsersError(Exception):
 
 
 def parse_users(text: str) -> Users:
-    """Parses `SERVER:AGENT`, two user ids. Raises ValueError."""
+    """Parses a text with two user ids, `SERVER:AGENT`. Raises ValueError."""
     server, agent = (int(part) for part in text.split(":"))
     if min(server, agent) <= 0 or server == agent:
         raise ValueError(text)

@@ -12,7 +12,7 @@ router = Router(prefix="/api/conversations/{conversation_id}/checkpoints", tags=
 
 @router.get("")
 async def list_checkpoints(conversation: Found) -> CheckpointList:
-    """Returns the newest 300 checkpoints, oldest first."""
+    """Returns the newest 300 checkpoints of a conversation, oldest first."""
     return conversation.checkpoints.list()
 
 

@@ -55,7 +55,7 @@ async def change_policy(conversation: Found, request: SetConfirmationPolicyReque
 
 @router.post("/security_analyzer")
 async def change_analyzer(conversation: Found, request: SetSecurityAnalyzerRequest) -> Success:
-    """Sets how the risk of actions is judged, from the model's next reply on."""
+    """Sets the analyzer that rates the risk of actions. It is used from the model's next reply on."""
     with _refused("unsupported_security_analyzer"):
         set_analyzer(conversation, request.security_analyzer)
     return Success()

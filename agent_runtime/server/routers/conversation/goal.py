@@ -10,7 +10,7 @@ router = Router(prefix="/api/conversations/{conversation_id}/goal", tags=["conve
 
 @router.post("", responses={409: {"description": "A run is going on, or waits for an answer"}})
 async def start_goal(conversation: Found, request: StartGoalRequest) -> Success:
-    """Lets the agent work until a judge finds that the objective is reached."""
+    """Starts a run in which the agent works until a judge finds that the objective is reached."""
     pursue(conversation, request.objective, max_iterations=request.max_iterations)
     return Success()
 

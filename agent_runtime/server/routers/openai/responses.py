@@ -88,7 +88,7 @@ async def respond(
 
 @router.get("/responses/{response_id}")
 async def response(response_id: str, registry: Conversations) -> StoredResponse:
-    """Returns an earlier response by its id. 404 while the agent has not answered yet."""
+    """Returns an earlier response by its id. 404 if the agent has not yet answered."""
     conversation, _, question = response_id.removeprefix("resp_").partition("_")
     with registry.reading(parse_id(conversation)) as log:
         asked = log.get(str(parse_id(question)))
@@ -102,7 +102,7 @@ async def response(response_id: str, registry: Conversations) -> StoredResponse:
 
 
 class _Draft:
-    """Builds the response object of the Responses API, before and after the agent's answer."""
+    """Builds the response object of OpenAI's Responses API, before and after the agent has answered."""
 
     def __init__(self, wanted: ResponseRequest, answer: FacadeAnswer) -> None:
         self._answer = answer

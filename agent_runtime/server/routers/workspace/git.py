@@ -90,7 +90,7 @@ async def git_commits(path: AllowedPath, limit: Annotated[int, Query(ge=1, le=20
 
 @router.get("/commits/{sha}/changes")
 async def git_commit_changes(sha: Sha, path: AllowedPath) -> list[GitChange]:
-    """Returns the files that a commit changed compared with its first parent."""
+    """Returns the files that a commit changed, compared with the first parent of the commit."""
     with git_errors_as_problems():
         return _shown(await git.commit_changes(path, sha))
 

@@ -94,7 +94,7 @@ async def index(conversation: Found) -> FileResponse:
 @_SITE.head("/conversations/{conversation_id}/workspace/{file_path:path}", include_in_schema=False)
 @_SITE.get("/conversations/{conversation_id}/workspace/{file_path:path}")
 async def file(conversation: Found, file_path: str) -> FileResponse:
-    """Returns a file of the working directory, or the `index.html` of a directory."""
+    """Returns a file of the conversation's working directory. For a directory, returns its `index.html`."""
     return _file(conversation.spec.working_dir, file_path)
 
 
