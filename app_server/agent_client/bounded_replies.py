@@ -1,4 +1,6 @@
-"""Limits the size of replies of agent servers. A compromised agent server might send without end."""
+"""Limits the size of the HTTP replies that the app server accepts from agent servers. Without a limit, a
+compromised agent server could send an endless reply.
+"""
 
 from collections.abc import AsyncIterator
 
@@ -10,8 +12,8 @@ MAX_REPLY_BYTES = 64 * 1024**2
 class BoundedTransport(httpx.AsyncBaseTransport):
     """An HTTP transport that limits the size of replies.
 
-    Raises ReadError while a reply is read that is too long, and DecodingError for a compressed reply.
-    Compression is never requested, because a compressed reply could expand to any size.
+    Raises ReadError when a reply gets too long while it is read. Raises DecodingError for a compressed reply.
+    The transport never asks for compression, because a compressed reply could expand to any size.
     """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, max_bytes: int = MAX_REPLY_BYTES) -> None:

@@ -1,7 +1,8 @@
-"""Sends one HTTP call to an agent server and turns error replies into AppErrors.
+"""Sends HTTP calls to an agent server and turns its error replies into AppErrors.
 
-404, 409, 503, `path_not_allowed` and `mcp_answer_invalid` are passed on. Every other error becomes BadGateway
-(`agent_server_error`) with the message of the agent server.
+An error reply with status 404, 409 or 503, or with the code `path_not_allowed` or `mcp_answer_invalid`,
+becomes an AppError of the same kind. Every other error reply becomes BadGateway (`agent_server_error`) with
+the message of the agent server.
 """
 
 import asyncio
@@ -28,19 +29,23 @@ Answer = TypeVar("Answer")
 
 
 class NoAnswer(BadGateway):
-    """The agent server did not reply. The requested action may or may not have been done."""
+    """The error that the agent server did not reply. The agent server may or may not have done the requested
+    action.
+    """
 
     code = "agent_server_error"
 
 
 class AgentCalls:
-    """Sends calls to the agent server at `url`, authenticated with the session key of the sandbox."""
+    """The base class of agent server clients: sends HTTP calls to the agent server at `url`. Each call is
+    authenticated with the session key of the sandbox.
+    """
 
     def __init__(
         self, http: httpx.AsyncClient, url: str, session_key: str, passage: Mapping[str, str] | None = None
     ) -> None:
-        """Sets up the client. passage: headers for a proxy between the app server and the agent server, see
-        Machine.headers.
+        """Stores the address and the session key of the agent server. passage: headers for a proxy between
+        the app server and the agent server, see Machine.headers.
         """
         self._http = http
         self.url = url
@@ -50,11 +55,15 @@ class AgentCalls:
 
     @property
     def session_key(self) -> str:
-        """Returns the current session key. The key changes while the sandbox runs."""
+        """Returns the session key that this client sends with its calls. The key is replaced from time to
+        time while the sandbox runs.
+        """
         return self._headers[API_KEY_HEADER]
 
     async def responds(self) -> bool:
-        """Returns whether the agent server's address sends any HTTP reply, whatever its status."""
+        """Returns whether a server at the agent server's address sends any HTTP reply, whatever its
+        status.
+        """
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_SECONDS):
                 await self._http.get(f"{self.url}/health", headers=self.passage)
@@ -63,8 +72,8 @@ class AgentCalls:
         return True
 
     def end_calls(self) -> None:
-        """Ends all calls that wait for a reply with NoAnswer. Used if the agent server's machine has ended,
-        because its connections may then stay open without any data.
+        """Ends all calls of this client that wait for a reply. The ended calls raise NoAnswer. Used when the
+        sandbox's container or process has ended, because its connections may then stay open without any data.
         """
         for limit in self._under_way:
             if not limit.expired():
@@ -84,7 +93,9 @@ class AgentCalls:
 
     @asynccontextmanager
     async def _limit(self, seconds: float | None) -> AsyncIterator[None]:
-        """Raises TimeoutError in the block after `seconds`, or when `end_calls` is called."""
+        """Limits the duration of the `with` block. Raises TimeoutError in the block after `seconds` (None: no
+        limit), or when `end_calls` is called.
+        """
         async with asyncio.timeout(seconds) as limit:
             self._under_way.add(limit)
             try:
@@ -113,7 +124,7 @@ class AgentCalls:
 
 @contextmanager
 def _as_bad_gateway() -> Iterator[None]:
-    """Turns connection errors and timeouts in the block into NoAnswer."""
+    """Turns connection errors and timeouts that occur in the `with` block into NoAnswer."""
     try:
         yield
     except (httpx.HTTPError, TimeoutError) as error:
@@ -146,8 +157,8 @@ def _raise_for_problem(reply: httpx.Response) -> None:
 
 
 def _problem_of(reply: httpx.Response) -> tuple[str | None, str, dict[str, Any]]:
-    """Returns `(code, detail, members)` of a problem document (RFC 9457). For any other reply, `detail` is
-    its text.
+    """Returns `(code, detail, members)` of an error reply that is a problem document (RFC 9457). If the reply
+    has another format, `detail` is the text of the reply.
     """
     try:
         body = reply.json()

@@ -1,4 +1,4 @@
-"""Typed calls to the agent server of one sandbox. calls.py defines the errors that these calls raise."""
+"""The client for typed calls to the agent server of one sandbox. calls.py defines the errors."""
 
 import asyncio
 from collections.abc import Sequence
@@ -65,17 +65,17 @@ PLUGIN_TIMEOUT_SECONDS = 120.0
 MAX_PATCH_BYTES = 50 * 1024**2
 _BASH_EVENTS = "/api/bash/bash_events/search"
 HandOver = Literal["taken", "refused", "absent"]
-"""The result of replacing a session key: `taken`: the new key is in use; `refused`: the server accepts none
-of the known keys; `absent`: nothing answered there, or what answered is not our agent server.
+"""The result of replacing a session key. `taken`: the new key is in use. `refused`: the agent server accepts
+none of the known keys. `absent`: no reply came, or the reply is not from the sandbox's agent server.
 """
 
 
 class AgentClient(AgentFiles, AgentPages):
-    """A client of the agent server at `url`. The client is cheap to create and holds no connection."""
+    """A client of the agent server at `url`. A client is cheap to create, because it holds no connection."""
 
     async def idle_seconds(self) -> float | None:
-        """Returns for how many seconds no conversation has worked in the sandbox. Returns None if the agent
-        server does not answer.
+        """Returns for how many seconds no conversation has been working in the sandbox. Returns None if the
+        agent server does not answer.
         """
         try:
             async with asyncio.timeout(HEALTH_TIMEOUT_SECONDS):
@@ -104,7 +104,7 @@ class AgentClient(AgentFiles, AgentPages):
         return health.status_code == httpx.codes.OK and greeting.status_code == httpx.codes.NOT_FOUND
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
-        """Makes `key` the session key of the agent server and of this client. The call may be repeated.
+        """Replaces the session key of the agent server and of this client by `key`. The call may be repeated.
 
         known: the keys that the agent server may accept at present. seconds: how long the new key is valid.
         """
@@ -128,7 +128,7 @@ class AgentClient(AgentFiles, AgentPages):
         return "refused"
 
     async def create_conversation(self, request: StartConversationRequest) -> ConversationInfo:
-        """Creates the conversation and returns it. Returns an existing conversation with the same id."""
+        """Creates a conversation and returns it. If the id exists already, returns that conversation."""
         reply = await self._call("POST", "/api/conversations", json=to_json(request))
         return parse(ConversationInfo, reply)
 
@@ -139,19 +139,21 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("DELETE", f"/api/conversations/{conversation_id}")
 
     async def send_message(self, conversation_id: UUID, message: SendMessageRequest) -> None:
-        """Sends a message to the conversation. Sending the same message id again has no effect. Raises
-        NoAnswer if it is unknown whether the message arrived.
+        """Sends a message to the conversation. A second message with the same id is ignored. Raises NoAnswer
+        if it is unknown whether the message arrived.
         """
         route = f"/api/conversations/{conversation_id}/events"
         await self._call("POST", route, json=to_json(message), timeout_seconds=SEND_TIMEOUT_SECONDS)
 
     async def log_position(self, conversation_id: UUID) -> int:
-        """Returns the `seq` of the last event that the agent server has logged. Raises NotFound."""
+        """Returns the `seq` of the last event in the agent server's log of this conversation. Raises
+        NotFound.
+        """
         reply = await self._call("GET", f"/api/conversations/{conversation_id}/log")
         return parse(LogPosition, reply).last_seq
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
-        """Adds the events that are missing in the agent server's log of this conversation. Idempotent.
+        """Sends the events that the agent server's log of this conversation lacks. The call may be repeated.
 
         Raises Conflict `log_gap`, `log_differs`, `already_running`.
         """
@@ -159,18 +161,18 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", route, json=missing.model_dump(mode="json"))
 
     async def events(self, conversation_id: UUID, page_id: str | None = None) -> EventPage:
-        """Returns a page of the events in the conversation's log, oldest first. page_id: the id of the next
-        page, from the page before.
+        """Returns a page of the conversation's events, oldest first. page_id: the `next_page_id` of the
+        previous page; None for the first page.
         """
         route = f"/api/conversations/{conversation_id}/events/search"
         return parse(EventPage, await self._call("GET", route, params=to_params(page_id=page_id)))
 
     async def skills(self, conversation_id: UUID) -> SkillsResponse:
-        """Returns the skills that the agent got when the conversation began, each with the reason."""
+        """Returns the skills that the agent got when the conversation began, each with the reason why."""
         return parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
 
     async def run(self, conversation_id: UUID) -> None:
-        """Makes the agent of the conversation work. Raises Conflict if the agent already works."""
+        """Makes the agent work on the conversation. Raises Conflict if the agent is already working."""
         await self._call("POST", f"/api/conversations/{conversation_id}/run")
 
     async def pause(self, conversation_id: UUID) -> None:
@@ -182,7 +184,7 @@ class AgentClient(AgentFiles, AgentPages):
     async def respond_to_confirmation(
         self, conversation_id: UUID, answer: ConfirmationResponseRequest
     ) -> None:
-        """Sends the user's decision about the agent's actions that wait for confirmation.
+        """Sends the user's decision whether the agent may do the actions that wait for confirmation.
 
         Raises Conflict `nothing_to_confirm`, `confirmation_outdated`.
         """
@@ -190,7 +192,9 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", route, json=to_json(answer))
 
     async def answer_mcp_change(self, conversation_id: UUID, answer: McpChangeAnswer) -> None:
-        """Sends the user's decision about a changed MCP tool. Raises Conflict `mcp_change_outdated`."""
+        """Sends the user's decision about an MCP tool that has changed. Raises Conflict
+        `mcp_change_outdated`.
+        """
         route = f"/api/conversations/{conversation_id}/mcp/answer_change"
         await self._call("POST", route, json=to_json(answer))
 
@@ -213,7 +217,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
 
     async def set_title(self, conversation_id: UUID, title: str) -> None:
-        """Sets the conversation's title, which the agent server also writes to its log."""
+        """Sets the conversation's title. The agent server also writes the title to the event log."""
         await self._call("PATCH", f"/api/conversations/{conversation_id}", json={"title": title})
 
     async def set_budget(self, conversation_id: UUID, dollars: float | None) -> None:
@@ -222,14 +226,14 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("PATCH", f"/api/conversations/{conversation_id}", json=changes)
 
     async def start_goal(self, conversation_id: UUID, goal: StartGoalRequest) -> None:
-        """Starts a goal that the agent works towards. Raises Conflict `already_running`."""
+        """Gives the agent a goal to work towards. Raises Conflict `already_running`."""
         await self._call("POST", f"/api/conversations/{conversation_id}/goal", json=to_json(goal))
 
     async def stop_goal(self, conversation_id: UUID) -> None:
         await self._call("POST", f"/api/conversations/{conversation_id}/goal/stop")
 
     async def resume_goal(self, conversation_id: UUID) -> None:
-        """Resumes the conversation's stopped goal. Raises Conflict `already_running`, `no_resumable_goal`."""
+        """Continues the stopped goal of the agent. Raises Conflict `already_running`, `no_resumable_goal`."""
         try:
             await self._call("POST", f"/api/conversations/{conversation_id}/goal/resume")
         except BadGateway as refusal:
@@ -242,7 +246,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(CheckpointList, await self._call("GET", route))
 
     async def diff_checkpoint(self, conversation_id: UUID, checkpoint_id: int) -> CheckpointDiff:
-        """Returns how the conversation's files differ from this checkpoint.
+        """Returns the differences between the conversation's files now and in this checkpoint.
 
         Raises NotFound `checkpoint_not_found`, Conflict `checkpoints_unavailable`.
         """
@@ -251,7 +255,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(CheckpointDiff, reply)
 
     async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-        """Takes the conversation back to a checkpoint and returns the result.
+        """Resets the conversation to an earlier checkpoint and returns what has changed.
 
         Raises the errors of `diff_checkpoint`, and Conflict `already_running`, `edited_since` with `diff`.
         """
@@ -262,17 +266,17 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(RewindResult, reply)
 
     async def condense(self, conversation_id: UUID) -> None:
-        """Replaces older events by a summary. Raises Conflict `no_condenser`, `nothing_to_condense`."""
+        """Summarizes older events for the model. Raises Conflict `no_condenser`, `nothing_to_condense`."""
         route = f"/api/conversations/{conversation_id}/condense"
         await self._call("POST", route, timeout_seconds=CONDENSE_TIMEOUT_SECONDS)
 
     async def switch_llm(self, conversation_id: UUID, llm: dict[str, Any]) -> None:
-        """Makes the agent use this language model from its next model call on."""
+        """Makes the agent use the language model `llm` from its next model call on."""
         body = to_json(SwitchLLMRequest(llm=llm))
         await self._call("POST", f"/api/conversations/{conversation_id}/switch_llm", json=body)
 
     async def browser(self, conversation_id: UUID) -> BrowserView:
-        """Returns the tabs and the current page of the agent's browser."""
+        """Returns the open tabs of the agent's browser and a picture of its current page."""
         reply = await self._call("GET", f"/api/conversations/{conversation_id}/browser")
         return parse(BrowserView, reply)
 
@@ -281,7 +285,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(RuntimePluginList, await self._call("GET", "/api/runtime-plugins")).items
 
     async def start_runtime_plugin(self, name: str) -> RuntimePluginInfo:
-        """Starts a runtime plugin in the sandbox and returns its description when it answers.
+        """Starts a runtime plugin (such as VS Code) and returns its description when the plugin answers.
 
         Raises NotFound `runtime_plugin_not_found`, and Unavailable with the code `runtime_plugin_failed`
         (with `output`) or with the code that tells why the plugin is not available.
@@ -291,18 +295,18 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(RuntimePluginInfo, reply)
 
     async def usable_tools(self) -> frozenset[str]:
-        """Returns the names of the agent's tools whose requirements the sandbox meets."""
+        """Returns the names of those tools of the agent that can work in this sandbox."""
         return frozenset(parse(AgentServerInfo, await self._call("GET", "/server_info")).usable_tools)
 
     async def ports(self) -> list[ListeningPort]:
-        """Returns the ports on which processes of the sandbox listen now."""
+        """Returns the network ports on which processes of the sandbox listen at present."""
         return parse(PortsResponse, await self._call("GET", "/api/ports")).ports
 
     async def execute_command(
         self, command: str, *, cwd: str | None = None, timeout_seconds: int = 300
     ) -> BashOutput:
-        """Runs a command in the sandbox and returns its output when the command has ended. `exit_code` -1:
-        the command was killed at its timeout.
+        """Runs a shell command in the sandbox and returns its output when the command has ended. An
+        `exit_code` of -1 means that the command was killed at its timeout.
         """
         request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
         reply = await self._call(
@@ -314,13 +318,13 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(BashOutput, reply)
 
     async def start_command(self, command: str, *, cwd: str | None, timeout_seconds: int) -> UUID:
-        """Starts a command, which is ended at its timeout. Returns its id for `command_output`."""
+        """Starts a shell command in the sandbox and returns the command's id, for `command_output`."""
         request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
         reply = await self._call("POST", "/api/bash/start_bash_command", json=to_json(request))
         return UUID(parse(BashCommand, reply).id)
 
     async def find_running(self, command: str, *, cwd: str) -> UUID | None:
-        """Returns the id of a running command with this text and directory. Returns None if none runs."""
+        """Returns the id of the running command with this text and directory, or None if none runs."""
         newest_first = {"sort_order": "TIMESTAMP_DESC"}
         params = {"kind__eq": "BashCommand", **newest_first}
         reply = await self._call("GET", _BASH_EVENTS, params=params)
@@ -333,7 +337,7 @@ class AgentClient(AgentFiles, AgentPages):
         return None if last and last[0].exit_code is not None else UUID(same.id)
 
     async def command_output(self, command_id: UUID, *, after_order: int) -> list[BashOutput]:
-        """Returns the next pieces of the command's output, after the piece with the order `after_order`.
+        """Returns the pieces of the command's output that come after the piece with the number `after_order`.
 
         Only the last piece of the whole output has an `exit_code`.
         """
@@ -345,14 +349,16 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
     async def offers(self, directory: str) -> list[Offer]:
-        """Returns the offers of the project in this directory: the things in it that would run."""
+        """Returns the hooks, MCP servers and other things of the project in this directory that would run
+        after the user's consent.
+        """
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
         return parse(OffersResponse, reply).offers
 
     async def offers_of(self, conversation_id: UUID, directory: str | None = None) -> OffersResponse:
-        """Returns the offers (things that would run) of a project of the conversation, and which of them the
-        conversation has loaded.
+        """Returns the hooks, MCP servers and other things of a project that would run after the user's
+        consent. The reply also says to which of these the user has consented in this conversation.
 
         `directory`: the directory of a further project; None for the project where the agent works.
         """
@@ -363,8 +369,8 @@ class AgentClient(AgentFiles, AgentPages):
     async def consent(
         self, conversation_id: UUID, hashes: Sequence[str], directory: str | None = None
     ) -> None:
-        """Adds the offers (things of a project that would run) with these hashes to the conversation.
-        `directory`: as for `offers_of`. Raises Conflict `offer_changed`.
+        """Sends the user's consent that the conversation may run those things of the project that have these
+        hashes (see `offers_of`, also for `directory`). Raises Conflict `offer_changed`.
         """
         body = {"hashes": list(hashes), "project_dir": directory}
         await self._call("POST", f"/api/conversations/{conversation_id}/consent", json=body)
@@ -378,7 +384,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(GitDiff, reply)
 
     async def set_git_remotes(self, remotes: GitRemotes) -> None:
-        """Sets which git remotes the sandbox's next git commands reach through the app server."""
+        """Sets the git remotes that later git commands in the sandbox reach through the app server."""
         await self._call("PUT", "/api/git/remotes", json=remotes.model_dump(mode="json"))
 
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""Reads and writes files of a sandbox through its agent server."""
+"""The client for files of a sandbox. The sandbox's agent server reads and writes the files."""
 
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ MAX_FILE_BYTES = 5 * 1024**2
 
 
 class AgentFiles(AgentCalls):
-    """Access to the files of a sandbox. Paths are absolute within the sandbox."""
+    """The client that reads and writes files of a sandbox. Paths are absolute paths within the sandbox."""
 
     async def upload_file(self, source: Path, path: str) -> None:
-        """Copies a file of this machine to `path` in the sandbox, in pieces."""
+        """Copies the file `source` of this machine to `path` in the sandbox, in pieces."""
         with source.open("rb") as file:
             await self._call(
                 "POST",
@@ -26,9 +26,10 @@ class AgentFiles(AgentCalls):
             )
 
     async def read_file(self, path: str) -> bytes | None:
-        """Returns the content of a workspace file. Returns None if the file does not exist.
+        """Returns the content of the file at `path` in the sandbox's workspace. Returns None if the file does
+        not exist.
 
-        Raises PayloadTooLarge above MAX_FILE_BYTES, and Forbidden outside of the workspace.
+        Raises PayloadTooLarge above MAX_FILE_BYTES, and Forbidden if the file is outside of the workspace.
         """
         content = bytearray()
         try:
@@ -44,8 +45,8 @@ class AgentFiles(AgentCalls):
         return bytes(content)
 
     async def project_hooks(self, directory: str) -> dict[str, Any] | None:
-        """Returns the hooks that the project in this directory suggests, keyed by event name. Returns None if
-        it suggests none.
+        """Returns the hooks (commands that run at certain events) that the project in this directory defines,
+        by event name. Returns None if the project defines none.
         """
         reply = await self._call("POST", "/api/hooks", json={"project_dir": directory})
         return parse(HooksResponse, reply).hook_config

@@ -1,5 +1,5 @@
-"""Reads the first page of a program that listens on a port of a sandbox. The request goes through the agent
-server.
+"""The client that reads the web page at `/` of a program that listens on a port of a sandbox. The request
+goes through the sandbox's agent server.
 """
 
 import asyncio
@@ -14,13 +14,15 @@ MAX_BYTES = 65_536
 
 
 class AgentPages(AgentCalls):
-    """Reads the first pages of programs that listen on ports of a sandbox. The content is untrusted."""
+    """The client that reads the web page at `/` of programs that listen on ports of a sandbox. The content of
+    the pages is untrusted.
+    """
 
     async def first_page(self, port: int) -> bytes:
-        """Returns the reply of the program on this port to `GET /`: the redirect target, a line break and the
-        beginning of the page.
+        """Sends `GET /` to the program on this port. Returns the redirect target (or nothing), a line break
+        and the beginning of the page.
 
-        Returns what has arrived, possibly nothing, if the program does not answer in time. The program gets
+        If the program does not answer in time, returns what has arrived, possibly nothing. The program gets
         only this one request.
         """
         headers = {**self.passage, RELAY_KEY_HEADER: self.session_key, "Accept": "text/html"}

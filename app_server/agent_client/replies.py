@@ -1,4 +1,4 @@
-"""Models of agent server replies that have no type in `agent_runtime.wire`."""
+"""Models of the agent server replies for which `agent_runtime.wire` defines no type."""
 
 from typing import Any, Literal
 
@@ -8,52 +8,54 @@ from agent_runtime.wire import BashCommand, BashOutput
 
 
 class BashCommands(BaseModel):
-    """Commands that were started in the sandbox."""
+    """The reply with the shell commands that were started in the sandbox."""
 
     items: list[BashCommand]
 
 
 class BashOutputs(BaseModel):
-    """Pieces of the output of commands."""
+    """The reply with pieces of the output of shell commands."""
 
     items: list[BashOutput]
 
 
 class GitChange(BaseModel):
-    """One changed path of a repository, relative to its root."""
+    """One changed file of a git repository. The path is relative to the repository's root."""
 
     status: Literal["ADDED", "UPDATED", "DELETED", "MOVED"]
     path: str
 
 
 class GitDiff(BaseModel):
-    """The content of one changed file before and after. None: the file does not exist on that side."""
+    """The content of one changed file before the change (`original`) and after the change (`modified`). None
+    means that the file did not or does not exist.
+    """
 
     original: str | None = None
     modified: str | None = None
 
 
 class EventPage(BaseModel):
-    """A page of events from a log, and the id of the next page (None on the last page)."""
+    """A page of a conversation's events, and the id of the next page (None on the last page)."""
 
     items: list[dict[str, Any]]
     next_page_id: str | None = None
 
 
 class AgentServerInfo(BaseModel):
-    """The fields that the app server reads from the agent server's description of itself."""
+    """The agent server's description of itself, reduced to the fields that the app server reads."""
 
     usable_tools: list[str] = []
 
 
 class IdleTime(BaseModel):
-    """How long the agent server has been idle, in seconds."""
+    """The reply that says for how many seconds no conversation has been working on the agent server."""
 
     idle_time: float = Field(ge=0, allow_inf_nan=False)
 
 
 class BrowserTab(BaseModel):
-    """A tab of the agent's browser. Its title is untrusted text."""
+    """One open tab of the agent's browser. The tab's title is untrusted text."""
 
     url: str = Field(max_length=2_000)
     title: str = Field(max_length=1_000)
@@ -61,9 +63,9 @@ class BrowserTab(BaseModel):
 
 
 class BrowserView(BaseModel):
-    """The agent's browser at one moment.
+    """The state of the agent's browser when the request was made: its tabs and a picture of the current page.
 
-    image_url: the current page as a JPEG in a `data:` URL; it is missing if no picture could be made.
+    image_url: the picture as a JPEG in a `data:` URL; null if no picture could be made.
     """
 
     is_open: bool

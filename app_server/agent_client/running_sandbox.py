@@ -1,4 +1,4 @@
-"""A running sandbox and the client of its agent server."""
+"""The data of a running sandbox, with the client of its agent server."""
 
 import time
 from dataclasses import dataclass, field
@@ -16,4 +16,4 @@ class RunningSandbox:
     """
     client: AgentClient
     up_since: float = field(default_factory=time.monotonic)
-    """When the sandbox was known to be up, in seconds of the monotonic clock."""
+    """The time since when the sandbox is known to run, in seconds of the monotonic clock."""

@@ -1,4 +1,4 @@
-"""Runs the docker command and similar programs, and reports their output lines immediately."""
+"""Runs the `docker` command and similar programs, and reports each line of their output immediately."""
 
 import asyncio
 import os
@@ -23,10 +23,11 @@ async def run_command(
     stdin: bytes | IO[bytes] = b"",
     environment: dict[str, str] | None = None,
 ) -> tuple[int, str]:
-    """Runs a command and returns `(exit status, last output lines)`. Each output line is passed to `report`
+    """Runs a command and returns `(exit status, last output lines)`. Calls `report` with each output line
     immediately.
 
-    Exit status 124: the command timed out.
+    `stdin`: the input of the command. `environment`: environment variables that are added to those of this
+    process. Exit status 124 means that the command was ended after `timeout_seconds`.
     """
     lines: deque[str] = deque(maxlen=KEPT_LINES)
     # From a file, not through a pipe: a program that ends without reading it is no error of ours.
@@ -61,9 +62,10 @@ async def run_command(
 
 
 def _ending_with_us() -> list[str]:
-    """Returns the first arguments of a command line that make a command end when the server is killed.
+    """Returns arguments that are put in front of a command line, so that the kernel ends the command when the
+    app server is killed.
 
-    Returns an empty list if `setpriv` is not installed.
+    Returns an empty list if the program `setpriv` is not installed.
     """
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []

@@ -1,4 +1,4 @@
-"""Connects to the Docker engine, calls it, and explains its errors."""
+"""Connects to the Docker engine, calls it, and turns its errors into explained StartFailures."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,7 +18,9 @@ Result = TypeVar("Result")
 
 
 def connect() -> "DockerClient":
-    """Connects to the engine that `DOCKER_HOST` names, or to this machine's engine. Raises StartFailure."""
+    """Connects to the Docker engine at the address `DOCKER_HOST`, or by default to this machine's engine.
+    Raises StartFailure.
+    """
     import docker  # 0.3 s that a start without Docker need not pay
     from requests.exceptions import RequestException
 
@@ -36,8 +38,8 @@ def connect() -> "DockerClient":
 
 
 def ask(call: Callable[..., Result], *arguments: Any) -> Result:
-    """Makes a blocking call of the Docker SDK and returns its result. Raises StartFailure if the engine does
-    not answer or refuses the call.
+    """Calls a function that uses the Docker SDK, and returns the function's result. Blocks. Raises
+    StartFailure if the engine does not answer or refuses the request.
     """
     from docker.errors import APIError, DockerException  # as above
     from requests.exceptions import RequestException
@@ -53,9 +55,10 @@ def ask(call: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _api_version() -> str:
-    """Returns the engine's API version.
+    """Asks the Docker engine for its API version and returns the version.
 
-    The SDK does not determine it, because it would leave its connection open if no engine answers.
+    The Docker SDK could also determine the version. But the SDK then leaves its connection open if no engine
+    answers.
     """
     import docker
 
@@ -71,8 +74,8 @@ def unavailable(
 
 
 def _causes(error: BaseException | None) -> Iterator[object]:
-    """Yields the error and the errors that caused it. The SDK and its HTTP library also pass causes as
-    arguments.
+    """Yields the error, the errors that caused it, and the arguments of these errors. The arguments are
+    included because the Docker SDK and its HTTP library pass a causing error as an argument.
     """
     while error is not None:
         yield error

@@ -1,4 +1,4 @@
-"""The Docker labels of the containers that this installation makes."""
+"""The Docker labels of the containers that this app server creates."""
 
 import platform
 
@@ -6,7 +6,8 @@ from app_server.core.config import Config
 
 
 def owner_of_helpers(config: Config) -> str:
-    """Returns the label of helper containers, which live only for seconds. They belong to the only server of
-    a home.
+    """Returns the label that marks the helper containers of this app server, which run only for seconds. The
+    label is the same after a restart, so that the restarted app server can remove helper containers of the
+    killed one.
     """
     return f"{platform.node()}:{config.home}"

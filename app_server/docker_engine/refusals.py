@@ -1,5 +1,5 @@
-"""Explains the errors with which the Docker engine refuses to start a container. The errors are recognized by
-their text, because they have no codes.
+"""Translates the error texts with which the Docker engine refuses to start a container into StartFailures.
+The engine's errors have no codes, so each error is recognized by parts of its text.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,10 @@ from app_server.core.errors import StartCode, StartFailure
 
 @dataclass(frozen=True)
 class _Meaning:
-    """The meaning of an error text of the Docker engine. `signs`: texts in lower case, any of which
-    identifies the error. The texts are from Docker 20.10 to 28.
+    """One kind of Docker engine error, with the code, cause and fix that are shown to users.
+
+    `signs`: texts in lower case; an error that contains one of these texts is of this kind. The texts are
+    from Docker 20.10 to 28.
     """
 
     signs: tuple[str, ...]
@@ -86,7 +88,7 @@ _MEANINGS = (
 
 
 def explain(refusal: str) -> StartFailure:
-    """Returns the StartFailure that corresponds to the engine's error text."""
+    """Returns the StartFailure that explains this error text of the Docker engine to users."""
     said = refusal.lower()
     for meaning in _MEANINGS:
         if any(sign in said for sign in meaning.signs):

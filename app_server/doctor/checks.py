@@ -1,6 +1,7 @@
-"""Finds what keeps sandboxes from working on this machine or makes them less safe, and suggests fixes.
+"""The checks of the command `slipway doctor`. They find problems that keep sandboxes from working on this
+machine or that make sandboxes less safe, and suggest fixes.
 
-`slipway doctor` shows the findings. A check returns problems as findings and does not raise them.
+A check returns each problem as a Finding and does not raise an exception for it.
 """
 
 import asyncio
@@ -47,8 +48,8 @@ _BROWSER = "browser_tool_set"
 
 
 async def examine(config: Config) -> AsyncIterator[Finding]:
-    """Yields the findings of all checks one by one. Together the checks take a few seconds, mostly for the
-    test sandbox.
+    """Runs all checks of `slipway doctor` and yields each Finding as soon as it is known. Takes a few
+    seconds, mostly for the start of a test sandbox.
     """
     yield await asyncio.to_thread(check_disk, "disk", config.home)
     for finding in await check_database(config):
@@ -166,8 +167,8 @@ def _check_policy(config: Config, *, is_walled: bool) -> Finding:
 
 
 def _check_builders(config: Config) -> list[Finding]:
-    """Returns a warning if sandboxes are Docker containers and all users may have images built, else no
-    findings.
+    """Returns a warning if all users may let the Docker engine build images, because builds are not isolated
+    like sandboxes. Otherwise returns no findings.
     """
     if config.sandbox_specs != "everybody" or config.sandbox_image:
         return []
@@ -182,7 +183,7 @@ def _check_builders(config: Config) -> list[Finding]:
 
 
 async def _check_base(client: "DockerClient", config: Config) -> Finding:
-    """Checks whether the missing sandbox image could be built."""
+    """Checks whether the missing sandbox image can be built from the configured base image."""
     base, flavour = config.sandbox_base_image, config.sandbox_flavour
     docker = shutil.which("docker")
     if docker is None:
@@ -215,7 +216,9 @@ def _check_registry(client: "DockerClient", base: str) -> Finding:
 
 
 async def _check_probe(backend: Backend, config: Config) -> list[Finding]:
-    """Starts a test sandbox as a conversation does, asks for its tools and plugins, and deletes it."""
+    """Starts a test sandbox in the same way as for a conversation, asks for its tools and plugins, and
+    deletes it. Returns findings about the start, the browser and the plugins.
+    """
     sandbox_id, began = uuid4(), time.monotonic()
     try:
         await backend.open()
@@ -269,8 +272,8 @@ def _judge_screen(plugin: RuntimePluginInfo, backend: Backend, config: Config) -
 async def _start_probe(
     backend: Backend, sandbox_id: UUID, seconds: float
 ) -> tuple[Collection[str], Collection[RuntimePluginInfo]]:
-    """Starts the test sandbox and returns the tools that agents can use in it and the plugins that people can
-    open.
+    """Starts the test sandbox and waits until its agent server answers. Returns the tools that agents can use
+    in the sandbox, and the plugins that users can open.
     """
     key = new_token()
     machine = await backend.start(sandbox_id, key, lambda _line: None)

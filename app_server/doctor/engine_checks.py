@@ -1,5 +1,5 @@
-"""Checks of `slipway doctor` that query the Docker engine. All of them block and raise the
-engine's errors.
+"""Checks of the command `slipway doctor` that query the Docker engine. All checks block and raise the errors
+of the Docker engine.
 """
 
 import os
@@ -98,9 +98,10 @@ def check_network(client: "DockerClient", config: Config) -> list[Finding]:
 
 @contextmanager
 def _as_a_server_would(gateway: str, port: int) -> Iterator[str]:
-    """Sets the packet filter rules of a server during the block. Rules of a running server stay unchanged.
+    """Sets the packet filter rules that a running app server sets, for the duration of the `with` block. If
+    an app server has set these rules already, they also stay after the block.
 
-    Yields an error text if the rules cannot be set, else an empty text.
+    Yields an error text if the rules cannot be set, and an empty text otherwise.
     """
     try:
         is_served = is_admitted(gateway, port)

@@ -1,4 +1,4 @@
-"""The results of the checks of `slipway doctor`, in words for people."""
+"""The findings of the command `slipway doctor`: the results of its checks, as texts for users."""
 
 import shutil
 from dataclasses import dataclass
@@ -14,10 +14,11 @@ NEEDED_BYTES = GIBIBYTE
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check of `slipway doctor`.
+    """The result of one check of the command `slipway doctor`.
 
-    `name`: what was checked. `error`: sandboxes cannot work. `fix`: empty if there is no problem. `code`: the
-    code with which a start would fail (docs/start-failures.md).
+    `name`: what was checked. `state`: "error" means that sandboxes cannot work. `cause`: a sentence about the
+    result. `fix`: what to do; empty if there is no problem. `code`: the code of the error that the start of a
+    sandbox would raise (docs/start-failures.md).
     """
 
     name: str
@@ -40,12 +41,16 @@ def failed(name: str, cause: str, fix: str, code: StartCode | None = None) -> Fi
 
 
 def fails_starts(name: str, failure: StartFailure) -> Finding:
-    """Returns a finding for a failure that would also prevent the start of a sandbox."""
+    """Turns a StartFailure that a check has raised into a Finding with the state "error". The same failure
+    would prevent the start of a sandbox.
+    """
     return failed(name, f"{failure.cause} {failure.output}".strip(), failure.fix, failure.code)
 
 
 def check_disk(name: str, place: Path) -> Finding:
-    """Checks the free space of the disk that holds or will hold the path `place`. Blocking."""
+    """Checks whether the disk with the path `place` has enough free space. The path need not exist yet.
+    Blocks.
+    """
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free

@@ -1,4 +1,6 @@
-"""Checks of `slipway doctor` for a home directory: the server's ports, its database and its sandboxes."""
+"""Checks of the command `slipway doctor` that concern one home directory of Slipway: the app server's ports,
+its database and its sandboxes.
+"""
 
 import asyncio
 import json
@@ -22,7 +24,9 @@ from app_server.sandbox_records.models import Sandbox
 
 
 def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
-    """Checks whether a server can listen on its configured ports, or already listens there. Blocking."""
+    """Checks whether the app server's ports are free. Also succeeds if an app server with this home directory
+    already listens there. Blocks.
+    """
     if _is_served(config.home):
         return well("ports", "A Slipway server of this home listens.")
     wanted = [("127.0.0.1", config.port, "SLIPWAY_PORT")]
@@ -39,7 +43,8 @@ def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
 
 
 async def check_database(config: Config) -> list[Finding]:
-    """Checks whether the database can be read. The whole SQLite file is checked (`PRAGMA quick_check`).
+    """Checks whether the app server's database can be read. Checks the whole file of an SQLite database
+    (`PRAGMA quick_check`).
 
     Returns no findings if there is no SQLite file yet.
     """
@@ -76,7 +81,9 @@ async def _ask_for_revision(config: Config) -> None:
 
 
 async def check_workspaces(config: Config, backend: str) -> list[Finding]:
-    """Checks whether `backend` can start all sandboxes of this home."""
+    """Checks whether all existing sandboxes are of the kind that `backend` can start ("docker" or "process").
+    Conversations in sandboxes of another kind cannot continue.
+    """
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
         return []
     try:
@@ -108,8 +115,8 @@ async def _count_others(config: Config, backend: str) -> int:
 
 
 def _is_served(home: Path) -> bool:
-    """Returns whether a server runs in this home directory. The file that serve.py writes stays if a server
-    is killed, so the file alone proves nothing.
+    """Returns whether an app server with this home directory runs. Checks the process whose id serve.py has
+    written into a file, because the file alone also stays after an app server is killed.
     """
     try:
         os.kill(int(json.loads((home / "server.json").read_text())["pid"]), 0)

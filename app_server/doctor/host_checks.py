@@ -1,4 +1,4 @@
-"""Checks of `slipway doctor` for sandbox hosts. Each host is tested in turn with a temporary sandbox."""
+"""Checks of the command `slipway doctor` that test each configured sandbox host with a temporary sandbox."""
 
 import asyncio
 import time
@@ -20,10 +20,10 @@ POLL_SECONDS = 0.1
 
 
 async def check_host(told: SandboxHost, config: Config) -> list[Finding]:
-    """Checks whether the sandbox host answers and accepts the token, and checks its version, memory, image
-    and isolation.
+    """Checks whether the configured sandbox host `told` answers and accepts the token. Also checks the host's
+    version, memory, image and isolation.
 
-    If the host has an image, also checks whether a sandbox starts there.
+    If the host has a sandbox image, also checks whether a sandbox starts there.
     """
     name = f"host {told.name}"
     try:

@@ -1,4 +1,6 @@
-"""Checks with a test command whether commands of process sandboxes can be isolated on this machine."""
+"""Checks whether commands of process sandboxes can be isolated on this machine. The check runs a test
+command.
+"""
 
 import os
 import subprocess
@@ -24,8 +26,8 @@ _FIX = (
 
 
 def check_room() -> Finding:
-    """Checks whether commands can be isolated on a machine where bubblewrap works. Blocks for some hundred
-    milliseconds.
+    """Checks whether the agent's commands can be isolated from the agent server in a process sandbox. Call it
+    if bubblewrap works on this machine. Blocks for some hundred milliseconds.
     """
     said = _try()
     if said:
@@ -36,7 +38,9 @@ def check_room() -> Finding:
 
 
 def _try() -> str:
-    """Runs a test command isolated. Returns its error text; empty if the command succeeded."""
+    """Runs a test command with the isolation of a process sandbox. Returns the command's error text, or an
+    empty text if the command succeeds.
+    """
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-s", "-m", "agent_runtime.workspace.room", f"{folder}/conversations"]
         try:

@@ -1,5 +1,5 @@
-"""Checks of `slipway doctor` whether the machine has as much memory as the configuration gives to
-sandboxes.
+"""Checks of the command `slipway doctor` that compare the machine's memory with the memory that the
+configuration gives to sandboxes.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,9 @@ from app_server.sandbox_backends.docker.warm_pool import MEMBER_BYTES
 
 
 def check_memory(info: Mapping[str, Any], config: Config) -> list[Finding]:
-    """Checks the memory limits, and the pool of ready containers if there is one. `info`: the Docker engine's
-    description of its machine.
+    """Checks whether the configured memory limits fit the machine. If a pool of ready containers is
+    configured, also checks whether the pool fits. `info`: the description of the machine from the Docker
+    engine.
     """
     there, total = int(info["MemTotal"]), config.sandbox_memory_total_bytes
     shared = total or int(OVERCOMMIT * there)
@@ -25,7 +26,9 @@ def check_memory(info: Mapping[str, Any], config: Config) -> list[Finding]:
 
 
 def check_unused_pool(config: Config) -> list[Finding]:
-    """Returns a warning if a pool of ready containers is configured although sandboxes are processes."""
+    """Returns a warning if the configuration asks for a pool of ready containers. Called if sandboxes are
+    processes, because the pool then has no effect.
+    """
     names = {"SLIPWAY_SANDBOX_POOL": config.sandbox_pool, "SLIPWAY_SANDBOX_POOLS": config.sandbox_pools}
     without_effect = " and ".join(name for name, value in names.items() if value)
     if not without_effect:

@@ -1,4 +1,6 @@
-"""Checks whether this machine has what the sign-in by identity providers needs."""
+"""Checks of the command `slipway doctor` that find out whether the sign-in by identity providers can work on
+this machine.
+"""
 
 from collections.abc import Sequence
 
@@ -8,8 +10,8 @@ from app_server.sign_in.saml.service_provider import find_program
 
 
 def check_saml(config: Config) -> Sequence[Finding]:
-    """Checks what the sign-in by SAML needs on this machine. Returns no findings if there is no SAML
-    provider.
+    """Checks whether the program that verifies SAML signatures is installed. Returns no findings if no SAML
+    provider is configured.
     """
     if not config.saml_providers:
         return []

@@ -1,5 +1,6 @@
-"""The interface of sandbox backends. There are three: Docker containers on this machine, processes on this
-machine, and other hosts that run Docker for this app server (remote/).
+"""The interface of sandbox backends, which start and stop sandboxes. There are three backends: Docker
+containers on this machine, processes on this machine, and sandboxes on other hosts that run Docker for this
+app server (remote/).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,11 +18,11 @@ MachineState = Literal["running", "halted", "stopped"]
 
 @dataclass(frozen=True)
 class WorkspaceCapacity:
-    """The size limit of new workspaces. `bytes`: None means no limit.
+    """The size limit of new workspaces, and how it is enforced. `bytes`: the limit; None means no limit.
 
-    `kept_by`: how the limit is enforced. With "disk", each workspace is a disk of that size. With "watch",
-    the app server measures workspaces and stops a sandbox whose workspace is larger. With "none", there is no
-    limit. `reason`: why no disk is used.
+    `kept_by`: with "disk", each workspace is a separate disk of that size. With "watch", the app server
+    measures workspaces and stops a sandbox whose workspace is too large. With "none", there is no limit.
+    `reason`: why workspaces are not separate disks.
     """
 
     bytes: int | None
@@ -31,10 +32,10 @@ class WorkspaceCapacity:
 
 @dataclass(frozen=True)
 class SandboxKind:
-    """How a backend isolates its sandboxes, as shown to users.
+    """The kind of isolation that a backend gives its sandboxes, as shown to users.
 
-    `isolation`: "full" isolates sandboxes from everything on this machine, "files" from everything but the
-    machine's memory, "none" from nothing.
+    `isolation`: with "full", sandboxes are isolated from everything on this machine. With "files", they can
+    use up the machine's memory but are isolated from the rest. With "none", they are not isolated.
     """
 
     backend: Literal["docker", "process", "remote"]
@@ -47,16 +48,16 @@ class SandboxKind:
 
     @property
     def closes_network(self) -> bool:
-        """Returns whether sandboxes can reach the network only through the app server, which checks each
-        connection.
+        """Returns whether sandboxes of this kind can reach the network only through the app server, which
+        checks each connection.
         """
         return self.isolation != "none"
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The running container or process of a sandbox: the address of its agent server, and the addresses and
-    paths that programs in the sandbox see.
+    """The running container or process of one sandbox. The fields are the address of its agent server, and
+    the addresses and paths that programs in the sandbox see.
     """
 
     spec_id: str
@@ -65,15 +66,15 @@ class Machine:
     inner_url: str
     """The URL of the app server's inner listener, as the sandbox reaches it."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Headers that calls to the agent server need on their way."""
+    """HTTP headers that calls to the agent server must have, for a proxy on the way."""
 
 
 @dataclass(frozen=True)
 class MemoryCapacity:
-    """The memory for sandboxes on the machine where a sandbox would start.
+    """The memory available for sandboxes on the machine where a given sandbox would start.
 
-    `beside`: the other sandboxes that hold memory on that machine. `capacity_bytes`: the limit for the sum of
-    the memory limits of all sandboxes on that machine; None means no limit.
+    `beside`: the ids of the other sandboxes that use memory on that machine. `capacity_bytes`: the maximum
+    for the sum of the memory limits of all sandboxes on that machine; None means no maximum.
     """
 
     beside: Collection[UUID]
@@ -82,8 +83,8 @@ class MemoryCapacity:
 
 @dataclass(frozen=True)
 class LastWords:
-    """Why the machine of a sandbox does not answer, and the end of its output. The fields become those of a
-    StartFailure.
+    """The reason why the container or process of a sandbox does not answer, and the end of its output. The
+    fields are copied into a StartFailure.
     """
 
     cause: str
@@ -93,17 +94,17 @@ class LastWords:
 
 
 class Backend(Protocol):
-    """Starts, finds and removes the machines of this installation. A machine is the container or process of
-    one sandbox.
+    """A sandbox backend: starts, finds and removes the machines of this installation. A machine is the
+    container or process of one sandbox.
 
-    A machine is identified by its sandbox's id alone. A backend stores all else that it needs to find the
-    machine after a restart of the app server. All methods may raise StartFailure if the container engine does
-    not answer.
+    Callers identify a machine only by its sandbox's id. The backend stores all other data that it needs to
+    find the machine after a restart of the app server. All methods may raise StartFailure if the container
+    engine does not answer.
     """
 
     @property
     def kind(self) -> SandboxKind:
-        """Returns how this backend isolates its sandboxes. The isolation does not change after `open`;
+        """Returns how this backend isolates its sandboxes. The isolation does not change after `open`, but
         `examine` may add a warning.
         """
 
@@ -117,10 +118,10 @@ class Backend(Protocol):
         """
 
     async def examine(self) -> None:
-        """Tests with a started machine what sandboxes can reach and whether disks work. A gap that is found
-        becomes the warning of `kind`.
+        """Starts a test machine to find out what sandboxes can reach on this host and whether workspace disks
+        work. A gap in the isolation becomes the warning of `kind`.
 
-        Takes seconds the first time, later nearly none.
+        The first call takes seconds, later calls take almost no time.
         """
 
     def inner_addresses(self) -> list[str]:
@@ -131,58 +132,60 @@ class Backend(Protocol):
     async def prepare(
         self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
     ) -> None:
-        """Prepares what a start needs, such as the image. Takes little time if everything is prepared
-        already.
+        """Prepares what the start of a sandbox needs, such as the image. Takes little time if everything is
+        prepared already.
 
-        base: the base image that a user has chosen; None means the default. sandbox_id: the sandbox that will
-        start, if known; the image is prepared on the machine where that sandbox will start.
+        report: receives lines about the progress. base: the base image that a user has chosen; None means the
+        default. sandbox_id: the sandbox that will start, if known; the image is prepared on the host where
+        that sandbox will start.
         """
 
     async def start(
         self, sandbox_id: UUID, session_key: str, report: Report, base: str | None = None
     ) -> Machine:
-        """Returns the sandbox's machine: the running one, or a new one with the sandbox's workspace.
+        """Returns the sandbox's machine: the running one, or a new one that uses the sandbox's workspace.
 
-        session_key: what the agent server is given at its start: `FirstKeys` as JSON, or the key alone. base:
-        the name of the base image with which `prepare` was called. Does not wait until the agent server
+        session_key: the key that the agent server gets at its start: `FirstKeys` as JSON, or the key alone.
+        base: the name of the base image with which `prepare` was called. Does not wait until the agent server
         answers.
         """
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Returns the ids of those given sandboxes whose machine does not run. This method must be fast,
-        because it is called every second.
+        """Returns those of the given sandboxes whose machine does not run. An implementation must be fast,
+        because this method is called every second.
         """
 
     async def find_lost(self, sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
-        """Returns those given sandboxes whose sandbox host cannot be reached, each with the failure. The
-        machines of these sandboxes may still be running.
+        """Returns those of the given sandboxes whose sandbox host cannot be reached, each with the failure.
+        The machines of these sandboxes may still be running.
         """
 
     async def last_words(self, sandbox_id: UUID) -> LastWords:
-        """Returns why the sandbox's machine ended, and the end of its output. Also works while the machine
-        runs.
+        """Returns why the sandbox's machine ended, and the end of the machine's output. Can also be called
+        while the machine runs.
         """
 
     async def freeze(self, sandbox_id: UUID) -> None:
-        """Pauses the sandbox's machine with all its processes; `start` resumes the machine within moments.
+        """Pauses the sandbox's machine with all its processes. After that, `start` resumes the machine within
+        moments.
 
-        A backend that cannot pause machines ends the machine.
+        A backend that cannot pause machines ends the machine instead.
         """
 
     async def find_frozen(self) -> set[UUID]:
-        """Returns the sandboxes whose machines are paused and hold memory, including sandboxes of other
-        installations.
+        """Returns the ids of the sandboxes whose machines are paused and use memory. Includes sandboxes of
+        other installations.
         """
 
     async def stop(self, sandbox_id: UUID) -> None:
-        """Ends the sandbox's machine. The workspace stays for the next start. Does nothing if there is no
-        machine.
+        """Ends the sandbox's machine. The workspace stays and is used by the next start. Does nothing if
+        there is no machine.
         """
 
     async def export(
         self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None = None
     ) -> None:
-        """Writes these parts of the sandbox's workspace to `sink`, as a tar with the restrictions of
+        """Writes these parts of the sandbox's workspace to `sink` as a tar. The tar has the restrictions of
         workspace_tar.py. Runs in a thread.
 
         folder: a directory in each part; if given, only the content of this directory is written instead of
@@ -191,84 +194,90 @@ class Backend(Protocol):
         """
 
     async def restore(self, sandbox_id: UUID, source: TarSource) -> None:
-        """Deletes the sandbox's machine and workspace, then unpacks a tar that `export` has written into a
-        new workspace.
+        """Replaces the sandbox's workspace by the content of a tar that `export` has written. Deletes the
+        sandbox's machine and old workspace first.
 
         The tar is read in a thread. Call `prepare` first. After a failure, call `delete` or `restore` again.
         """
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """Returns the size limit of new workspaces. `examine` may change the limit."""
+        """Returns the size limit of new workspaces. A later call of `examine` may change the limit."""
 
     async def watched_bytes(self, sandbox_id: UUID) -> int | None:
-        """Returns the size in bytes of a running sandbox's workspace if the app server enforces the size
-        limit by measuring.
+        """Measures the size in bytes of a running sandbox's workspace, for backends where the app server
+        enforces the size limit by measuring.
 
-        May take seconds. Returns None if a disk limits the workspace, or if the size cannot be measured in
-        time.
+        May take seconds. Returns None if a disk limits the workspace, or if the measurement takes too long.
         """
 
     async def delete(self, sandbox_id: UUID) -> None:
         """Removes the sandbox's machine and workspace. Does nothing if there are none."""
 
     async def abandon(self, sandbox_id: UUID, /) -> None:
-        """Removes the sandbox's assignment to a lost host, so that `restore` can create the sandbox on
-        another host.
+        """Removes the assignment of the sandbox to a host that cannot be reached. After that, `restore` can
+        create the sandbox on another host.
 
-        The data on the lost host stays there.
+        The data on the unreachable host stays there.
         """
 
     async def forget(self, sandbox_id: UUID, /) -> None:
-        """Removes the data of the sandbox that was left on lost hosts by `abandon`. Called after `delete`,
-        when the sandbox is gone for good.
+        """Removes the sandbox's data on hosts from which `abandon` has removed its assignment. Called after
+        `delete`, when the sandbox is deleted for good.
         """
 
     def host_name(self, sandbox_id: UUID, /) -> str | None:
-        """Returns the name of the host on which the sandbox is. Returns None for backends with only one
-        machine.
+        """Returns the name of the sandbox host on which the sandbox is. Returns None for backends that use
+        only one machine.
         """
 
     @property
     def spare_bytes(self) -> int:
-        """Returns the memory in bytes of the machines that this server keeps ready for new sandboxes."""
+        """Returns the memory in bytes of the machines that this app server keeps ready for new sandboxes."""
 
     async def spare_bytes_of_others(self) -> int:
-        """Returns the memory in bytes of machines that other app servers on the same database keep ready."""
+        """Returns the memory in bytes of the machines that other app servers on the same database keep ready
+        for new sandboxes.
+        """
 
     @property
     def lacks_spare(self) -> bool:
-        """Returns whether fewer machines are kept ready for new sandboxes than configured. Then `replenish`
-        has work to do.
+        """Returns whether this app server keeps fewer machines ready for new sandboxes than configured. If
+        so, `replenish` prepares another machine.
         """
 
     async def capacities(self) -> Sequence[int] | None:
-        """Returns one limit for each host: the limit in bytes for the sum of its sandboxes' memory limits.
+        """Returns the memory capacity of each host in bytes. The sum of the memory limits of a host's
+        sandboxes may not be greater than this capacity.
 
-        Returns None if there is no limit.
+        Returns None if the memory is not limited.
         """
 
     async def room_for(self, sandbox_id: UUID, held: Collection[UUID], /) -> MemoryCapacity:
-        """Returns the memory of the host on which this sandbox would start. held: all sandboxes that hold
-        memory.
+        """Returns the memory capacity of the host on which this sandbox would start. held: the ids of all
+        sandboxes that use memory.
         """
 
     async def replenish(self) -> None:
         """Prepares one more machine for new sandboxes, if fewer are ready than configured. Takes seconds."""
 
     async def yield_spare(self) -> bool:
-        """Removes one machine that is kept ready, to free its memory. If this server has none, removes one of
-        another server.
+        """Removes one machine that is kept ready for new sandboxes, to free its memory. If this app server
+        keeps none ready, removes a machine of another app server.
 
         Returns False if there is no such machine.
         """
 
     async def close(self) -> None:
-        """Ends the machines that cannot run without the app server."""
+        """Releases the backend's resources when the app server ends. Ends the machines that cannot run
+        without the app server.
+        """
 
 
 class OneMachine:
-    """The methods that backends share whose sandboxes are all on one machine."""
+    """The base class of backends whose sandboxes are all on one machine. Contains the methods that are the
+    same in all these backends.
+    """
 
     async def find_lost(self, _sandbox_ids: Collection[UUID], /) -> Mapping[UUID, StartFailure]:
         return {}

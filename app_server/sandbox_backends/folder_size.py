@@ -6,7 +6,7 @@ LIMIT_SECONDS = 20
 
 
 def measuring(folder: str | PurePath) -> list[str]:
-    """Returns the `du` command that measures the size of the folder."""
+    """Returns the command line that measures the size of the folder: `du` within a time limit."""
     return [
         "timeout",
         str(LIMIT_SECONDS),
@@ -19,8 +19,8 @@ def measuring(folder: str | PurePath) -> list[str]:
 
 
 def measured(output: str) -> int | None:
-    """Returns the size in bytes from the output of the `measuring` command. Returns None if the output does
-    not begin with a number.
+    """Returns the size in bytes that the output of the `measuring` command contains. Returns None if the
+    output does not begin with a number.
     """
     first = output.split(maxsplit=1)[:1]
     return int(first[0]) if first and first[0].isdigit() else None

@@ -1,4 +1,4 @@
-"""Chooses the sandbox backend of this installation."""
+"""Chooses how this app server runs sandboxes: as Docker containers, as processes, or on other hosts."""
 
 import logging
 
@@ -13,10 +13,12 @@ logger = logging.getLogger(__name__)
 
 
 async def choose_backend(config: Config) -> tuple[Backend, bool]:
-    """Returns the opened backend, and whether its container engine is missing.
+    """Chooses and opens the sandbox backend that the configuration asks for. Returns the backend, and whether
+    its container engine is missing.
 
-    If the configuration asks for Docker, a missing engine is accepted, because it may become available later.
-    If the configuration leaves the choice open, processes are used instead.
+    If the configuration asks for Docker, a missing engine is accepted, because the engine may become
+    available later. If the configuration leaves the choice open and the engine is missing, sandboxes are
+    processes.
     """
     process = ProcessBackend(config)
     if config.sandbox == "process":

@@ -42,7 +42,7 @@ class TarSink(Protocol):
 
 
 def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder: str | None = None) -> None:
-    """Copies the allowed members of the tar `raw` to `tar`. All members of `raw` must be below `part`.
+    """Copies the allowed members of the untrusted tar `raw` to `tar`. All members must be below `part`.
 
     folder: a directory in the part; if given, only its content is copied, in place of the part's. Raises
     StartFailure `archive_failed` if `raw` is damaged, incomplete or too large.
@@ -71,7 +71,7 @@ def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder
 def pack(
     workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
 ) -> None:
-    """Adds the given parts of the directory `workspace` to `tar`. Files may change meanwhile.
+    """Adds the given parts of the directory `workspace` to `tar`. Programs may change the files meanwhile.
 
     folder: see `clean`. Raises StartFailure `archive_failed` if a file or directory cannot be read.
     """
@@ -82,11 +82,11 @@ def pack(
 
 
 def unpack(source: TarSource, folder: Path) -> None:
-    """Unpacks a tar that `clean` or `pack` has written into the empty directory `folder`. Never changes
-    anything outside, whatever the tar contains.
+    """Unpacks a tar that `clean` or `pack` has written into the empty directory `folder`. Never changes files
+    outside of `folder`, whatever the tar contains.
 
-    Symbolic links are made last, so that no member's name can lead outside through a link. Raises
-    StartFailure `archive_failed`.
+    Creates symbolic links last, so that no member is written through a link. Raises StartFailure
+    `archive_failed`.
     """
     directories: list[tarfile.TarInfo] = []
     links: dict[str, str] = {}
@@ -109,7 +109,7 @@ def unpack(source: TarSource, folder: Path) -> None:
 
 
 def below(source: TarSource, folder: str) -> Iterator[bytes]:
-    """Yields the bytes of the tar `source`, with `folder` put in front of all member names."""
+    """Yields the bytes of the tar `source`, with `folder` put in front of the names of all members."""
     with reading(source) as tar:
         for member in members(tar):
             content = tar.extractfile(member) if member.isreg() else None
@@ -124,12 +124,12 @@ def below(source: TarSource, folder: str) -> Iterator[bytes]:
 
 
 def reading(source: TarSource) -> tarfile.TarFile:
-    """Opens a tar for reading as a stream."""
+    """Opens a tar for reading from a stream."""
     return tarfile.open(fileobj=source, mode="r|", bufsize=_BUFFER_BYTES)  # type: ignore[call-overload, no-any-return]
 
 
 def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Yields the members of a streamed tar, without keeping them in memory."""
+    """Yields the members of a streamed tar. Does not keep earlier members in memory."""
     for member in tar:
         _forget(tar)
         yield member
@@ -137,7 +137,7 @@ def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 @contextmanager
 def writing(sink: TarSink) -> Iterator[tarfile.TarFile]:
-    """Opens a tar for writing as a stream. The tar is complete only if the block ends without an error."""
+    """Opens a tar for writing to a stream. The tar is complete only if the block ends without an error."""
     gate = _Gate(sink)
     tar = tarfile.open(  # noqa: SIM115 (closed only when all went well)
         fileobj=gate, mode="w|", format=tarfile.PAX_FORMAT, bufsize=_BUFFER_BYTES
@@ -150,7 +150,7 @@ def writing(sink: TarSink) -> Iterator[tarfile.TarFile]:
 
 
 class ChunkReader(io.RawIOBase):
-    """A readable file made from an iterator of byte strings."""
+    """A readable file-like object whose content comes from an iterator of byte strings."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -172,7 +172,7 @@ class ChunkReader(io.RawIOBase):
 
 
 class _Gate:
-    """A file that drops all writes once it is closed, because an abandoned tar file would still write its
+    """A file-like object that ignores writes after it is closed, because an abandoned tar still writes its
     buffer.
     """
 
@@ -260,8 +260,8 @@ class _Packing:
 
 
 class _Exactly(io.RawIOBase):
-    """A reader that returns exactly `size` bytes of a file, because a tar states the size first. Zeros fill
-    up a file that has become shorter.
+    """A reader that returns exactly `size` bytes of a file, because a tar states the size first. If the file
+    has become shorter, zeros replace the missing bytes.
     """
 
     def __init__(self, file: IO[bytes], size: int) -> None:
@@ -279,7 +279,7 @@ class _Exactly(io.RawIOBase):
 
 
 class _Watched:
-    """A reader that remembers the last bytes that were read."""
+    """A reader that remembers the last bytes that were read, to check whether a tar is complete."""
 
     def __init__(self, file: TarSource) -> None:
         self._file = file
@@ -340,7 +340,7 @@ def _forget(tar: tarfile.TarFile) -> None:
 
 
 def _move_up(member: tarfile.TarInfo, folder: str, part: str) -> bool:
-    """Makes the member's name relative to the folder. Returns False for a member outside of the folder."""
+    """Makes the member's name relative to `folder`. Returns False if the member is outside of `folder`."""
     names = [member.name, *([member.linkname] if member.islnk() else [])]
     if any(name != folder and not name.startswith(f"{folder}/") for name in names):
         return False

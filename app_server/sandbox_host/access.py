@@ -1,5 +1,5 @@
-"""Decides who may call this sandbox host: only callers that send the host's token, and only the first app
-server that has called.
+"""Controls access to this sandbox host. A caller must send the host's token, and must be the first app server
+that has called this host.
 """
 
 import asyncio
@@ -17,19 +17,21 @@ from app_server.core.errors import problem
 from app_server.sandbox_backends.remote.wire import INSTALLATION_HEADER, TOKEN_HEADER
 
 TOKEN_SCHEME = APIKeyHeader(name=TOKEN_HEADER, scheme_name="HostToken", auto_error=False)
-"""Only describes the authentication in the OpenAPI document. `HostAuthentication` checks the token."""
+"""The description of the token in the OpenAPI document. `HostAuthentication` checks the token."""
 OPEN_PATH = "/health"
 
 
 def host_token(home: Path) -> str:
-    """Returns the host's token from the file `host-token`. The file is made at the first start, and only its
-    owner can read it. Blocking.
+    """Returns the host's token from the file `host-token`. Creates the file at the first start; only its
+    owner can read it. Blocks.
     """
     return _kept(home / "host-token", secrets.token_urlsafe(32))
 
 
 class HostAuthentication:
-    """Middleware that checks the token of every request to this sandbox host, WebSockets included."""
+    """Middleware that checks the host's token in every HTTP request and WebSocket request to this sandbox
+    host.
+    """
 
     def __init__(self, app: ASGIApp, *, home: Path, token: str) -> None:
         self._app = app
@@ -68,8 +70,9 @@ class HostAuthentication:
             await self._app(scope, receive, send)
 
     def _is_ours(self, installation: str) -> bool:
-        """Returns whether the calling app server may use this host. Only the first app server that has called
-        may, because two app servers would end each other's sandboxes.
+        """Returns whether the calling app server may use this host. `installation`: the id of the calling app
+        server. Only the first app server that has called may use the host, because two app servers would end
+        each other's sandboxes.
         """
         return not installation or _kept(self._home / "installation", installation) == installation
 
@@ -85,7 +88,9 @@ async def _refuse(
 
 
 def _kept(path: Path, first: str) -> str:
-    """Returns the content of the file at `path`. If there is no such file, writes `first` into a new one."""
+    """Returns the content of the file at `path`. If there is no such file, creates a file with the content
+    `first` and returns this content.
+    """
     if not path.exists():
         unfinished = path.with_name(f"{path.name}.new")
         unfinished.touch(mode=0o600)

@@ -1,7 +1,7 @@
-"""Passes HTTP requests and WebSockets from the app server to the agent servers of this host's sandboxes.
+"""Forwards HTTP requests and WebSockets of the app server to the agent servers of this host's sandboxes.
 
-This host opens no port of a sandbox. A request below `/v1/sandboxes/ID/agent` is passed on to the agent
-server of that sandbox.
+Sandboxes have no port that is open on the network. The app server sends a request below
+`/v1/sandboxes/ID/agent` to this host, and the host forwards the request to the agent server of that sandbox.
 """
 
 import re
@@ -23,8 +23,8 @@ _OURS = (b"host", TOKEN_HEADER.lower().encode(), INSTALLATION_HEADER.lower().enc
 
 
 class AgentRelay:
-    """Middleware that passes requests on to agent servers of sandboxes. Other requests go unchanged to this
-    host's routes.
+    """Middleware that forwards requests below `/v1/sandboxes/ID/agent` to the agent server of that sandbox.
+    This host's routes handle all other requests.
     """
 
     def __init__(self, app: ASGIApp, *, backend: DockerBackend) -> None:
@@ -53,8 +53,8 @@ class AgentRelay:
             await _refuse(scope, receive, send, failure.cause)
 
     async def _target(self, sandbox_id: UUID, path: bytes, scope: Scope) -> Target:
-        """Returns where to send a request to an agent server: the address, the path and the headers. Raises
-        StartFailure.
+        """Returns the target of a forwarded request: the address of the sandbox's agent server, the path and
+        the headers. Raises StartFailure if the sandbox does not run.
         """
         if sandbox_id not in self._addresses:
             self._addresses[sandbox_id] = await self._backend.agent_address(sandbox_id)

@@ -1,8 +1,9 @@
-"""Passes connections of this host's sandboxes on to the app server, over WebSockets that the app server has
-opened.
+"""Forwards connections of this host's sandboxes to the app server. The data goes through WebSockets that the
+app server has opened.
 
-Each connection of a sandbox gets a name. The app server is told the name and opens a WebSocket for that
-connection. This host does not read the bytes between the sandbox and the app server's inner listener.
+This host gives each connection of a sandbox a random name and sends the name to the app server. The app
+server then opens a WebSocket for that connection. This host does not interpret the bytes that the sandbox and
+the app server exchange.
 """
 
 import asyncio
@@ -24,8 +25,8 @@ MAX_CONNECTIONS = 4096
 
 @dataclass
 class _Fetched:
-    """The WebSocket that the app server opened for one connection of a sandbox. `ended`: set when the
-    WebSocket is no longer read or written.
+    """The WebSocket that the app server has opened for one connection of a sandbox. `ended`: an event that is
+    set when the WebSocket is no longer used.
     """
 
     socket: WebSocket
@@ -39,8 +40,8 @@ class EgressRelay:
         self._count = 0
 
     async def control(self, socket: WebSocket) -> None:
-        """Keeps the WebSocket on which this host sends the names of new connections to the app server. Ends
-        when the app server disconnects or opens another control WebSocket.
+        """Keeps the control WebSocket open, on which this host sends the names of new sandbox connections to
+        the app server. Returns when the app server disconnects or opens another control WebSocket.
         """
         await socket.accept()
         before, self._control = self._control, socket
@@ -58,8 +59,8 @@ class EgressRelay:
                 self._control = None
 
     async def fetch(self, socket: WebSocket, name: str) -> None:
-        """Connects the sandbox's connection of this name with the app server's WebSocket. Returns when the
-        connection has ended.
+        """Uses the WebSocket `socket` of the app server for the sandbox connection of this name. Returns when
+        that connection has ended. Closes the WebSocket if no sandbox connection of this name is waiting.
         """
         waiting = self._waiting.pop(name, None)
         if waiting is None or waiting.done():
@@ -71,8 +72,8 @@ class EgressRelay:
         await fetched.ended.wait()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serves one connection of a sandbox. Closes the connection at once if no app server is connected;
-        the sandbox then tries again.
+        """Forwards one connection of a sandbox to the app server until the connection ends. Closes the
+        connection at once if no app server is connected; the sandbox then tries again.
         """
         self._count += 1
         try:

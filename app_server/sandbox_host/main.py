@@ -1,4 +1,6 @@
-"""Builds and runs a sandbox host: opens its two ports, serves requests, and stops cleanly."""
+"""Builds and runs a sandbox host, which runs sandboxes for an app server on another machine. Opens the host's
+two ports, serves requests, and stops cleanly.
+"""
 
 import asyncio
 import ipaddress
@@ -35,8 +37,8 @@ TEND_SECONDS = 5.0
 
 
 async def serve_host(config: Config, announce: Callable[[Path], None], *, behind_tls: bool) -> None:
-    """Serves a sandbox host until SIGINT or SIGTERM. When all listeners answer, calls `announce` with the
-    path of the token file.
+    """Runs a sandbox host until SIGINT or SIGTERM. When all ports are open, calls `announce` with the path of
+    the file that contains the host's token.
 
     Raises PortTaken, ConfigurationError, and StartFailure if there is no container engine.
     """
@@ -69,7 +71,9 @@ async def serve_host(config: Config, announce: Callable[[Path], None], *, behind
 
 
 def create_host_app(work: HostServices, token: str) -> FastAPI:
-    """Returns the app of a sandbox host. The host's OpenAPI document is made from the same app."""
+    """Builds the FastAPI app of a sandbox host. The OpenAPI document of the sandbox host is also made from
+    this app.
+    """
     app = _HostApp(
         title="Slipway sandbox host",
         version=VERSION,
@@ -122,8 +126,8 @@ async def _on_start_failure(request: Request, error: Exception) -> JSONResponse:
 
 
 def _require_tls(config: Config, *, behind_tls: bool) -> None:
-    """Raises ConfigurationError if connections to this host could be read on the network. The token and the
-    data of sandboxes are sent over these connections.
+    """Raises ConfigurationError if other machines could read the connections to this host, because TLS is
+    missing. These connections carry the host's token and the data of sandboxes.
     """
     certificate, key = config.sandbox_host_certificate, config.sandbox_host_key
     if bool(certificate) != bool(key):

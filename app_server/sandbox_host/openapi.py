@@ -1,4 +1,6 @@
-"""Prints the OpenAPI document of a sandbox host. The same version always prints the same bytes."""
+"""Prints the OpenAPI document of a sandbox host. The output is always the same for the same version of
+Slipway.
+"""
 
 import json
 import sys

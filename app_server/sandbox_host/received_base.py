@@ -1,4 +1,6 @@
-"""Checks a base image that the app server asks for, before any of its files reach the engine."""
+"""Checks the description and the files of a base image that the app server wants this host to build. The
+check happens before any of the files reach the Docker engine.
+"""
 
 import gzip
 import tempfile
@@ -14,7 +16,9 @@ from app_server.sandbox_images.definition import REPOSITORY
 
 
 def base_by_name(name: str, config: Config) -> BaseImage:
-    """Returns the base image of this name, which is on this host already or comes from a registry."""
+    """Returns the base image of this name without any files to build it from. The image is on this host
+    already, or comes from a registry.
+    """
 
     async def no_files() -> None:
         return None
@@ -23,10 +27,10 @@ def base_by_name(name: str, config: Config) -> BaseImage:
 
 
 def base_of(asked: BaseRequest, packed: bytes | None, config: Config) -> BaseImage:
-    """Checks and returns the base image that a request describes. Blocking. Raises BadRequest,
+    """Checks the base image that the request `asked` describes, and returns it. Blocks. Raises BadRequest,
     PayloadTooLarge.
 
-    `packed`: the gzipped tar of the files that the image is built from; None if this host does not build it.
+    `packed`: the gzipped tar of the files from which the image is built; None if this host does not build it.
     """
     if asked.name.partition(":")[0] == REPOSITORY:
         raise BadRequest(f"{asked.name} is not a base image.", code="image_not_allowed")
@@ -63,8 +67,8 @@ def _files(asked: BaseRequest, packed: bytes) -> BuildFiles:
 
 
 def _unpack(packed: bytes, tar: IO[bytes]) -> None:
-    """Decompresses the packed files into `tar`. Stops at the size limit, whatever size the data claims to
-    have.
+    """Decompresses the gzipped tar `packed` into the file `tar`. Stops at a size limit and does not trust the
+    size that the data states.
     """
     with tempfile.TemporaryFile() as given:
         given.write(packed)

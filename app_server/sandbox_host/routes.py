@@ -1,4 +1,4 @@
-"""The API of this host for an app server (docs/sandbox-service.md)."""
+"""The HTTP routes of a sandbox host, which the app server calls (docs/sandbox-service.md)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -60,7 +60,7 @@ class _Steps(StreamingResponse):
 
 @open_router.get(OPEN_PATH)
 async def health() -> dict[str, str]:
-    """Answers if this host runs. Needs no token."""
+    """Replies `ok` while this sandbox host runs. Needs no token."""
     return {"status": "ok"}
 
 
@@ -81,9 +81,7 @@ async def get_info(work: ServerWork) -> HostInfo:
 
 @router.post("/image", response_class=_Steps, responses=_STEPS)
 async def prepare_image(work: ServerWork) -> StreamingResponse:
-    """Makes sure that there is an image to start sandboxes from, and builds one if there is none. Streams the
-    progress.
-    """
+    """Builds the default sandbox image if this host does not have it yet. Streams the progress."""
 
     async def prepare(report: Report) -> Step:
         await work.backend.prepare(report)
@@ -94,9 +92,10 @@ async def prepare_image(work: ServerWork) -> StreamingResponse:
 
 @router.get("/images")
 async def list_images(work: ServerWork, base: _Bases = None) -> list[HostedImage]:
-    """Lists the sandbox images of this version and of earlier ones.
+    """Lists the sandbox images on this host, of this version of Slipway and of earlier versions.
 
-    `base`: base images that users have chosen. Images on these bases count as current.
+    `base`: the names of base images that users have chosen. Sandbox images built on these base images count
+    as current.
     """
     found = await work.images(stored_images, base or ())
     return [HostedImage(**asdict(each)) for each in found]
@@ -104,8 +103,11 @@ async def list_images(work: ServerWork, base: _Bases = None) -> list[HostedImage
 
 @router.post("/images/prune")
 async def prune_unneeded_images(work: ServerWork, base: _Bases = None) -> list[HostedImage]:
-    """Removes images that were built here, are not current, and are needed by no container and no sandbox.
-    Returns the removed images.
+    """Removes sandbox images that are no longer needed, and returns the removed images. An image is removed
+    if it was built on this host, is not current, and is needed by no container and no sandbox.
+
+    `base`: the names of base images that users have chosen. Sandbox images built on these base images count
+    as current.
     """
     removed = await work.images(prune_images, base or ())
     return [HostedImage(**asdict(each)) for each in removed]
@@ -113,7 +115,9 @@ async def prune_unneeded_images(work: ServerWork, base: _Bases = None) -> list[H
 
 @router.get("/bases")
 async def get_base(work: ServerWork, name: Annotated[ImageName, Query()]) -> BaseInfo:
-    """Returns the sandbox image for this base. The image is null if it must be built first."""
+    """Returns the name of the sandbox image that is built on this base image. The name is null if the sandbox
+    image must be built first.
+    """
     return BaseInfo(image=await work.image(name))
 
 
@@ -123,11 +127,11 @@ async def prepare_base(
     base: Annotated[Json[BaseRequest], Form()],
     context: Annotated[UploadFile | None, File()] = None,
 ) -> StreamingResponse:
-    """Makes sure that sandboxes can start on a base that a user has chosen. Builds the base and the sandbox
-    image if needed.
+    """Prepares the start of sandboxes on a base image that a user has chosen. Builds the base image and the
+    sandbox image if needed. Streams the progress.
 
-    `context`: the gzipped tar of the files that the base is built from. A second request for the same base
-    joins the running build.
+    `base`: the description of the base image. `context`: the gzipped tar of the files from which the base
+    image is built. If a build of the same base image runs already, the request waits for that build.
     """
     packed = await context.read() if context else None
     wanted = await asyncio.to_thread(base_of, base, packed, work.config)
@@ -141,16 +145,16 @@ async def prepare_base(
 
 @router.get("/sandboxes")
 async def list_sandboxes(work: ServerWork) -> list[HostedSandbox]:
-    """Lists all sandboxes that this host was ever given and was not told to delete."""
+    """Lists all sandboxes that an app server has started or restored on this host and has not deleted."""
     return [HostedSandbox(id=each, state=state) for each, state in (await work.states()).items()]
 
 
 @router.put("/sandboxes/{sandbox_id}", response_class=_Steps, responses=_STEPS)
 async def start_sandbox(work: ServerWork, sandbox_id: UUID, body: SandboxStartRequest) -> StreamingResponse:
-    """Starts the sandbox's machine and streams the progress. A running machine is kept and a frozen one
-    continues. Otherwise a new machine starts with the existing workspace.
+    """Starts the sandbox's machine (its container) and streams the progress. A running machine keeps running,
+    and a paused machine is resumed. Otherwise a new machine starts with the existing workspace.
 
-    Does not wait for the agent server to answer.
+    Does not wait until the agent server answers.
     """
 
     async def start(report: Report) -> Step:
@@ -171,22 +175,26 @@ async def start_sandbox(work: ServerWork, sandbox_id: UUID, body: SandboxStartRe
 
 @router.get("/sandboxes/{sandbox_id}/last-words")
 async def last_words(work: ServerWork, sandbox_id: UUID) -> LastWordsInfo:
-    """Returns how the machine ended and the last lines of its output. Also works while the machine runs."""
+    """Returns why the sandbox's machine (its container) ended, and the last lines of its output. Can also be
+    called while the machine runs.
+    """
     words = await work.backend.last_words(sandbox_id)
     return LastWordsInfo(code=words.code, cause=words.cause, fix=words.fix, output=words.output)
 
 
 @router.get("/sandboxes/{sandbox_id}/size")
 async def workspace_size(work: ServerWork, sandbox_id: UUID) -> WorkspaceSize:
-    """Returns the size of the sandbox's workspace in bytes. The size is null if a disk limits it, or if it
-    cannot be measured in time. May take seconds.
+    """Returns the size of the sandbox's workspace in bytes. The size is null if the workspace is a separate
+    disk of a fixed size, or if the measurement takes too long. May take seconds.
     """
     return WorkspaceSize(bytes=await work.backend.watched_bytes(sandbox_id))
 
 
 @router.post("/sandboxes/{sandbox_id}/freeze", status_code=204)
 async def freeze_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
-    """Halts the machine with all its programs. A start continues them."""
+    """Pauses the sandbox's machine (its container) with all its programs. The next start of the sandbox
+    resumes the programs.
+    """
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
             await work.backend.freeze(sandbox_id)
@@ -194,7 +202,9 @@ async def freeze_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
 
 @router.post("/sandboxes/{sandbox_id}/stop", status_code=204)
 async def stop_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
-    """Ends the sandbox's machine. Its workspace stays. Does nothing if there is no machine."""
+    """Ends the sandbox's machine (its container). The workspace stays. Does nothing if there is no
+    machine.
+    """
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
             await work.backend.stop(sandbox_id)
@@ -202,7 +212,9 @@ async def stop_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
 
 @router.delete("/sandboxes/{sandbox_id}", status_code=204)
 async def delete_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
-    """Deletes the sandbox's machine and workspace. Does nothing if there is no such sandbox."""
+    """Deletes the sandbox's machine (its container) and its workspace. Does nothing if there is no such
+    sandbox.
+    """
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
             await work.backend.delete(sandbox_id)
@@ -220,11 +232,11 @@ async def export_workspace(
     part: Annotated[list[str] | None, Query()] = None,
     folder: Annotated[str | None, Query(pattern=r"^[\w.-]+(/[\w.-]+)*$", max_length=255)] = None,
 ) -> StreamingResponse:
-    """Streams these parts of the workspace as a tar, by default all parts. Programs in the sandbox are halted
-    meanwhile.
+    """Streams parts of the sandbox's workspace as a tar. Programs in the sandbox are paused meanwhile.
 
-    `folder`: a directory in each part; only this directory is written, in place of the part. If the reply
-    breaks off, the export has failed.
+    `part`: the parts to export, by default all parts. `folder`: a directory in each part; if given, only the
+    content of this directory is written instead of the whole part. If the reply breaks off, the export has
+    failed.
     """
     if sandbox_id not in work.inventory:
         raise workspace_missing()
@@ -253,8 +265,8 @@ async def export_workspace(
     openapi_extra={"requestBody": {"content": {TAR: {"schema": _FILES}}, "required": True}},
 )
 async def restore_workspace(work: ServerWork, request: Request, sandbox_id: UUID) -> Response:
-    """Deletes the sandbox's machine and workspace, then unpacks the tar in the request body into a new
-    workspace. Starts no machine.
+    """Replaces the sandbox's workspace by the content of the tar in the request body. Deletes the sandbox's
+    machine (its container) and old workspace first. Does not start a new machine.
     """
     await work.ready_to_carry()
     async with work.locks[sandbox_id]:
@@ -276,11 +288,11 @@ async def fetch_connection(work: ServerWork, socket: WebSocket, name: str) -> No
 def _follow(
     work: HostServices, carry_out: Callable[[Report], Awaitable[Step]], sign_of_life: Step | None = None
 ) -> StreamingResponse:
-    """Runs `carry_out` and returns a response that streams its steps, one JSON line each. The work runs to
-    its end even if the caller disconnects.
+    """Runs `carry_out` in the background and returns a reply that streams its progress, one Step as JSON in
+    each line. `carry_out` runs to its end even if the caller disconnects.
 
-    `carry_out`: gets a function for progress lines and returns the last step. `sign_of_life`: a step that is
-    sent after SILENCE_SECONDS without another step; None sends none.
+    `carry_out`: an operation that takes a function for progress lines and returns the last Step.
+    `sign_of_life`: a Step that is sent after SILENCE_SECONDS without another Step; None sends none.
     """
     steps: asyncio.Queue[Step] = asyncio.Queue()
 

@@ -34,8 +34,8 @@ class HostServices:
         self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def believe(self, authority: str) -> None:
-        """Stores the certificate authority of the app server as trusted. Sandboxes that are made from now on
-        trust this authority. Blocking.
+        """Stores the app server's certificate authority in a file. Sandboxes that are created from now on
+        trust this authority. Blocks.
         """
         path = certificate_file(self.config)
         if read_authority(self.config) != authority:
@@ -44,25 +44,25 @@ class HostServices:
             unfinished.replace(path)
 
     async def image(self, base: str | None = None) -> str | None:
-        """Returns the name of the image that sandboxes start from, with `base` as its base image if given.
-        Returns None if this host does not have the image.
+        """Returns the name of the sandbox image that is built on the base image `base`. None as `base` means
+        the default base image. Returns None if this host does not have the sandbox image.
         """
         name = await asyncio.to_thread(image_name, self.config, base)
         return name if await self.backend.has_image(name) else None
 
     async def images(self, ask_store: AskStore, bases: Collection[str]) -> list[StoredImage]:
-        """Calls `ask_store` on this host's engine and returns its list of images.
+        """Calls `ask_store` on this host's Docker engine and returns the images that the call returns.
 
-        `ask_store`: `stored_images` or `prune_images`. `bases`: base images that users have chosen; the bases
-        of this host's sandboxes are added.
+        `ask_store`: the function `stored_images` or `prune_images`. `bases`: the names of base images that
+        users have chosen; the base images of this host's sandboxes are added.
         """
         chosen = {*bases, *await asyncio.to_thread(self.inventory.bases)}
         current = await asyncio.to_thread(current_images, self.config, chosen)
         return await asyncio.to_thread(ask_engine, ask_store, current)
 
     async def ready_to_carry(self) -> None:
-        """Makes sure that this host has an image. Files are copied into and out of workspaces with a
-        container that is made from an image; any image can be used.
+        """Makes sure that this host has a sandbox image, and builds one if necessary. To copy a workspace,
+        the host creates a helper container, and any image can be used for that container.
         """
         if not (self.backend.image and await self.backend.has_image(self.backend.image)):
             await self.backend.prepare(lambda _line: None)
@@ -71,13 +71,14 @@ class HostServices:
         return sum(await self.backend.capacities()) - self.backend.spare_bytes
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the state of the machine of each sandbox on this host."""
+        """Returns the machine state of each sandbox of this host, by the sandbox's id."""
         found, ours = await self.backend.states(), await asyncio.to_thread(self.inventory.all)
         return {each: found.get(each, "stopped") for each in ours}
 
     async def tend(self) -> None:
-        """Runs one round of the background task. Tests once whether disks can be mounted and whether
-        sandboxes can reach this host. Keeps spare machines ready if there is memory.
+        """Runs one round of the host's background task. Tests whether disks can be mounted and whether
+        sandboxes can reach this host, unless this was tested before. Keeps machines ready for new sandboxes
+        if there is enough memory.
         """
         try:
             await self.backend.examine()

@@ -1,5 +1,5 @@
-"""Connects the bodies of requests and replies, which the event loop handles, with threads that read or write
-files.
+"""File-like objects that connect HTTP bodies with threads. The event loop sends and receives the bodies,
+while threads read and write files.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ _WAITING = 16
 
 
 class ReceiverGone(Exception):
-    """The client that receives a streamed reply has disconnected."""
+    """The error that the client of a streamed reply has disconnected."""
 
 
 class SinkOfReply:
-    """A file-like object that a thread writes to. `pieces` yields the written bytes as the
-    body of a reply.
+    """A file-like object to which a thread writes the body of a reply. The method `pieces` yields the written
+    bytes to the event loop.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class SinkOfReply:
         self._buffer = bytearray()
 
     def write(self, piece: bytes) -> int:
-        """Adds a piece to the reply's body and returns the piece's number of bytes. Call it from the thread.
+        """Adds a piece to the reply's body and returns the number of bytes in the piece. Call it in a thread.
         Raises ReceiverGone.
         """
         self._buffer += piece
@@ -36,8 +36,8 @@ class SinkOfReply:
         return len(piece)
 
     async def pieces(self, work: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
-        """Runs `work` and yields the bytes that it writes. Raises the errors of `work`: before the first
-        piece if `work` has written nothing, else after the last piece.
+        """Runs `work`, which writes to this object in a thread, and yields the written bytes. Raises the
+        errors of `work`: before the first piece if `work` has written nothing, else after the last piece.
         """
         task = asyncio.ensure_future(self._to_its_end(work))
         try:
@@ -70,7 +70,7 @@ class SinkOfReply:
 
 
 class SourceOfRequest:
-    """A file-like object from which a thread reads the body of a request as it arrives."""
+    """A file-like object from which a thread reads a request body while the body arrives."""
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
@@ -79,7 +79,9 @@ class SourceOfRequest:
         self._is_over = False
 
     def read(self, size: int = -1) -> bytes:
-        """Returns `size` bytes of the request's body, fewer only at its end. Call it from the thread."""
+        """Returns the next `size` bytes of the request body. Returns fewer bytes only at the end of the body.
+        Call it in a thread.
+        """
         while not self._is_over and (size < 0 or len(self._left) < size):
             piece: Any = asyncio.run_coroutine_threadsafe(self._next(), self._loop).result()
             if piece is None:

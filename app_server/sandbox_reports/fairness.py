@@ -1,4 +1,6 @@
-"""Limits how much of the event loop's time the reports of one sandbox may take."""
+"""Limits how much processing time of the app server's event loop the event reports of one sandbox may
+take.
+"""
 
 import asyncio
 import time
@@ -12,13 +14,14 @@ PAUSE_FACTOR = 10
 tenth of the time.
 """
 FREE_SECONDS = 0.02
-"""Quicker reports need no pause. Nearly all reports are quicker."""
+"""A report that is decoded in less time causes no pause. Nearly all reports take less."""
 
 
 class Fairness:
-    """Lets only one report of each sandbox be decoded at a time, with a pause after a large report.
+    """The limiter for event reports: decodes only one report of each sandbox at a time, and makes the sandbox
+    pause after a large report.
 
-    Decoding cannot run in a thread, because it holds the interpreter's lock the whole time.
+    Decoding in a thread would not help, because decoding holds the Python interpreter's lock all the time.
     """
 
     def __init__(self) -> None:
@@ -27,15 +30,17 @@ class Fairness:
 
     @asynccontextmanager
     async def reading(self, sandbox_id: UUID) -> AsyncIterator[None]:
-        """Waits for the sandbox's turn to read a report. Only one report of each sandbox is held in memory at
-        a time; later reports stay unread.
+        """Waits until no other report of the sandbox is being read or decoded. The `with` block then reads
+        one report. So memory holds only one report of each sandbox, and later reports stay unread.
         """
         async with self._readers.setdefault(sandbox_id, asyncio.Lock()):
             yield
 
     @asynccontextmanager
     async def turn(self, sandbox_id: UUID) -> AsyncIterator[None]:
-        """Waits for the sandbox's turn to decode a report. The block must not await anything."""
+        """Waits until the sandbox may have a report decoded. The `with` block then decodes the report and
+        must not await anything. If decoding takes long, the next report of the sandbox must wait.
+        """
         async with self._turns.setdefault(sandbox_id, asyncio.Lock()):
             began = time.perf_counter()
             try:

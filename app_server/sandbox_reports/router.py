@@ -1,4 +1,6 @@
-"""Routes by which sandboxes report events. They are served on the inner listener only."""
+"""The HTTP routes by which sandboxes report conversation events to the app server. The routes are served only
+on the inner listener (the app server's port for sandboxes).
+"""
 
 from uuid import UUID
 
@@ -16,10 +18,11 @@ router = APIRouter(prefix="/api/v1/webhooks", tags=["Webhooks"])
 
 @router.post("/events/{conversation_id}")
 async def report_events(request: Request, sandbox: CurrentSandbox, conversation_id: UUID) -> Acknowledged:
-    """Stores events that a sandbox reports. Idempotent: positions that are known are skipped. 409 `seq_gap`
-    tells the position to go on from.
+    """Stores events of a conversation that the agent server in a sandbox reports. The call can be repeated:
+    events that are stored already are skipped. If events are missing before the first reported one, the reply
+    is 409 `seq_gap` with the position of the last stored event.
 
-    The body is an EventsReport.
+    The request body is an EventsReport.
     """
     state = request.state
     async with state.fairness.reading(sandbox.id):

@@ -1,7 +1,7 @@
-"""Sandboxes as hardened Docker containers, on a network without a connection to the outside.
+"""Runs each sandbox as a hardened Docker container, on a network without a connection to the outside.
 
-Containers are found by their names, so nothing about them is stored. All calls of the Docker SDK block; they
-run in a few separate threads.
+The backend finds containers by their names, so it stores nothing about containers. All calls of the Docker
+SDK block; they run in a few separate threads.
 """
 
 import asyncio
@@ -63,9 +63,9 @@ logger = logging.getLogger(__name__)
 GIT_OUTLET = "OH_GIT_OUTLET_PORT=8020"
 THREADS = 8
 OVERCOMMIT = 1.5
-"""Sandboxes rarely use all their memory, and never all at the same time.
+"""The sum of all memory limits may be this many times the memory, as sandboxes rarely use all of it.
 
-So on 16 GB six sandboxes of 4 GiB may run.
+So six sandboxes of 4 GiB may run on a machine with 16 GB.
 """
 
 Result = TypeVar("Result")
@@ -93,7 +93,7 @@ class DockerBackend(OneMachine):
         return SandboxKind(backend="docker", isolation="full", warning=self._protection.gap)
 
     async def open(self) -> None:
-        """Connects to the Docker engine and makes the sandboxes' network.
+        """Connects to the Docker engine and creates the Docker network of the sandboxes.
 
         Raises StartFailure `docker_unavailable`.
         """
@@ -108,8 +108,8 @@ class DockerBackend(OneMachine):
         await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
-        """Detaches disks and removes helper containers that were left by a killed server with the same
-        home.
+        """Detaches disks and removes helper containers that a killed app server with the same home directory
+        has left behind.
         """
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):
@@ -131,7 +131,9 @@ class DockerBackend(OneMachine):
 
     @property
     def image(self) -> str | None:
-        """Returns the name of the image that was prepared last. Returns None before the first `prepare`."""
+        """Returns the name of the sandbox image that this backend has prepared last. Returns None before the
+        first call of `prepare`.
+        """
         return self._image
 
     async def prepare(
@@ -240,15 +242,15 @@ class DockerBackend(OneMachine):
         return [self._capacity_bytes]
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the states of all sandboxes that have a container on this engine, including those of other
-        installations.
+        """Returns the machine state of each sandbox that has a container on this Docker engine. Includes
+        sandboxes of other Slipway installations.
         """
         found = await self.call(containers.states, self._engine())
         return {sandbox_id: found[name] for sandbox_id, name in containers.sandboxes_of(found).items()}
 
     async def agent_address(self, sandbox_id: UUID) -> str:
-        """Returns the current address of the sandbox's agent server. Raises StartFailure if the container
-        does not run.
+        """Returns the current network address of the sandbox's agent server. Raises StartFailure if the
+        container does not run.
         """
         container = await self.call(containers.find, self._engine(), name_of(sandbox_id))
         if container is None:
@@ -273,8 +275,8 @@ class DockerBackend(OneMachine):
         return self._config.is_database_shared and await self._pool.yield_of_others(self._engine())
 
     async def close(self) -> None:
-        """Closes all connections to the engine. Containers keep running, unless they are configured to end
-        with the server.
+        """Closes all connections to the Docker engine. Containers keep running, unless the configuration says
+        that they stop with the app server.
         """
         await self._pool.close(self._client)
         if self._client:
@@ -321,8 +323,8 @@ class DockerBackend(OneMachine):
         return self._client
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Runs a blocking call of the Docker SDK in a thread. Engine errors and timeouts are raised as
-        StartFailure.
+        """Runs a blocking call of the Docker SDK in a thread and returns its result. Raises StartFailure for
+        errors and timeouts of the Docker engine.
         """
         return await asyncio.get_running_loop().run_in_executor(self._threads, ask, work, *arguments)
 

@@ -1,5 +1,5 @@
-"""Operations on Docker containers and volumes of sandboxes, which are found by name. All functions block and
-raise the engine's errors.
+"""Operations on the Docker containers and volumes of sandboxes. The functions find containers and volumes by
+name. All functions block and raise the errors of the Docker engine.
 """
 
 import io
@@ -43,19 +43,19 @@ _STATES: Mapping[str, MachineState] = {"running": "running", "paused": "halted"}
 
 
 def name_of(sandbox_id: UUID) -> str:
-    """Returns the name of the sandbox's container."""
+    """Returns the name of the Docker container in which the sandbox with this id runs."""
     return f"{_NAME_PREFIX}{sandbox_id.hex}"
 
 
 def sandboxes_of(names: Iterable[str]) -> dict[UUID, str]:
-    """Returns the sandboxes that these container names belong to, each with its container's name. Ignores
-    other names.
+    """Returns the ids of the sandboxes that these container names belong to, each with the name of its
+    container. Ignores other names.
     """
     return {UUID(name.removeprefix(_NAME_PREFIX)): name for name in names if name.startswith(_NAME_PREFIX)}
 
 
 def image_id(client: "DockerClient", name: str) -> str | None:
-    """Returns the engine's id of the image with this name. Returns None if there is no such image."""
+    """Returns the Docker engine's id of the image with this name. Returns None if there is no such image."""
     from docker.errors import ImageNotFound
 
     try:
@@ -65,10 +65,10 @@ def image_id(client: "DockerClient", name: str) -> str | None:
 
 
 def walls(client: "DockerClient", image: str, config: Config) -> dict[str, Any]:
-    """Returns the keyword arguments of `containers.create` that isolate a sandbox.
+    """Returns the keyword arguments of `containers.create` that isolate a sandbox from this host.
 
-    The arguments depend on the image's labels, because a user's own image may be older than the separation of
-    agent server and agent.
+    The arguments depend on the labels of the image. A label tells whether the image runs the agent server and
+    the agent as different users, which old images do not.
     """
     labels = client.images.get(image).labels or {}
     found = {**hardened(config), **(two_users() if labels.get(USERS_LABEL) == "two" else {})}
@@ -97,11 +97,12 @@ def find(client: "DockerClient", name: str) -> "Container | None":
 
 
 def start(container: "Container", key_file: str, key: str) -> None:
-    """Resumes a paused container. Otherwise writes the session key into the file `key_file` of the workspace
-    and starts the container.
+    """Resumes the container if it is paused. Otherwise writes the session key into the file `key_file` of the
+    workspace and starts the container.
 
     At each start, the container's entrypoint reads the key and removes the file before any command of the
-    agent runs. A key in the environment could be read by every process in the container (/proc/1/environ).
+    agent runs. If the key were an environment variable, every process in the container could read it
+    (/proc/1/environ).
     """
     if container.status == "paused":
         container.unpause()
@@ -123,8 +124,8 @@ def address(container: "Container") -> str:
 
 
 def names(client: "DockerClient", status: str) -> set[str]:
-    """Returns the names of all Slipway containers with this status, including those of other
-    installations.
+    """Returns the names of all Slipway containers with this Docker status. Includes containers of other
+    Slipway installations.
     """
     # sparse: one call, without an inspection of each.
     found = client.containers.list(filters={"label": LABEL, "status": status}, sparse=True)
@@ -132,17 +133,17 @@ def names(client: "DockerClient", status: str) -> set[str]:
 
 
 def volumes_in_use(client: "DockerClient") -> set[str]:
-    """Returns the names of the volumes of all running and paused containers, including containers of other
-    programs.
+    """Returns the names of the Docker volumes of all running and paused containers. Includes containers of
+    other programs.
     """
     found = client.containers.list(filters={"status": ["running", "paused", "restarting"]}, sparse=True)
     return {mount["Name"] for container in found for mount in container.attrs["Mounts"] if "Name" in mount}
 
 
 def measure(client: "DockerClient", name: str) -> int | None:
-    """Returns the size of the container's workspace in bytes.
+    """Returns the size in bytes of the workspace in the container with this name.
 
-    Returns None if the container does not run, or if the size cannot be measured in time.
+    Returns None if the container does not run, or if the measurement takes too long.
     """
     container = find(client, name)
     if container is None or container.status != "running":
@@ -153,7 +154,9 @@ def measure(client: "DockerClient", name: str) -> int | None:
 
 
 def states(client: "DockerClient") -> dict[str, MachineState]:
-    """Returns the state of each Slipway container by name, including containers that have ended."""
+    """Returns the machine state of each Slipway container, by container name. Includes containers that have
+    ended.
+    """
     found = client.containers.list(all=True, filters={"label": LABEL}, sparse=True)
     return {
         name.removeprefix("/"): _STATES.get(str(container.attrs["State"]), "stopped")
@@ -197,7 +200,9 @@ def freeze(client: "DockerClient", name: str) -> None:
 
 @contextmanager
 def halted(client: "DockerClient", name: str) -> Iterator[None]:
-    """Pauses the container during the block, if the container runs."""
+    """Pauses the container of this name during the `with` block. Does nothing if the container does not
+    run.
+    """
     container = find(client, name)
     if container is None or container.status != "running":
         yield
@@ -233,8 +238,8 @@ def remove_labelled(client: "DockerClient", label: str, value: str) -> None:
 
 
 def remove(container: "Container") -> None:
-    """Removes the container and returns when it is gone. Another server may remove the container at the same
-    time, or the engine may still do so for a killed server.
+    """Removes the container and waits until the removal is complete. It is no error if another app server or
+    the Docker engine is removing the container at the same time.
     """
     from docker.errors import APIError, NotFound
 

@@ -1,7 +1,9 @@
-"""Workspaces with a size limit: each is a file system in a sparse file of this host, mounted by the engine.
+"""Workspaces with a size limit. Each workspace is a file system in a sparse file of this host, and the Docker
+engine mounts this file system.
 
-The engine's own limits need a file system that few hosts have. A loop device does not survive a restart of
-the host. So the engine's volume refers to a symbolic link, which is updated to the current device.
+The size limits of the Docker engine itself need a special file system that few hosts have. A sparse file is
+attached to a loop device, and a restart of the host detaches all loop devices. So the Docker volume of a
+workspace refers to a symbolic link, which is updated to the current loop device.
 """
 
 import fcntl
@@ -21,8 +23,10 @@ _UNFINISHED = ".new-"
 
 
 class Disks:
-    """Disks in one folder, each identified by its name. All methods block and raise StartFailure
-    `sandbox_disk_failed`.
+    """The workspace disks of one folder. A disk is a sparse file that contains a file system, and is
+    identified by its name.
+
+    All methods block and raise StartFailure `sandbox_disk_failed`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -33,15 +37,15 @@ class Disks:
         return self._file(name).exists()
 
     def size_bytes(self, name: str) -> int:
-        """Returns the size limit of the disk in bytes. The file system's own data takes a part of this
+        """Returns the size limit of the disk in bytes. The metadata of the file system takes a part of this
         size.
         """
         return self._file(name).stat().st_size
 
     def make(self, name: str, size_bytes: int, *, owner: int, directories: Sequence[str]) -> None:
-        """Makes a disk with these directories, all owned by `owner`.
+        """Creates a disk that contains these directories. All directories belong to the user id `owner`.
 
-        The disk's file takes only as much space on this host as is used.
+        The sparse file of the disk takes only as much space on this host as the disk's content needs.
         """
         self._remove_unfinished(name)
         try:
@@ -65,9 +69,9 @@ class Disks:
             raise loops.failed(str(error)) from error
 
     def attach(self, name: str) -> Mapping[str, str]:
-        """Attaches the disk to a loop device and returns the mount options for the engine's volume.
+        """Attaches the disk to a loop device and returns the mount options for the workspace's Docker volume.
 
-        Does not attach the disk again if it is attached to exactly one device already.
+        Keeps the existing loop device if the disk is attached to exactly one already.
         """
         device = self._only_device_of(name) or loops.run("losetup", "--find", "--show", str(self._file(name)))
         link = self._link(name)
@@ -77,7 +81,7 @@ class Disks:
         return {"type": "ext4", "device": str(link), "o": _MOUNT_OPTIONS}
 
     def detach(self, name: str) -> None:
-        """Detaches the disk from its loop device. Call it after the engine has unmounted the disk.
+        """Detaches the disk from its loop device. Call it after the Docker engine has unmounted the disk.
 
         Does nothing if the disk is not attached or does not exist.
         """
@@ -87,17 +91,18 @@ class Disks:
 
     @contextmanager
     def held(self, name: str) -> Iterator[None]:
-        """Locks the disk's file during the block. `is_held` checks for this lock. The lock also ends with
-        this process.
+        """Locks the file of the disk during the `with` block. The function `is_held` checks for this lock.
+        The lock also ends when this process ends.
         """
         with self._file(name).open() as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def detach_all(self, *, but: Collection[str]) -> None:
-        """Detaches all disks that are not in use, including disks whose file is deleted.
+        """Detaches all disks of the folder from their loop devices, except those in `but`. Includes disks
+        whose file is deleted.
 
-        but: the names of disks that are in use.
+        but: the names of the disks that are in use.
         """
         for device, file in loops.all_below(self._folder):
             is_used = file.exists() and (file.stem in but or is_held(file))
@@ -105,7 +110,9 @@ class Disks:
                 loops.detach(device)
 
     def remove(self, name: str) -> None:
-        """Detaches and deletes the disk with its content. Does nothing if there is no such disk."""
+        """Detaches the disk from its loop device and deletes the disk with its content. Does nothing if there
+        is no such disk.
+        """
         self.detach(name)
         for path in (self._link(name), self._file(name)):
             path.unlink(missing_ok=True)
@@ -116,16 +123,16 @@ class Disks:
             shutil.rmtree(path, ignore_errors=True)
 
     def _require_room(self) -> None:
-        """Raises StartFailure if this host has little free disk space. The file of a disk is sparse, so the
-        sandbox's first writes would fail.
+        """Raises StartFailure if this host has little free disk space. This check is needed because a sparse
+        file can be created on a full host, and then the first writes of the sandbox fail.
         """
         free = shutil.disk_usage(self._folder).free
         if free < _NEEDED_BYTES:
             raise loops.failed(f"only {free / 1024**2:.0f} MiB are free at {self._folder}.")
 
     def _only_device_of(self, name: str) -> str | None:
-        """Returns the loop device of the disk. Returns None if the disk is not attached. Detaches the disk
-        first if it is attached to several devices.
+        """Returns the loop device to which the disk is attached. Returns None if the disk is not attached. If
+        the disk is attached to several devices, detaches the disk from all of them first.
 
         Two mounts of one file system by different devices would destroy the file system. Raises StartFailure
         if several devices stay in use.

@@ -1,7 +1,9 @@
-"""Packet filter rules that prevent containers on the sandboxes' bridge from reaching services of this host.
+"""Packet filter rules that prevent sandbox containers from reaching services of this host over the bridge of
+the sandboxes' Docker network.
 
-An internal network has no way out. But services that listen on all of the host's addresses also answer on the
-bridge's address. Only the host's packet filter can prevent this, and only root may change it.
+An internal Docker network has no connection to the outside. But a service that listens on all addresses of
+the host can also be reached at the bridge's address. Only the host's packet filter can prevent this, and only
+root may change the packet filter.
 """
 
 import shutil
@@ -14,12 +16,12 @@ _ANSWERS = ("-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED", "-j", "ACCEPT
 
 
 class NotFiltered(Exception):
-    """The packet filter rules cannot be set or read. The error's text says why."""
+    """The error that the packet filter rules cannot be set or read. The error's text gives the reason."""
 
 
 def admit_only(bridge: str, gateway: str, port: int) -> None:
-    """Blocks all new connections from `bridge` to this host, except those to `port` and to ports of other app
-    servers.
+    """Blocks all new connections from the network bridge `bridge` to this host. Still allowed are connections
+    to `port` and to the ports of other app servers.
 
     The call can be repeated. It blocks for some milliseconds. Raises NotFiltered.
     """
@@ -33,8 +35,8 @@ def admit_only(bridge: str, gateway: str, port: int) -> None:
 
 
 def is_admitted(gateway: str, port: int) -> bool:
-    """Returns whether sandboxes can connect to `port`: a server has opened the port and has not closed it
-    again.
+    """Returns whether the packet filter contains the rule that lets sandboxes connect to `port` of the
+    address `gateway`. The function `admit_only` adds this rule and `withdraw` removes the rule.
 
     Raises NotFiltered.
     """
@@ -42,13 +44,15 @@ def is_admitted(gateway: str, port: int) -> bool:
 
 
 def withdraw(gateway: str, port: int) -> None:
-    """Closes `port` to sandboxes again. Does nothing if the port is closed. Raises NotFiltered."""
+    """Removes the rule that lets sandboxes connect to `port`. Does nothing if there is no such rule. Raises
+    NotFiltered.
+    """
     _run("-D", CHAIN, *_admission(gateway, port))
 
 
 def advice(bridge: str, gateway: str, port: int) -> str:
-    """Returns the commands by which an administrator sets the packet filter rules, for a server that is not
-    permitted to set them itself.
+    """Returns the commands with which an administrator can set the packet filter rules. The text is shown if
+    the app server has no permission to set the rules.
     """
     return (
         f"Start Slipway as root, or let root run: iptables -I INPUT -i {bridge} -m conntrack --ctstate NEW "

@@ -1,5 +1,5 @@
-"""The Docker options of every container of Slipway: as few privileges as possible, and a limit on every
-resource.
+"""The Docker options that isolate every container of Slipway. A container gets as few privileges as possible,
+and a limit on every resource.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ USERS_LABEL = "slipway.users"
 HOME_LABEL = "slipway.home"
 """A label of images.
 
-Its value is `workspace` if home and /tmp are in the workspace; others get a tmpfs for each.
+The value is `workspace` if the home directory and /tmp are in the workspace. Otherwise each is a tmpfs.
 """
 
 _TMPFS = f"uid={AGENT_UID},gid={AGENT_UID},nosuid,nodev"
@@ -26,8 +26,8 @@ SPARE_TMP = {"/var/tmp": f"{_TMPFS},exec,mode=1777,size=32m"}  # noqa: S108 (ins
 
 
 def hardened(config: Config) -> dict[str, Any]:
-    """Returns the keyword arguments for `containers.create` that every container gets. The engine's default
-    seccomp profile stays in force.
+    """Returns the keyword arguments of `containers.create` that every container of Slipway gets. The default
+    seccomp profile of the Docker engine stays in force.
     """
     from docker.types import LogConfig  # 0.3 s, see docker_engine/connection.py
 
@@ -52,8 +52,8 @@ def hardened(config: Config) -> dict[str, Any]:
 
 
 def two_users() -> dict[str, Any]:
-    """Returns further options, in addition to `hardened`, for images that run the agent server and the agent
-    as different users.
+    """Returns the keyword arguments of `containers.create` that are added to those of `hardened` if the image
+    runs the agent server and the agent as different users.
 
     The container starts as root, prepares the workspace, changes to the two users and gives up all
     privileges. Only the container's first process keeps its privileges, to pass signals on. Commands of the
@@ -66,7 +66,9 @@ def two_users() -> dict[str, Any]:
 
 
 def require_runtime(client: "DockerClient", name: str | None) -> None:
-    """Raises StartFailure `sandbox_runtime_missing` if the engine has no runtime with this name."""
+    """Raises StartFailure `sandbox_runtime_missing` if the Docker engine has no container runtime with this
+    name (such as gVisor's `runsc`).
+    """
     known = sorted(client.info().get("Runtimes", {})) if name else []
     if name and name not in known:
         raise StartFailure(

@@ -1,4 +1,4 @@
-"""Protects the services of this host from sandboxes, and checks that the protection works."""
+"""Prevents sandboxes from reaching services of this host, and tests whether this works."""
 
 import asyncio
 import logging
@@ -18,7 +18,8 @@ logger = logging.getLogger(__name__)
 
 
 class HostProtection:
-    """Sets the packet filter that keeps sandboxes from services of this host, and tests it.
+    """The protection of this host's services against sandboxes: sets the packet filter rules and tests
+    whether they work.
 
     gap: a sentence about services that sandboxes can still reach, with the fix; None if no gap was found.
     """
@@ -42,8 +43,8 @@ class HostProtection:
             self._not_filtered = str(error)
 
     def examine(self, client: "DockerClient", image: str, gateway: str) -> None:
-        """Tests from a container whether sandboxes can reach this host, and sets `gap`. Blocks for about a
-        second.
+        """Starts a test container that tries to reach this host. If the container succeeds, sets `gap`.
+        Blocks for about a second.
         """
         options = {**hardened(self._config), "network": NETWORK}
         if is_host_reachable(client, image, options, gateway, owner_of_helpers(self._config)):
@@ -51,8 +52,8 @@ class HostProtection:
             logger.warning("sandboxes reach services of this host", extra={"cause": self.gap})
 
     async def withdraw(self, gateway: str) -> None:
-        """Blocks connections of sandboxes to the inner listener's port again, if this server has allowed
-        them.
+        """Blocks connections of sandboxes to the inner listener's port again. Does nothing if this app server
+        has not allowed such connections.
         """
         if not self._is_admitted:
             return

@@ -1,4 +1,6 @@
-"""Tests whether a container on the sandboxes' network can reach this host. A port is opened for the test."""
+"""Tests whether a container on the sandboxes' network can reach this host. The test opens a port on this host
+and lets a container connect to that port.
+"""
 
 import socket
 from collections.abc import Iterator
@@ -31,11 +33,12 @@ with ThreadPoolExecutor() as threads:
 def is_host_reachable(
     client: "DockerClient", image: str, options: dict[str, Any], gateway: str, owner: str = ""
 ) -> bool:
-    """Returns whether a container on the sandboxes' network can reach this host. Blocks for about a second.
+    """Starts a test container on the sandboxes' network and returns whether the container can reach this
+    host. Blocks for about a second.
 
-    `options`: the container options of sandboxes, with their network. `owner`: a label for the test
-    container; the server with this label may remove the container if this process is killed. Raises the
-    engine's errors, and OSError if no port can be opened.
+    `options`: the container options of sandboxes, with their network. `gateway`: this host's address on that
+    network. `owner`: a label for the test container; if this process is killed, an app server with the same
+    label may remove the container. Raises the Docker engine's errors, and OSError if no port can be opened.
     """
     _remove_left_over(client)
     with _open_port() as port:
@@ -51,7 +54,7 @@ def is_host_reachable(
 
 
 def _remove_left_over(client: "DockerClient") -> None:
-    """Removes ended test containers of servers that were killed during a test."""
+    """Removes ended test containers that app servers left behind because they were killed during a test."""
     for container in client.containers.list(
         filters={"label": LABEL, "status": "exited"}, all=True, sparse=True
     ):
@@ -60,7 +63,9 @@ def _remove_left_over(client: "DockerClient") -> None:
 
 @contextmanager
 def _open_port() -> Iterator[int]:
-    """Listens on a free port on all addresses of this host during the block. Yields the port."""
+    """Listens on a free port on all addresses of this host during the `with` block. Yields the port
+    number.
+    """
     with socket.socket() as listener:
         listener.bind(("0.0.0.0", 0))
         listener.listen()
@@ -68,8 +73,8 @@ def _open_port() -> Iterator[int]:
 
 
 def _own_addresses(gateway: str) -> list[str]:
-    """Returns this host's address on the sandboxes' bridge and its address towards the outside. Sends
-    nothing.
+    """Returns two addresses of this host: `gateway`, which is its address on the sandboxes' network, and its
+    address on the outside network. Sends no packets.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

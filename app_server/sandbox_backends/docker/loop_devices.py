@@ -1,7 +1,8 @@
-"""Loop devices of this host, and the programs that workspace disks need. All functions block.
+"""Attaches and detaches loop devices of this host, which make the file of a workspace disk mountable. All
+functions block.
 
-A loop device in use is detached only when its use ends. Afterwards, the device's number may belong to another
-file.
+The kernel detaches a loop device only when no program uses the device any more. After that, the device's
+number may belong to another file.
 """
 
 import errno
@@ -25,8 +26,8 @@ _GOES_WHEN_UNUSED = 4
 
 
 def why_impossible() -> str | None:
-    """Returns a sentence about what this host lacks for workspace disks. Returns None if nothing is
-    missing.
+    """Returns a sentence about what this host lacks for workspace disks, such as a program. Returns None if
+    nothing is missing.
     """
     if os.geteuid() != 0:
         return "Slipway is not root, and only root may attach disks."
@@ -35,17 +36,18 @@ def why_impossible() -> str | None:
 
 
 def devices_of(file: Path) -> list[str]:
-    """Returns the loop devices to which this file is attached. Deleted files that had the same name do not
-    count.
+    """Returns the loop devices to which this file is attached. Ignores devices of deleted files that had the
+    same path.
     """
     found = run("losetup", "--associated", str(file), "--noheadings", "--output", "NAME")
     return found.split()
 
 
 def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yields the loop devices that are attached to files of the folder, each with its file's path.
+    """Yields all loop devices that are attached to files of the folder, each with the path of its file.
 
-    For a deleted file, the kernel adds a mark to the path, so no file with this path exists.
+    If the file is deleted, the kernel adds a mark to the path. So a deleted file has a path at which no file
+    exists.
     """
     told = run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE")
     for each in json.loads(told)["loopdevices"] if told else []:
@@ -55,7 +57,8 @@ def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def keep(device: str, file: Path) -> bool:
-    """Cancels a `detach` of the loop device that waits until the device is no longer in use.
+    """Cancels a pending `detach` of the loop device. A `detach` is pending while a program still uses the
+    device.
 
     Returns False if the device does not belong to this file any more.
     """
@@ -77,8 +80,8 @@ def keep(device: str, file: Path) -> bool:
 
 
 def detach(device: str) -> None:
-    """Detaches the loop device, at once or when its use ends. Does nothing if another process has detached
-    the device.
+    """Detaches the loop device from its file: at once, or as soon as no program uses the device. Does nothing
+    if another process has detached the device already.
     """
     try:
         run("losetup", "--detach", device)

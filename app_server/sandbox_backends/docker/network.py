@@ -1,4 +1,6 @@
-"""The network of all sandbox containers. It has no connection to the outside and none between containers."""
+"""The Docker network of all sandbox containers. It has no connection to the outside and no connections
+between containers.
+"""
 
 import socket
 from collections.abc import Mapping
@@ -16,10 +18,11 @@ _OPTIONS = {"com.docker.network.bridge.enable_icc": "false", "com.docker.network
 
 
 def ensure_network(client: "DockerClient") -> str:
-    """Makes the sandboxes' network if it does not exist. Returns this host's address on that network.
+    """Creates the Docker network of the sandboxes if it does not exist. Returns this host's address on that
+    network.
 
-    Raises StartFailure `sandbox_network_foreign`, or `docker_unavailable` if the engine runs on another
-    machine.
+    Raises StartFailure: `sandbox_network_foreign` if a network of this name has other options,
+    `docker_unavailable` if the engine runs on another machine.
     """
     from docker.errors import APIError, NotFound
 
@@ -53,9 +56,9 @@ def ensure_network(client: "DockerClient") -> str:
 
 
 def _require_ours(found: Mapping[str, Any]) -> None:
-    """Raises StartFailure if the existing network has other options than those that Slipway sets.
+    """Raises StartFailure if the network `found` has other options than those that Slipway sets.
 
-    Sandboxes on such a network might reach the outside, or each other.
+    On such a network, sandboxes might reach the outside or each other.
     """
     differs = [name for name, value in _OPTIONS.items() if (found["Options"] or {}).get(name) != value]
     if found["Internal"] and found["Driver"] == "bridge" and not differs:

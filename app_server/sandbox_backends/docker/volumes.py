@@ -1,7 +1,8 @@
-"""The volumes of workspaces: each on a separate disk if host and engine support that.
+"""Creates the Docker volumes that contain workspaces. Each volume is a separate disk of limited size if this
+host and the Docker engine support this.
 
-If host and engine do not support disks, and no limit was configured, disk_quota.py measures the size of
-workspaces instead.
+If they do not support disks, and no size limit was configured, disk_quota.py measures the size of workspaces
+instead.
 """
 
 import logging
@@ -34,9 +35,9 @@ _STRAY_SECONDS = 600.0
 
 
 class Volumes:
-    """Makes and removes the engine's volumes for workspaces.
+    """The Docker volumes of workspaces, and the disks of those volumes.
 
-    All methods block, and raise the engine's errors or StartFailure `sandbox_disk_failed`.
+    All methods block. They raise the errors of the Docker engine or StartFailure `sandbox_disk_failed`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -51,8 +52,8 @@ class Volumes:
 
     @property
     def limit(self) -> WorkspaceCapacity:
-        """Returns the size limit of new workspaces. Until `try_out` has tested a disk, the limit is a
-        guess.
+        """Returns the size limit of new workspaces and how it is enforced. The returned value is only a guess
+        until `try_out` has tested a disk.
         """
         if self._size is None:
             return WorkspaceCapacity(None, "none")
@@ -60,11 +61,11 @@ class Volumes:
         return WorkspaceCapacity(self._size, "watch" if reason else "disk", reason)
 
     def ready(self, client: "DockerClient", name: str, image: str) -> None:
-        """Makes the volume with its disk, if disks are used and the volume does not exist. Attaches the disk
-        of an existing volume.
+        """Prepares the Docker volume of this name before a container mounts the volume. Creates a missing
+        volume with its disk if disks are used. Attaches the disk of an existing volume.
 
-        Volumes without a disk are made by the engine when a container needs them. `image`: any image that the
-        engine has.
+        If no disks are used, the Docker engine creates the volume when a container mounts it. `image`: any
+        image that the Docker engine has; a test of disks may need it.
         """
         if not self._disks.holds(name):
             if (
@@ -79,8 +80,8 @@ class Volumes:
             client.volumes.create(name, driver="local", driver_opts=dict(options))
 
     def try_out(self, client: "DockerClient", image: str) -> None:
-        """Tests whether disks of a limited size work with this host and engine, unless this is known already.
-        After that, `limit` is certain.
+        """Tests whether disks of a limited size work with this host and the Docker engine. Does nothing if
+        this is known already. After the test, the value of `limit` is certain.
         """
         if self._size is not None:
             self._is_possible(client, image)
@@ -90,8 +91,8 @@ class Volumes:
 
     @contextmanager
     def filling(self, name: str) -> Iterator[None]:
-        """Raises StartFailure `sandbox_workspace_full` if the data that the block writes does not fit on the
-        disk.
+        """Raises StartFailure `sandbox_workspace_full` if the data that the `with` block writes into the
+        volume does not fit on the volume's disk.
         """
         from docker.errors import APIError  # as below
 
@@ -109,16 +110,20 @@ class Volumes:
             ) from error
 
     def detach(self, name: str) -> None:
-        """Detaches the volume's disk, after the engine has unmounted it."""
+        """Detaches the disk of the volume from its loop device. Call it after the Docker engine has unmounted
+        the disk.
+        """
         self._disks.detach(name)
 
     def detach_unused(self, client: "DockerClient") -> None:
-        """Detaches disks that a killed server or engine has left attached. Call it before sandboxes start."""
+        """Detaches disks from their loop devices if a killed app server or Docker engine has left the disks
+        attached. Call it before sandboxes start.
+        """
         if why_impossible() is None and self._folder.exists():
             self._disks.detach_all(but=containers.volumes_in_use(client))
 
     def remove_disk(self, name: str) -> None:
-        """Deletes the volume's disk. Call it after the volume was removed."""
+        """Deletes the disk of the volume. Call it after the volume was removed from the Docker engine."""
         self._disks.remove(name)
 
     def _is_possible(self, client: "DockerClient", image: str) -> bool:
@@ -133,10 +138,10 @@ class Volumes:
         return self._gap is None
 
     def _try(self, client: "DockerClient", image: str) -> str | None:
-        """Tests whether the engine can mount a small disk of this host. The engine may run on another machine
-        or in a virtual machine.
+        """Tests whether the Docker engine can mount a small test disk of this host. The mount fails, for
+        example, if the engine runs on another machine or in a virtual machine.
 
-        Returns the reason why the mount fails. Returns None if it works.
+        Returns the reason why the mount fails. Returns None if the mount works.
         """
         from docker.errors import APIError  # 0.3 s, see docker_engine/connection.py
 
@@ -158,7 +163,7 @@ class Volumes:
         return None
 
     def _remove_strays(self, client: "DockerClient") -> None:
-        """Removes test disks of servers that were killed during a test."""
+        """Removes test disks that app servers left behind because they were killed during a test."""
         for path in self._folder.glob(f"{TRIAL_PREFIX}*"):
             if path.suffix != ".device" and _is_stray(path):
                 self._remove_trial(client, path.name.partition(".")[0])
@@ -173,8 +178,8 @@ class Volumes:
 
 
 def _is_stray(path: Path) -> bool:
-    """Returns whether a test disk is left over. The process that makes a test disk locks it until the process
-    ends.
+    """Returns whether the test disk at this path is left over from a killed process. The process that creates
+    a test disk locks the disk's file, so an unlocked test disk is left over.
 
     An unfinished test disk cannot be locked. It counts as left over after _STRAY_SECONDS.
     """

@@ -1,9 +1,9 @@
-"""Containers that are started before a sandbox needs them, and are then paused. Each container is used by one
-sandbox, once.
+"""The warm pool: containers that are started before a sandbox needs them, and are then paused, so that a
+sandbox starts faster. Each container is used by one sandbox only, and only once.
 
-To claim a container for a sandbox, a record is written first (warm_pool_registry.py). Then the container is
-renamed, resumed, and given its session key. These actions can be repeated. If the server is killed between
-them, the next start of the sandbox completes the claim.
+A sandbox claims a container in these steps. First a record of the claim is written (warm_pool_registry.py).
+Then the container is renamed, resumed, and given its session key. All steps can be repeated. If the app
+server is killed during a claim, the next start of the sandbox completes the claim.
 """
 
 import asyncio
@@ -43,15 +43,16 @@ Result = TypeVar("Result")
 
 
 class Maker(Protocol):
-    """The methods of the Docker backend that the pool uses.
+    """The part of the Docker backend that the warm pool uses to create and remove containers.
 
-    `call` runs blocking work and raises StartFailure for engine errors.
+    `call` runs a blocking function in a thread and raises engine errors as StartFailure.
     """
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result: ...
 
     async def digest(self, base: str | None) -> str | None:
-        """Returns a digest of everything that determines a new container on this base image.
+        """Returns a digest of everything that determines a new container on this base image, such as the
+        image and the options. Two containers with the same digest are interchangeable.
 
         Returns None if the image is missing.
         """
@@ -59,16 +60,18 @@ class Maker(Protocol):
     def make(
         self, client: "DockerClient", base: str | None, name: str, labels: Mapping[str, str]
     ) -> "Container":
-        """Makes a container and a volume with this name. Does not start the container. Blocks."""
+        """Creates a container and a volume with this name, on the base image `base`. Does not start the
+        container. Blocks.
+        """
 
     def unmake(self, client: "DockerClient", name: str) -> None:
-        """Removes the container, its volume and the volume's disk. Blocks."""
+        """Removes the container of this name, its volume and the volume's disk. Blocks."""
 
 
 @dataclass(frozen=True)
 class _Ready:
-    """A container that is ready for a sandbox. `made`: the digest of what the container was made from.
-    `base`: its base image.
+    """A paused container of the pool that a sandbox can claim. `made`: the digest of everything from which
+    the container was made. `base`: the container's base image.
     """
 
     member: PooledContainer
@@ -77,10 +80,11 @@ class _Ready:
 
 
 class WarmPool:
-    """Keeps the containers of `sizes` ready: a number for each base image (None: the server's own image).
+    """The pool of containers that are ready for new sandboxes. `sizes`: the number of ready containers for
+    each base image (None: the app server's default image).
 
-    Fewer containers are kept while an image is missing or memory is short. `installation`: an id that all
-    servers have which share the memory.
+    The pool has fewer containers while an image is missing or memory is short. `installation`: an id that is
+    the same for all app servers with the same database.
     """
 
     def __init__(
@@ -109,9 +113,10 @@ class WarmPool:
         return len(self._ready) * MEMBER_BYTES
 
     async def replenish(self, client: "DockerClient") -> None:
-        """Adds one container if fewer are ready than configured.
+        """Starts one more container for the pool if the pool has fewer containers than configured.
 
-        The first call also takes over or removes the containers that an earlier server has left.
+        The first call also handles the containers that an earlier app server has left: it adds them to the
+        pool or removes them.
         """
         if self._turn.locked() or not self.lacks_one:
             return
@@ -127,7 +132,8 @@ class WarmPool:
     async def take(
         self, client: "DockerClient", sandbox_id: UUID, name: str, base: str | None
     ) -> "Container | None":
-        """Returns a paused container on this base image, renamed to `name` and assigned to the sandbox.
+        """Takes a container on this base image from the pool for the sandbox, and renames it to `name`.
+        Returns this container, which is still paused.
 
         If an interrupted start has already claimed a container for the sandbox, returns that container.
         Returns None if no container is ready.
@@ -140,8 +146,8 @@ class WarmPool:
         return await self._maker.call(_rename, client, member.name, name) if member else None
 
     def volume_of(self, sandbox_id: UUID) -> str | None:
-        """Returns the volume of a sandbox whose container came from the pool. Returns None for other
-        sandboxes.
+        """Returns the name of the sandbox's volume if the sandbox's container came from the pool. Returns
+        None for other sandboxes.
 
         Blocks for a moment.
         """
@@ -149,9 +155,10 @@ class WarmPool:
         return member.name if member else None
 
     async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
-        """Sends the session key to the agent server in the sandbox's container, unless that has been done.
+        """Sends the session key to the agent server in the sandbox's container. Does nothing and returns True
+        if the agent server has a session key already.
 
-        Returns False if the agent server does not answer; then the container is useless.
+        Returns False if the agent server does not reply; then the container cannot be used.
         """
         member = await asyncio.to_thread(self._registry.of, sandbox_id)
         if member is None or member.init_key is None:
@@ -161,22 +168,25 @@ class WarmPool:
         return answer
 
     async def yield_one(self, client: "DockerClient") -> bool:
-        """Removes one ready container, to free its memory. Returns False if no container is ready."""
+        """Removes one ready container from the pool, to free its memory. Returns False if the pool has no
+        ready container.
+        """
         if not self._ready:
             return False
         await self._discard(client, self._ready.pop().member)
         return True
 
     async def held_by_others(self, client: "DockerClient") -> int:
-        """Returns the memory in bytes of the ready containers of this
-        installation's other servers on this engine.
+        """Returns the memory in bytes of the ready pool containers that other app servers with the same
+        database have on this Docker engine.
         """
         return len(await self._of_others(client)) * MEMBER_BYTES
 
     async def yield_of_others(self, client: "DockerClient") -> bool:
-        """Removes one ready container of another server of this installation. Returns False if there is none.
+        """Removes one ready pool container of another app server with the same database, to free the
+        container's memory. Returns False if there is none.
 
-        A sandbox that would have used it then starts without a prepared container.
+        If a sandbox was about to use the removed container, the sandbox starts with a new container instead.
         """
         for name in await self._of_others(client):
             await self._maker.call(containers.delete, client, name, name)
@@ -189,16 +199,16 @@ class WarmPool:
         return await self._maker.call(_pooled, client, label, owner)
 
     def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
-        """Removes the volume and the record of the container that the sandbox had claimed. Called after the
-        sandbox was removed. Blocks.
+        """Removes the volume and the record of the pool container that the sandbox had claimed. Called after
+        the sandbox was deleted. Blocks.
         """
         if member := self._registry.of(sandbox_id):
             self._maker.unmake(client, member.name)
             self._registry.forget(sandbox_id)
 
     async def close(self, client: "DockerClient | None") -> None:
-        """Removes the ready containers, because no unused container may be left after the server has
-        ended.
+        """Removes all ready containers. Called when the app server ends, because unused containers would keep
+        memory after that.
         """
         async with self._turn:
             try:
@@ -211,14 +221,14 @@ class WarmPool:
 
     @property
     def lacks_one(self) -> bool:
-        """Returns whether fewer containers are ready than configured. Also returns True until it is known
-        which containers an earlier server has left.
+        """Returns whether the pool has fewer ready containers than configured. Also returns True until the
+        first `replenish` has looked for containers of an earlier app server.
         """
         return bool(self._short()) or not self._is_reconciled
 
     def _short(self) -> list[str | None]:
-        """Returns the base images with too few ready containers, without those whose containers failed to
-        start a short time ago.
+        """Returns the base images for which the pool has too few ready containers. Leaves out base images
+        whose last container failed to start a short time ago.
         """
         there = Counter(each.base for each in self._ready)
         return [
@@ -299,8 +309,8 @@ class WarmPool:
         return reply.is_success or reply.status_code in {httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND}
 
     async def _discard(self, client: "DockerClient", member: PooledContainer) -> None:
-        """Removes a container of the pool and then its record. The record comes last, because it is needed to
-        find the container and its volume.
+        """Removes a container of the pool, then its record. The record is removed last, because the container
+        and its volume can be found only by the record.
         """
         await self._maker.call(self._maker.unmake, client, member.name)
         await asyncio.to_thread(self._registry.discard, member)
@@ -328,8 +338,8 @@ class WarmPool:
 
 
 def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]]:
-    """Returns the state and the digest of each container of this owner that no sandbox has claimed, by
-    name.
+    """Returns the Docker state and the digest of each pool container that no sandbox has claimed, by
+    container name. `owner`: the id of the home directory whose app server has created the containers.
     """
     found = client.containers.list(all=True, filters={"label": f"{_OWNER_LABEL}={owner}"}, sparse=True)
     names = {str(container.attrs["Names"][0]).removeprefix("/"): container for container in found}
@@ -341,8 +351,8 @@ def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]
 
 
 def _pooled(client: "DockerClient", label: str, owner: str) -> list[str]:
-    """Returns the names of unclaimed containers with this label that hold memory and belong to other owners
-    than `owner`.
+    """Returns the names of pool containers that have this label, use memory, and are not claimed by a
+    sandbox. Leaves out containers of the home directory with the id `owner`.
     """
     found = client.containers.list(filters={"label": label, "status": ["running", "paused"]}, sparse=True)
     theirs = [each for each in found if each.attrs["Labels"].get(_OWNER_LABEL) != owner]

@@ -1,9 +1,10 @@
-"""Records of pooled containers, in files: which containers are free, and which sandbox has claimed which
-container.
+"""Records of the containers in the warm pool, as files. The warm pool is the set of containers that are
+started before a sandbox needs them. The records say which containers are free, and which sandbox has claimed
+which container.
 
-`free/<member>.json` is written before the container is made. A claim renames this file to
-`used/<sandbox>.json`, which only one server can do. The record stays as long as the sandbox, because the
-sandbox's volume keeps the name from the pool.
+`free/<member>.json` is written before the container is created. To claim the container, an app server renames
+this file to `used/<sandbox>.json`; only one app server can succeed. The record exists as long as the sandbox,
+because the sandbox's volume keeps its name from the pool.
 """
 
 import hashlib
@@ -24,9 +25,10 @@ POOL_FOLDER = "pool"
 
 @dataclass(frozen=True)
 class PooledContainer:
-    """A container that was made in advance for a future sandbox.
+    """The record of a container that was made in advance for a future sandbox.
 
-    `init_key`: the key with which the agent server in the container accepts its session key; None after that.
+    `init_key`: a secret that the app server must send together with the session key, so that the agent server
+    in the container accepts the session key. None after the session key was sent.
     """
 
     id: str
@@ -35,13 +37,15 @@ class PooledContainer:
     @property
     def name(self) -> str:
         """Returns the name of the container's volume. The container has the same name until a sandbox claims
-        it.
+        the container.
         """
         return f"{PREFIX}{self.id}"
 
 
 class WarmPoolRegistry:
-    """The records of pooled containers of one installation. All methods block for a moment."""
+    """The records of the pool containers that the app server of one home directory has created, stored as
+    files. All methods block for a moment.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -50,8 +54,8 @@ class WarmPoolRegistry:
 
     @property
     def owner(self) -> str:
-        """Returns a random id that labels this installation's containers, because other installations may use
-        the same engine.
+        """Returns the random id that labels the pool containers of this home directory. The label is needed
+        because app servers with other home directories may use the same Docker engine.
         """
         path = self._folder / "owner"
         if not path.exists():
@@ -60,7 +64,7 @@ class WarmPoolRegistry:
 
     @property
     def are_any(self) -> bool:
-        """Returns whether this installation ever had pooled containers."""
+        """Returns whether the app server of this home directory has ever had pool containers."""
         return self._folder.exists()
 
     def new(self) -> PooledContainer:
@@ -77,8 +81,8 @@ class WarmPoolRegistry:
         return [member for member in found if member]
 
     def claim(self, member: PooledContainer, sandbox_id: UUID) -> bool:
-        """Claims a pooled container for a sandbox. Returns False if another server has claimed the
-        container.
+        """Records that the sandbox uses this pool container from now on. Returns False if another app server
+        has claimed the container already.
         """
         self._used.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
@@ -91,8 +95,8 @@ class WarmPoolRegistry:
         return _read(self._path(sandbox_id))
 
     def hand_over(self, sandbox_id: UUID) -> None:
-        """Deletes the init key from the sandbox's record, because the agent server has its session key
-        now.
+        """Deletes the init key from the sandbox's record. Called when the agent server has received its
+        session key.
         """
         if member := self.of(sandbox_id):
             _write(self._path(sandbox_id), _as_text(replace(member, init_key=None)))
@@ -108,7 +112,9 @@ class WarmPoolRegistry:
 
 
 def installation_of(config: Config) -> str:
-    """Returns an id that is the same for all servers with one database and different for all others."""
+    """Returns an id of this installation. All app servers with the same database get the same id; app servers
+    with another database get another id.
+    """
     url = make_url(config.resolved_database_url).render_as_string(hide_password=True)
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
@@ -125,8 +131,8 @@ def _read(path: Path) -> PooledContainer | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Writes the file atomically, readable only by this user. If several processes write, the last one
-    wins.
+    """Writes the text to the file atomically. Only this operating system user can read the file. If several
+    processes write at once, the last text stays.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.stem}.{uuid4().hex}.new")

@@ -1,7 +1,7 @@
-"""Copies workspaces out of containers' volumes and into them. Called by backend.py.
+"""Copies workspaces out of the Docker volumes of sandboxes and into such volumes.
 
-A helper container that never runs mounts the volume. The engine reads and writes in this container's file
-system, so links in a workspace cannot lead to files of the host.
+A helper container that never runs mounts the volume. The Docker engine reads and writes within this
+container's file system, so symbolic links in a workspace cannot lead to files of the host.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,9 +28,9 @@ def carry_out(
     sink: TarSink,
     folder: str | None = None,
 ) -> None:
-    """Writes the given parts of a volume to `sink` as a tar. Parts that do not exist are skipped.
+    """Copies the given parts of a volume's workspace to `sink`, as a tar. Skips parts that do not exist.
 
-    `place`: the directory where the image expects the volume. folder: see workspace_tar.clean.
+    `place`: the directory where containers of the image mount the volume. `folder`: see workspace_tar.clean.
     """
     from docker.errors import NotFound
 
@@ -44,14 +44,21 @@ def carry_out(
 
 
 def carry_in(client: "DockerClient", image: str, volume: str, place: str, source: TarSource) -> None:
-    """Unpacks the tar `source` into a volume. Makes the volume if necessary."""
+    """Unpacks the tar `source` into a volume. Creates the volume if necessary.
+
+    `place`: the directory where containers of the image mount the volume.
+    """
     with _carrier(client, image, volume, place) as carrier:
         # Into the root: the engine refuses links that lead out of the directory to which it unpacks.
         carrier.put_archive("/", below(source, place.strip("/")))
 
 
 def can_carry(client: "DockerClient", image: str, volume: str, place: str) -> None:
-    """Tests whether the engine can mount the volume. Raises APIError if it cannot."""
+    """Tests whether the Docker engine can mount the volume in a container. Raises APIError if the engine
+    cannot.
+
+    `place`: the directory where containers of the image mount the volume.
+    """
     with _carrier(client, image, volume, place) as carrier:
         pieces, _ = carrier.get_archive(place)
         for _piece in pieces:
@@ -59,7 +66,9 @@ def can_carry(client: "DockerClient", image: str, volume: str, place: str) -> No
 
 
 def remove_carrier(client: "DockerClient", volume: str) -> None:
-    """Removes the helper container that a killed server has left, because it would keep the volume in use."""
+    """Removes the helper container with which a killed app server was copying this volume. Otherwise the
+    volume would stay in use.
+    """
     from docker.errors import NotFound
 
     try:

@@ -1,5 +1,5 @@
-"""Runs an agent server as a process of this machine: starts it, finds it again, and ends it with all its
-child processes.
+"""Runs an agent server as a process of this machine. The module starts the process, finds it again after a
+restart of the app server, and ends it with all its child processes.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 class Incarnation(BaseModel):
-    """A process, identified by its id and its start time (clock ticks since boot), because process ids are
-    reused.
+    """The identity of one process: its process id and its start time (clock ticks since boot). The id alone
+    is not enough, because the system reuses process ids.
     """
 
     pid: int
@@ -37,12 +37,12 @@ class Incarnation(BaseModel):
 
 
 class Handle(Incarnation):
-    """A running agent server, as stored in `process.json`.
+    """A running agent server process, as stored in the file `process.json` of the sandbox's folder.
 
-    `init`: the first process in bubblewrap's process namespace, if there is one; when it ends, all processes
-    in the namespace end. `has_own_network`: whether commands are kept from this machine's network; False for
-    older versions. `place`: identifies the folder in which the server works; None if an older version wrote
-    the file.
+    `init`: the first process in bubblewrap's process namespace, if there is one; when this process ends, the
+    kernel ends all processes in the namespace. `has_own_network`: whether commands of the agent are kept from
+    this machine's network; False if an older version wrote the file. `place`: a text that identifies the
+    sandbox's folder; None if an older version wrote the file.
     """
 
     port: int
@@ -58,10 +58,11 @@ class Handle(Incarnation):
 
 @dataclass(frozen=True)
 class Launch:
-    """The command that starts an agent server. The process inherits the socket `listener` with its descriptor
-    number.
+    """The command with which an agent server is started, and its environment. The process inherits the
+    listening socket `listener` with the same descriptor number.
 
-    `tells_init`: the command accepts `--info-fd` and writes the first process of its namespace there.
+    `tells_init`: whether the command is bubblewrap, which accepts `--info-fd` and writes the id of its
+    namespace's first process there.
     """
 
     command: Sequence[str]
@@ -73,7 +74,8 @@ class Launch:
 
 
 def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
-    """Starts an agent server and stores its handle in `folder`. Blocks for some milliseconds.
+    """Starts an agent server and stores its process id and port in the file `process.json` of `folder`.
+    Blocks for some milliseconds.
 
     Raises OSError if the agent server cannot be started.
     """
@@ -94,10 +96,12 @@ def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
 
 
 def listen(wanted: int) -> socket.socket:
-    """Returns a socket that listens on port `wanted`, or on any free port if `wanted` is 0 or not free.
+    """Returns a socket that listens on port `wanted`. If `wanted` is 0 or not free, the socket listens on any
+    free port.
 
-    The agent server inherits this socket. If a port were only looked up, another program could take it before
-    the server listens. Early connections wait until the server accepts them, and fail if the server ends.
+    The agent server inherits this socket. If only a free port number were passed, another program could take
+    the port before the agent server listens. Early connections wait until the agent server accepts them, and
+    fail if it ends.
     """
     for candidate in (wanted, 0):
         listener = socket.socket()
@@ -118,8 +122,8 @@ def listen(wanted: int) -> socket.socket:
 
 
 def read_handle(folder: Path) -> Handle | None:
-    """Returns the stored handle of the agent server. Returns None if there is none, or if the folder is a
-    copy of another one.
+    """Reads the stored data of the agent server process from `process.json` in `folder`. Returns None if
+    there is no such data, or if `folder` is a copy of another sandbox's folder.
 
     In a copy, the stored process belongs to the original folder.
     """
@@ -142,10 +146,10 @@ def is_alive(process: Incarnation) -> bool:
 
 
 async def stop(handle: Handle) -> None:
-    """Ends the agent server and all its processes: with SIGTERM, then SIGKILL.
+    """Ends the agent server and all its child processes: first with SIGTERM, then with SIGKILL.
 
-    Another process that has the same id is left alone. Also call this function if only the agent server has
-    ended, because other processes in its namespace may still run.
+    If the system has given the process id to a different process, does not end that process. Also call this
+    function if only the agent server has ended, because other processes in its namespace may still run.
     """
     if is_alive(handle):
         _terminate(handle)
@@ -218,9 +222,9 @@ def _write_handle(folder: Path, handle: Handle) -> None:
 
 
 def _place(folder: Path) -> str:
-    """Returns a text that identifies the folder.
+    """Returns a text that identifies the folder: its device number and inode number.
 
-    The text stays the same after a rename of the folder. A copy of the folder has another text.
+    The text stays the same when the folder is renamed. A copy of the folder has another text.
     """
     status = folder.stat()
     return f"{status.st_dev}:{status.st_ino}"
@@ -232,8 +236,8 @@ def _incarnation(pid: int) -> Incarnation:
 
 
 def _read_stat(pid: int) -> tuple[str, int] | None:
-    """Returns the state and the start time (in ticks since boot) of a process. Returns None if there is no
-    such process.
+    """Returns the state letter and the start time (in ticks since boot) of the process with this id. Returns
+    None if there is no such process.
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
@@ -245,9 +249,10 @@ def _read_stat(pid: int) -> tuple[str, int] | None:
 
 
 def _children_of(pid: int) -> list[int]:
-    """Returns the ids of the process's child processes.
+    """Returns the process ids of the direct child processes.
 
-    Returns an empty list on kernels that do not provide this information; then SIGKILL ends the children.
+    Returns an empty list on kernels that do not provide this information. The caller then cannot send SIGTERM
+    to the children, and ends them with SIGKILL.
     """
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

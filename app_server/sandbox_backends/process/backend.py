@@ -1,8 +1,9 @@
-"""Sandboxes as processes on this machine, isolated by bubblewrap if it works. No container engine is needed.
+"""Runs each sandbox as a process on this machine, isolated by bubblewrap if that works. No container engine
+is needed.
 
-`home`/sandboxes/<id>/ contains everything of one sandbox: `process.json` (by which a restarted app server
-finds the process), `agent-server.log`, `home/` and `workspace/`. The workspace also contains the agent
-server's conversations.
+The folder `home`/sandboxes/<id>/ contains all files of one sandbox: `process.json` (by which a restarted app
+server finds the process), `agent-server.log`, `home/` and `workspace/`. The workspace also contains the
+conversations that the agent server stores.
 """
 
 import asyncio
@@ -56,7 +57,7 @@ ALLOWED_ENVIRONMENT = frozenset(
     | {"NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE"}
 )
 _OUTER_ONLY = frozenset({"TMPDIR", "USER", "LOGNAME"})
-"""Variables that have no meaning inside bubblewrap's namespaces."""
+"""Environment variables that have no meaning inside bubblewrap's namespaces."""
 
 # The cwd of the agent server: `python -m` finds the package there, whether it is installed or not, and
 # nothing of it reaches the environment of the agent's commands.
@@ -95,8 +96,8 @@ class ProcessBackend(OneMachine):
         )
 
     async def open(self) -> None:
-        """Tests once whether bubblewrap works. The isolation then stays the same until the server ends,
-        because users rely on it.
+        """Tests once whether bubblewrap works. The result decides how sandboxes are isolated until the app
+        server ends, because users rely on the isolation that they were shown.
         """
         await asyncio.to_thread(self._root.mkdir, mode=0o700, parents=True, exist_ok=True)
         if self._wanted == "none":
@@ -108,12 +109,10 @@ class ProcessBackend(OneMachine):
             logger.warning("sandboxes are not isolated", extra={"cause": error.cause, "fix": error.fix})
 
     async def secure(self) -> None:
-        """Does nothing: commands in process sandboxes have no access to this host's network from the
-        start.
-        """
+        """Does nothing, because commands in process sandboxes never have access to this host's network."""
 
     async def examine(self) -> None:
-        """Does nothing: `open` has tested everything."""
+        """Does nothing, because `open` has tested everything already."""
 
     def inner_addresses(self) -> list[str]:
         return [LOOPBACK]
@@ -121,7 +120,7 @@ class ProcessBackend(OneMachine):
     async def prepare(
         self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
     ) -> None:
-        """Does nothing: process sandboxes have no image."""
+        """Does nothing, because process sandboxes have no image."""
 
     async def start(
         self,
@@ -130,8 +129,8 @@ class ProcessBackend(OneMachine):
         report: Report,
         base: str | None = None,  # noqa: ARG002 (they have no image)
     ) -> Machine:
-        """Returns the sandbox's running process, even if another app server has started it, or starts a new
-        process.
+        """Returns the running process of the sandbox, even if another app server has started it. Starts a new
+        process if none runs.
 
         Raises StartFailure `bubblewrap_unavailable` if isolation is required but not possible.
         """
@@ -213,15 +212,15 @@ class ProcessBackend(OneMachine):
         return [self._total_bytes] if self._total_bytes else None
 
     async def replenish(self) -> None:
-        """Does nothing: no processes are kept ready, because nothing would limit the memory of a paused
-        process.
+        """Does nothing. This backend starts no processes in advance, because the memory of a paused process
+        would not be limited.
         """
 
     async def yield_spare(self) -> bool:
         return False
 
     async def close(self) -> None:
-        """Stops all sandboxes. Their workspaces stay."""
+        """Stops the processes of all sandboxes. Their workspaces stay on disk."""
         await asyncio.gather(*(self.stop(sandbox_id) for sandbox_id in list(self._handles)))
 
     def _folder(self, sandbox_id: UUID) -> Path:

@@ -1,9 +1,9 @@
-"""Isolates process sandboxes with bubblewrap: separate mounts, processes, IPC and host name.
+"""Isolates process sandboxes with bubblewrap: a sandbox gets separate mounts, processes, IPC and host name.
 
-Inside the isolation are the machine's programs, read-only, and the sandbox's folder. The user's home, other
-sandboxes and the app server's database are not visible there. The agent server uses the machine's network,
-because it connects with the inner listener on loopback. Commands have a network without a connection to the
-outside (agent_runtime/workspace/room.py). Memory is not limited.
+A sandbox sees the machine's programs (read-only) and its folder. It does not see the user's home directory,
+other sandboxes and the app server's database. The agent server uses the machine's network, because it
+connects to the app server on a loopback address. Commands of the agent get a network without a connection to
+the outside (agent_runtime/workspace/room.py). Memory is not limited.
 """
 
 import os
@@ -46,7 +46,9 @@ _CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
 
 
 class Unusable(Exception):
-    """bubblewrap cannot be used on this machine. The error's text says why; `fix` says what helps."""
+    """The error that bubblewrap cannot be used on this machine. `cause` gives the reason, `fix` says what an
+    administrator can do.
+    """
 
     def __init__(self, cause: str, fix: str) -> None:
         super().__init__(cause)
@@ -56,7 +58,9 @@ class Unusable(Exception):
 
 @dataclass(frozen=True)
 class Bubblewrap:
-    """The bubblewrap program of this machine. `isolation`: the isolation options that this machine allows."""
+    """The bubblewrap program of this machine. `isolation`: the command line options for the kinds of
+    isolation that this machine allows.
+    """
 
     program: str
     isolation: tuple[str, ...]
@@ -70,10 +74,11 @@ class Bubblewrap:
         directory: Path,
         accounts: Path | None = None,
     ) -> list[str]:
-        """Returns the command line that runs `command` isolated. The paths in `writable` and `readable` are
-        the same inside the isolation.
+        """Returns the command line that runs `command` inside the isolation. The command may write below the
+        paths `writable` and read below the paths `readable`. The paths are the same inside and outside.
 
-        `accounts`: a directory with the `passwd` and `group` files that the isolated command sees.
+        `directory`: the working directory. `accounts`: a directory with the `passwd` and `group` files that
+        the command sees.
         """
         return [
             self.program,
@@ -98,7 +103,9 @@ class Bubblewrap:
 
 
 def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
-    """Finds bubblewrap and tests whether it works. Raises Unusable. Blocks for milliseconds."""
+    """Finds the bubblewrap program and tests whether it works on this machine. Raises Unusable. Blocks for
+    milliseconds.
+    """
     program = shutil.which("bwrap", path=environment.get("PATH"))
     if program is None:
         raise Unusable("bubblewrap is not installed.", fix="Install it: apt-get install bubblewrap")
@@ -117,9 +124,9 @@ def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
 
 
 def runtime_places(source: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Returns the paths outside the system's directories that an agent server must be able to read.
+    """Returns the paths outside the system's directories that an isolated agent server must be able to read.
 
-    These are the packages of Slipway, the Python interpreter, its libraries, and the certificates that
+    These are the packages of Slipway, the Python interpreter, its libraries, and the certificate files that
     `environment` names.
     """
     interpreter = Path(sys.executable).resolve().parents[1]
@@ -129,7 +136,9 @@ def runtime_places(source: Path, environment: Mapping[str, str]) -> list[Path]:
 
 
 def write_accounts(folder: Path, home: Path) -> None:
-    """Writes `passwd` and `group` files for a sandbox. They contain only the sandbox's user and root."""
+    """Writes a `passwd` and a `group` file for a sandbox into `folder`. The files contain only two users: the
+    sandbox's user and root.
+    """
     uid, gid = os.getuid(), os.getgid()
     lines = [f"agent:x:{uid}:{gid}::{home}:/bin/bash", *([] if uid == 0 else ["root:x:0:0::/:/bin/false"])]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -138,7 +147,9 @@ def write_accounts(folder: Path, home: Path) -> None:
 
 
 def _try(bubblewrap: Bubblewrap) -> str | None:
-    """Runs a test command in bubblewrap. Returns the error text. Returns None if the command succeeds."""
+    """Runs a test command in bubblewrap. Returns the error text if the command fails, and None if it
+    succeeds.
+    """
     command = bubblewrap.wrap(["true"], writable=[], readable=[], directory=Path("/"))
     try:
         done = subprocess.run(

@@ -1,9 +1,9 @@
-"""Sandboxes on other hosts. Each host runs `slipway sandbox-host` and takes as many sandboxes as its memory
-allows.
+"""Runs sandboxes on other hosts. Each host runs `slipway sandbox-host` and takes as many sandboxes as its
+memory allows.
 
-A sandbox stays on the host of its first start, because its workspace is there. If that host is lost, the
-sandbox moves to another host only from a backup, and only if a user asks for that. The lost host may still
-run and only be unreachable.
+A sandbox stays on the host of its first start, because its workspace is there. A lost host is a host that
+cannot be reached; its sandboxes may still run. A sandbox moves from a lost host to another host only if a
+user asks for that, and its workspace then comes from a backup.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class RemoteBackend:
         return SandboxKind(backend="remote", isolation="full", warning=" ".join(told) or None)
 
     async def open(self) -> None:
-        """Contacts all sandbox hosts. Hosts that do not answer now can be reached later."""
+        """Contacts all sandbox hosts. A host that does not answer now is contacted again later."""
         await asyncio.gather(*(self._look(host) for host in self.hosts.values()))
 
     async def secure(self) -> None:
@@ -74,21 +74,21 @@ class RemoteBackend:
             self._background.start(self._attend(host), name=f"sandbox host {host.name}")
 
     async def examine(self) -> None:
-        """Does nothing: each host tests itself."""
+        """Does nothing, because each sandbox host tests itself."""
 
     def inner_addresses(self) -> list[str]:
-        """Returns the loopback address: this process opens the connections to hosts and passes the data on to
-        its own inner listener.
+        """Returns the loopback address. Sandboxes need no other address of this machine: this process opens
+        connections to the sandbox hosts and forwards the sandboxes' data to its own inner listener.
         """
         return ["127.0.0.1"]
 
     async def prepare(
         self, report: Report, base: BaseImage | None = None, sandbox_id: UUID | None = None
     ) -> None:
-        """Prepares the image on the host of this sandbox, since each host has separate images. Raises
+        """Prepares the image on the host of this sandbox, because each host stores images separately. Raises
         StartFailure.
 
-        Does nothing without a `sandbox_id`.
+        Does nothing if `sandbox_id` is None.
         """
         if sandbox_id is None:
             return
@@ -113,8 +113,8 @@ class RemoteBackend:
         )
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
-        """Returns those given sandboxes whose machine does not run. Sandboxes on hosts that do not answer are
-        not included; `find_lost` returns them.
+        """Returns those of the given sandboxes whose machine does not run. Leaves out sandboxes on hosts that
+        do not answer; `find_lost` returns those.
         """
         states = await self._states()
         dead: set[UUID] = set()
@@ -160,8 +160,8 @@ class RemoteBackend:
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """Returns the smallest workspace limit of all hosts. `kept_by` is "disk" only if all hosts use
-        disks.
+        """Returns the smallest workspace size limit of all hosts. `kept_by` is "disk" only if all hosts use
+        separate disks for workspaces.
         """
         known = [host.info for host in self.hosts.values() if host.info]
         limits = [info.workspace_bytes for info in known if info.workspace_bytes is not None]
@@ -182,8 +182,8 @@ class RemoteBackend:
             await asyncio.to_thread(self._placements.forget, sandbox_id, host.name)
 
     async def forget(self, sandbox_id: UUID) -> None:
-        """Deletes the data of the sandbox that is left on other hosts. On a lost host, the data is deleted
-        when the host answers again.
+        """Deletes the data that the deleted sandbox has left on hosts where it was before. If such a host
+        cannot be reached, the data is deleted when the host answers again.
         """
         await asyncio.to_thread(self._placements.mark_deleted, sandbox_id)
         placement = self._placements.get(sandbox_id)
@@ -193,7 +193,8 @@ class RemoteBackend:
                 await asyncio.to_thread(self._placements.forget, sandbox_id, name)
 
     async def abandon(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox's assignment to its lost host, so that the sandbox can start on another host.
+        """Removes the assignment of the sandbox to its lost host (a host that cannot be reached), so that the
+        sandbox can start on another host.
 
         The data on the lost host stays there.
         """
@@ -205,7 +206,9 @@ class RemoteBackend:
 
     @property
     def spare_bytes(self) -> int:
-        """Returns zero, because each host subtracts the memory of the machines that it keeps ready."""
+        """Returns zero. Each host has already subtracted the memory of the machines that it keeps ready from
+        the capacity that it reports.
+        """
         return 0
 
     async def spare_bytes_of_others(self) -> int:
@@ -220,8 +223,8 @@ class RemoteBackend:
         return found or None  # the start tells why
 
     async def room_for(self, sandbox_id: UUID, held: Collection[UUID]) -> MemoryCapacity:
-        """Returns the memory of the sandbox's host. A new sandbox is assigned to the host with the most free
-        memory.
+        """Returns the memory capacity of the sandbox's host. Assigns a new sandbox to the host with the most
+        free memory.
 
         The assignment is remembered, so that later calls count the sandbox on that host.
         """
@@ -238,7 +241,7 @@ class RemoteBackend:
         return MemoryCapacity(self._beside(name, held), self._capacity(host))
 
     async def replenish(self) -> None:
-        """Does nothing: each host keeps machines ready itself."""
+        """Does nothing, because each host itself keeps machines ready for new sandboxes."""
 
     async def yield_spare(self) -> bool:
         return False
@@ -266,8 +269,9 @@ class RemoteBackend:
             )
 
     async def _attend(self, host: Host) -> None:
-        """Keeps contact with a host until the task is cancelled. Whenever the host is reachable again, its
-        sandboxes are compared with the records before they can reach the app server.
+        """Calls a host regularly until the task is cancelled. When the host can be reached again, compares
+        the host's sandboxes with the stored assignments. After that, opens the tunnel through which the
+        sandboxes reach the app server.
         """
         tunnel: asyncio.Task[None] | None = None
         while True:
@@ -289,13 +293,16 @@ class RemoteBackend:
             await asyncio.sleep(WATCH_SECONDS)
 
     async def _states(self) -> dict[str, Mapping[UUID, MachineState]]:
-        """Returns the states of all sandboxes on each host that answers, by the host's name."""
+        """Returns the machine states of the sandboxes on each host, by host name. Leaves out hosts that do
+        not answer.
+        """
         hosts = [host for host in self.hosts.values() if not host.is_lost]
         found = await asyncio.gather(*(_states_of(host) for host in hosts))
         return {host.name: states for host, states in zip(hosts, found, strict=True) if states is not None}
 
     async def _settle(self, sandbox_id: UUID) -> Host:
-        """Returns the host of the sandbox. Assigns a new sandbox to a host and stores the assignment.
+        """Returns the host of the sandbox. If the sandbox is new, assigns it to a host and stores the
+        assignment.
 
         Raises StartFailure.
         """
@@ -345,8 +352,9 @@ class RemoteBackend:
         return self._capacity(self.hosts[name]) - taken
 
     def _capacity(self, host: Host) -> int:
-        """Returns the memory in bytes for the sandboxes that fit on the host. The host's own memory limit for
-        each sandbox gives their number; the result counts each with the limit of this server.
+        """Returns the memory capacity of the host in bytes: the number of sandboxes that fit on the host,
+        times the memory limit of a sandbox in this app server's configuration. The number follows from the
+        memory limit in the host's configuration, which may be different.
         """
         if host.info is None:
             return 0

@@ -1,4 +1,6 @@
-"""The client of one sandbox host. The client also notes whether the host answers."""
+"""The client with which the app server calls one sandbox host (another machine that runs sandboxes for this
+app server). The client also records since when the sandbox host has not answered.
+"""
 
 import asyncio
 import ssl
@@ -48,10 +50,11 @@ _IMAGES = TypeAdapter(list[HostedImage])
 
 
 class Host:
-    """The client of one sandbox host. `http` sends the host's token with each call.
+    """The client of one sandbox host (another machine that runs sandboxes for this app server). The HTTP
+    client `http` sends the host's token with each call.
 
-    `info`: what the host last reported about itself. `is_ready`: set while the host's sandboxes can reach the
-    app server.
+    `info`: the host's last description of itself. `is_ready`: an event that is set while the host's sandboxes
+    can reach the app server.
     """
 
     def __init__(
@@ -80,8 +83,8 @@ class Host:
 
     @property
     def is_lost(self) -> bool:
-        """Returns whether the host has not answered for longer than `sandbox_host_patience_seconds` of the
-        configuration.
+        """Returns whether the sandbox host has not answered for longer than the setting
+        `sandbox_host_patience_seconds`.
         """
         silent = self._silent_from is not None and time.monotonic() - self._silent_from
         return silent is not False and silent > self._patience_seconds
@@ -90,7 +93,7 @@ class Host:
         return f"{self.url}{PREFIX}/sandboxes/{sandbox_id}/agent"
 
     async def greet(self) -> HostInfo:
-        """Asks the host for its version, memory and image, and stores the reply in `info`. Raises
+        """Asks the host for its version, memory and image. Stores the reply in `info` and returns it. Raises
         StartFailure.
         """
         reply = await self._call("GET", "/info", timeout=GREETING_SECONDS)
@@ -105,7 +108,9 @@ class Host:
         return info
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the states of all sandboxes of which the host has any data. Raises StartFailure."""
+        """Returns the machine states of all sandboxes of which the host has any data, such as a workspace.
+        Raises StartFailure.
+        """
         reply = await self._call("GET", "/sandboxes", timeout=GREETING_SECONDS)
         return {each.id: each.state for each in self._parse(_STATES, reply.content)}
 
@@ -113,8 +118,8 @@ class Host:
         await self._follow("POST", "/image", report)
 
     async def prepare_base(self, base: BaseImage, report: Report) -> None:
-        """Makes the host build the user's base image, unless the host has the image already. Raises
-        StartFailure.
+        """Makes the host build the base image that a user has chosen. Does nothing if the host has the image
+        already. Raises StartFailure.
         """
         reply = await self._ask("GET", "/bases", params={"name": base.name})
         if reply.status_code == httpx.codes.NOT_FOUND:
@@ -132,8 +137,8 @@ class Host:
             await self._follow("PUT", "/bases", report, files=sent)
 
     async def images(self, bases: Collection[str], *, prune: bool) -> list[StoredImage]:
-        """Returns the sandbox images on the host. With `prune`, removes the unused images and returns the
-        removed ones.
+        """Lists or removes sandbox images on the host. If `prune` is False, returns all images. If `prune` is
+        True, removes the unused images and returns the removed images.
 
         bases: the names of the base images that users have chosen.
         """
@@ -176,8 +181,8 @@ class Host:
         await self._call("DELETE", f"/sandboxes/{sandbox_id}")
 
     def export(self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None) -> None:
-        """Writes parts of the sandbox's workspace to the sink, see `Backend.export`. Blocking: call it in a
-        thread. Raises StartFailure, and the errors of the sink.
+        """Writes parts of the sandbox's workspace to the sink, as described at `Backend.export`. Blocks: call
+        it in a thread. Raises StartFailure, and the errors of the sink.
         """
         place = f"{PREFIX}/sandboxes/{sandbox_id}/workspace"
         asked: dict[str, str | list[str]] = {"part": list(parts), **({"folder": folder} if folder else {})}
@@ -193,8 +198,8 @@ class Host:
             raise self.lost(error) from error
 
     def restore(self, sandbox_id: UUID, source: TarSource) -> None:
-        """Replaces the sandbox's workspace, see `Backend.restore`. Blocking: call it in a thread. Raises
-        StartFailure.
+        """Replaces the sandbox's workspace, as described at `Backend.restore`. Blocks: call it in a thread.
+        Raises StartFailure.
         """
 
         def pieces() -> Iterator[bytes]:
@@ -237,7 +242,9 @@ class Host:
         return reply
 
     async def _ask(self, method: str, route: str, **request: Any) -> httpx.Response:
-        """Returns the host's reply, whatever its status. Raises StartFailure if the host does not reply."""
+        """Sends a request to the host and returns the reply, whatever its status. Raises StartFailure if the
+        host does not reply.
+        """
         try:
             reply = await self.http.request(method, route, **request)
         except httpx.HTTPError as error:
@@ -247,7 +254,8 @@ class Host:
         return reply
 
     async def _follow(self, method: str, route: str, report: Report, **request: Any) -> Step:
-        """Passes the lines of a streamed reply to `report`, and returns the last line as a Step.
+        """Sends a request whose reply is streamed as lines. Passes each progress line to `report`, and
+        returns the last line as a Step.
 
         Raises StartFailure.
         """
@@ -277,8 +285,8 @@ class Host:
             self.silent_since, self._silent_from = now(), time.monotonic()
 
     def _require_success(self, reply: httpx.Response, body: bytes) -> None:
-        """Raises StartFailure if the reply has an error status. The reason is the host's, or that the reply
-        does not come from a sandbox host.
+        """Raises StartFailure if the reply has an error status. The failure contains the reason that the host
+        has sent, or says that the reply does not come from a sandbox host.
         """
         if reply.is_success:
             return

@@ -1,5 +1,5 @@
-"""The list of sandboxes of a sandbox host. It is needed because the host's engine may also run sandboxes of a
-Slipway app server on the same machine.
+"""The list of the sandboxes that app servers have started on this sandbox host. The list is needed because
+the Docker engine may also run sandboxes of a Slipway app server on this machine.
 """
 
 from pathlib import Path
@@ -7,8 +7,8 @@ from uuid import UUID
 
 
 class HostInventory:
-    """The list of sandboxes of this host: one file for each sandbox in `home`/hosted. The file contains the
-    name of the chosen base image, or nothing.
+    """The list of the sandboxes of this sandbox host, with one file for each sandbox in the directory
+    `home`/hosted. The file contains the name of the base image that a user has chosen, or nothing.
 
     All methods block for a moment.
     """
@@ -17,7 +17,9 @@ class HostInventory:
         self._folder = home / "hosted"
 
     def add(self, sandbox_id: UUID, base: str | None = None) -> None:
-        """Adds a sandbox to the list. base: its base image; None leaves a stored base image unchanged."""
+        """Adds a sandbox to the list. base: the name of its base image; None leaves a stored name
+        unchanged.
+        """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / sandbox_id.hex
         path.touch()
@@ -31,7 +33,7 @@ class HostInventory:
         return {UUID(path.name) for path in self._folder.iterdir()} if self._folder.is_dir() else set()
 
     def bases(self) -> set[str]:
-        """Returns all base images that users have chosen for sandboxes on this host."""
+        """Returns the names of all base images that users have chosen for sandboxes on this host."""
         return {text for each in self.all() if (text := self._base_of(each))}
 
     def _base_of(self, sandbox_id: UUID) -> str:

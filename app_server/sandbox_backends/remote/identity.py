@@ -1,4 +1,4 @@
-"""The id and the tokens by which this installation identifies itself to sandbox hosts."""
+"""The id and the tokens with which the app server identifies itself to sandbox hosts."""
 
 import secrets
 from pathlib import Path
@@ -8,7 +8,7 @@ from app_server.core.sandbox_hosts import SandboxHost
 
 
 def installation_id(home: Path) -> str:
-    """Returns the random id of this installation, which is stored in its home directory."""
+    """Returns the random id of this Slipway installation, which is stored in a file in its home directory."""
     path = home / "installation"
     if not path.exists():
         home.mkdir(parents=True, exist_ok=True, mode=0o700)

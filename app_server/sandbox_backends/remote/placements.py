@@ -1,9 +1,9 @@
-"""Records, in files, which sandbox is on which host. A record is written before the host is told of the
-sandbox.
+"""Records, in files, which sandbox is on which sandbox host (another machine that runs sandboxes for this app
+server). A record is written before the host gets any request about the sandbox.
 
-The file is `home`/placements/<sandbox>.json. `left`: hosts that were lost while the sandbox was there; they
-may still have an older or newer workspace of the sandbox. The record of a deleted sandbox is removed when no
-host has any data of the sandbox.
+The file is `home`/placements/<sandbox>.json. Its field `left` lists hosts that could not be reached any more
+while the sandbox was there. Such a host may still have an older or newer workspace of the sandbox. The record
+of a deleted sandbox is removed when no host has any data of the sandbox.
 """
 
 import json
@@ -23,8 +23,8 @@ class Placement:
 
 
 class Placements:
-    """The records of which sandbox is on which host. They are kept in memory and written atomically. All
-    methods block for a moment.
+    """The records of which sandbox is on which sandbox host. The records are kept in memory, and each change
+    is written atomically to a file. All methods block for a moment.
     """
 
     def __init__(self, home: Path) -> None:
@@ -42,28 +42,32 @@ class Placements:
         return self._known.get(sandbox_id)
 
     def deleted_on(self, host: str) -> set[UUID]:
-        """Returns the deleted sandboxes whose data is still to be removed from this host."""
+        """Returns the ids of the deleted sandboxes whose data must still be removed from this host."""
         return {each for each, found in self._known.items() if found.is_deleted and host in found.left}
 
     def put(self, sandbox_id: UUID, host: str) -> None:
-        """Records that the sandbox is on this host from now on, and on no other host."""
+        """Records that the sandbox is on this host from now on, and on no other host. Other hosts may still
+        have old data of the sandbox.
+        """
         before = self._known.get(sandbox_id, Placement(None))
         left = {*before.left, *([before.host] if before.host else [])} - {host}
         self._write(sandbox_id, Placement(host, tuple(sorted(left))))
 
     def leave(self, sandbox_id: UUID) -> None:
-        """Records that the sandbox's host is lost, and that the sandbox is on no host now."""
+        """Records that the sandbox's host is lost (unreachable), and that the sandbox is on no host now."""
         if (found := self._known.get(sandbox_id)) and found.host:
             self._write(sandbox_id, Placement(None, tuple(sorted({*found.left, found.host}))))
 
     def mark_deleted(self, sandbox_id: UUID) -> None:
-        """Marks the sandbox for removal on all hosts that have data of it."""
+        """Records that the sandbox is deleted, so that its data is removed from all hosts that have any."""
         self.leave(sandbox_id)
         if found := self._known.get(sandbox_id):
             self._write(sandbox_id, replace(found, is_deleted=True))
 
     def forget(self, sandbox_id: UUID, host: str) -> None:
-        """Records that this host has no data of the sandbox any more."""
+        """Records that this host has no data of the sandbox any more. Removes the whole record if no other
+        host has any.
+        """
         found = self._known.get(sandbox_id)
         if found is None:
             return

@@ -1,5 +1,5 @@
-"""Brings a sandbox host that can be reached again up to date. Its sandboxes may have moved to other hosts
-while it was lost.
+"""Compares the sandboxes of a sandbox host with the app server's records when the host can be reached again.
+The sandboxes may have moved to other hosts while the host could not be reached.
 """
 
 import asyncio
@@ -12,10 +12,11 @@ logger = logging.getLogger(__name__)
 
 
 async def welcome(host: Host, placements: Placements) -> None:
-    """Stops sandboxes on this host that belong to another host or have no record. Removes deleted sandboxes.
-    Makes a record for a sandbox that has none.
+    """Makes the sandboxes of this host agree with the records in `placements`. Stops sandboxes that now
+    belong to another host. Deletes sandboxes that users have deleted. Records unknown sandboxes as sandboxes
+    of this host and stops them.
 
-    Call it before the host's sandboxes can reach the app server. The workspaces of other sandboxes are never
+    Call it before the host's sandboxes can reach the app server. Only workspaces of deleted sandboxes are
     removed. Raises StartFailure.
     """
     states = await host.states()

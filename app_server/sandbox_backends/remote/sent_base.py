@@ -1,4 +1,6 @@
-"""Packs a base image that a user has chosen, to be sent to the sandbox host that must build it."""
+"""Builds the request with which the app server sends a base image that a user has chosen to a sandbox host.
+The host then builds the image.
+"""
 
 from app_server.sandbox_backends.remote.wire import BaseRequest
 from app_server.sandbox_images.base_image import BaseImage, BuildFiles
@@ -7,8 +9,8 @@ Part = tuple[str | None, str | bytes]
 
 
 def parts_of(base: BaseImage, built_from: tuple[BuildFiles, bytes] | None) -> dict[str, Part]:
-    """Returns the parts of the multipart request for a base image: `base`, and `context` if the image is
-    built from files.
+    """Returns the parts of the multipart request that describes a base image. The part `base` contains the
+    description; the part `context` contains the packed files if the image is built from files.
     """
     files, packed = built_from or (None, None)
     asked = BaseRequest(

@@ -1,4 +1,6 @@
-"""Opens clients of sandbox hosts for the `slipway` commands that work without a running app server."""
+"""Opens clients of sandbox hosts for `slipway` commands in a terminal. These commands work without a running
+app server.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +15,9 @@ from app_server.sandbox_backends.remote.tls import trust_of_hosts
 
 @asynccontextmanager
 async def open_host(told: SandboxHost, config: Config) -> AsyncIterator[Host]:
-    """Yields a client of the sandbox host. Raises StartFailure if the host's token cannot be read."""
+    """Opens a client of the configured sandbox host `told` for the `with` block. Raises StartFailure if the
+    host's token cannot be read.
+    """
     trust = trust_of_hosts(config)
     assert trust, "there are hosts"
     installation = await asyncio.to_thread(installation_id, config.home)

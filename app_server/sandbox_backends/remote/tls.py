@@ -6,8 +6,8 @@ from app_server.core.config import Config
 
 
 def trust_of_hosts(config: Config) -> ssl.SSLContext | None:
-    """Returns a TLS context that trusts the system's certificate authorities and the configured one. Returns
-    None if no sandbox hosts are configured.
+    """Returns the TLS context for connections to sandbox hosts. It trusts the system's certificate
+    authorities and the configured one. Returns None if no sandbox hosts are configured.
     """
     if not config.sandbox_hosts:
         return None  # reading the certificates takes 20 ms

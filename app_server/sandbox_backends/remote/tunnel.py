@@ -1,8 +1,9 @@
-"""Connects a host's sandboxes to the app server's inner listener, over connections that the app server opens
-to the host.
+"""The app server's end of the tunnel through which sandboxes on another host reach the app server's inner
+listener (its port for sandboxes).
 
-So hosts need no route to the app server, and what sandboxes send is protected like all other calls to the
-host. For each connection of a sandbox, the host sends a name, and the app server opens a WebSocket for it.
+The app server opens all connections of the tunnel. So a host needs no network route to the app server, and
+the data of sandboxes is protected in the same way as other calls to the host. For each connection of a
+sandbox, the host sends a name. The app server then opens a WebSocket for the connection of that name.
 """
 
 import asyncio
@@ -32,8 +33,8 @@ class HostTunnel:
         self._url = f"ws{host.url.removeprefix('http')}{PREFIX}/tunnel"
 
     async def keep_open(self) -> None:
-        """Keeps the tunnel to the host open until the task is cancelled. The host's `is_ready` is set while
-        the tunnel is open.
+        """Keeps the tunnel to the host open until the task is cancelled, and opens it again after errors.
+        Sets the host's `is_ready` while the tunnel is open.
         """
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The requests and replies between an app server and a sandbox host (docs/sandbox-service.md)."""
+"""The request and reply bodies that an app server and a sandbox host exchange (docs/sandbox-service.md)."""
 
 from typing import Annotated, Final, Literal
 from uuid import UUID
@@ -12,7 +12,7 @@ from app_server.sandbox_images.build_context import MAX_TAR_BYTES
 PREFIX: Final = "/v1"
 TOKEN_HEADER: Final = "X-Slipway-Host-Token"  # noqa: S105 (a name)
 INSTALLATION_HEADER: Final = "X-Slipway-Installation"
-"""A header with the id of the app server that calls. A host works for only one."""
+"""A request header with the id of the calling app server. A host accepts only one app server."""
 PROTOCOL: Final = 1
 NDJSON: Final = "application/x-ndjson"
 TAR: Final = "application/x-tar"
@@ -24,15 +24,15 @@ ImageName = Annotated[str, Field(max_length=300, pattern=IMAGE_NAME)]
 
 
 class HostInfo(BaseModel):
-    """What a host reports about itself.
+    """The reply of GET /v1/info: a sandbox host's description of itself.
 
-    capacity_bytes: the limit for the sum of its sandboxes' memory limits, without the memory of ready
-    machines.
+    capacity_bytes: the maximum for the sum of the memory limits of the host's sandboxes. The memory of
+    machines that are kept ready for new sandboxes is already subtracted.
     sandbox_memory_bytes: the memory limit of each sandbox.
-    image: the image; null if the host does not have it yet.
-    isolation_gap: a sentence about gaps in the isolation; null if none is known.
+    image: the name of the default sandbox image; null if the host does not have it yet.
+    isolation_gap: a sentence about gaps in the isolation of sandboxes; null if none is known.
     workspace_bytes: the size limit of a new workspace; null means no limit.
-    workspace_kept_by: how that limit is enforced.
+    workspace_kept_by: how that size limit is enforced.
     """
 
     protocol: int
@@ -47,22 +47,25 @@ class HostInfo(BaseModel):
 
 
 class HostedSandbox(BaseModel):
-    """The state of one sandbox. `stopped`: only its workspace is there, or its machine has ended."""
+    """One sandbox of a sandbox host, and the state of its machine (its container). In the state `stopped`,
+    the machine does not run and only the workspace is left.
+    """
 
     id: UUID
     state: MachineState
 
 
 class WorkspaceSize(BaseModel):
-    """bytes: the size of a running sandbox's workspace. It is null if it cannot be measured, or if the
-    workspace is a disk of a fixed size.
+    """The size of a running sandbox's workspace.
+
+    bytes: the size; null if it cannot be measured, or if the workspace is a separate disk of a fixed size.
     """
 
     bytes: int | None
 
 
 class HostedImage(BaseModel):
-    """One image on the host. The fields are those of StoredImage."""
+    """One sandbox image on a sandbox host. The fields are the same as those of StoredImage."""
 
     name: str
     created_at: str
@@ -72,16 +75,22 @@ class HostedImage(BaseModel):
 
 
 class BaseInfo(BaseModel):
-    """image: the image of sandboxes on this base; null if it must still be built."""
+    """The reply of GET /v1/bases: tells whether the host has a sandbox image that is built on a given base
+    image.
+
+    image: the name of that sandbox image; null if it must still be built.
+    """
 
     image: str | None
 
 
 class BaseRequest(BaseModel):
-    """A base image that a user has chosen.
+    """The description of a base image that a user has chosen, in the request body of PUT /v1/bases.
 
-    dockerfile: the name of the Dockerfile among the sent files; null if nothing is built.
-    timeout_seconds, max_bytes, network: limits of the build. The host's own limits apply, too.
+    dockerfile: the name of the Dockerfile among the sent files; null if the base image is not built from
+    files.
+    timeout_seconds, max_bytes, network: limits of the build. The limits of the host's configuration apply,
+    too.
     """
 
     name: ImageName
@@ -94,10 +103,11 @@ class BaseRequest(BaseModel):
 
 
 class SandboxStartRequest(BaseModel):
-    """Starts a sandbox.
+    """The request body of PUT /v1/sandboxes/ID, which starts a sandbox.
 
     authority: a certificate authority (PEM) that the sandbox must trust; null if the app server has none.
-    base: the base image that the user has chosen. `PUT /bases` must come first.
+    base: the name of the base image that the user has chosen; null means the default. Send `PUT /v1/bases`
+    for this base image first.
     """
 
     session_key: str
@@ -106,7 +116,11 @@ class SandboxStartRequest(BaseModel):
 
 
 class HostedMachine(BaseModel):
-    """A started sandbox. image: its image. inner_url: the app server's URL as the sandbox reaches it."""
+    """A started sandbox, as the sandbox host describes it to the app server.
+
+    image: the name of the sandbox's image.
+    inner_url: the URL at which the sandbox reaches the app server.
+    """
 
     image: str
     working_root: str
@@ -114,7 +128,9 @@ class HostedMachine(BaseModel):
 
 
 class HostFailure(BaseModel):
-    """A failure. The fields are those of StartFailure; docs/start-failures.md lists the codes."""
+    """A failure on the sandbox host. The fields are the same as those of StartFailure. docs/start-failures.md
+    lists the codes.
+    """
 
     code: str
     cause: str
@@ -123,9 +139,10 @@ class HostFailure(BaseModel):
 
 
 class Step(BaseModel):
-    """One line of a streamed reply. The last line has `done`, `machine` or `failure`.
+    """One line of a streamed reply that reports the progress of an operation. The last line has `done`,
+    `machine` or `failure`.
 
-    An empty line only shows that the work goes on.
+    A line without any field only shows that the operation still runs.
     """
 
     report: str | None = None
