@@ -145,7 +145,9 @@ async def prepare_base(
 
 @router.get("/sandboxes")
 async def list_sandboxes(work: ServerWork) -> list[HostedSandbox]:
-    """Lists all sandboxes that an app server has started or restored on this host and has not deleted."""
+    """Lists all sandboxes of this host: those that an app server has started or restored here and has not
+    deleted since.
+    """
     return [HostedSandbox(id=each, state=state) for each, state in (await work.states()).items()]
 
 

@@ -38,8 +38,8 @@ class Fairness:
 
     @asynccontextmanager
     async def turn(self, sandbox_id: UUID) -> AsyncIterator[None]:
-        """Waits until the sandbox may have a report decoded. The `with` block then decodes the report and
-        must not await anything. If decoding takes long, the next report of the sandbox must wait.
+        """Waits until the app server may decode the next report of the sandbox. The `with` block then decodes
+        the report and must not await anything. If decoding takes long, the sandbox's next report must wait.
         """
         async with self._turns.setdefault(sandbox_id, asyncio.Lock()):
             began = time.perf_counter()
