@@ -35,8 +35,8 @@ export interface paths {
         get: operations["get_conversation_retention_api_v1_administration_conversation_retention_get"];
         /**
          * Set Conversation Retention
-         * @description Saves the setting. A job applies it once an hour, to the conversations of all users. Deleted
-         *     conversations cannot be restored.
+         * @description Saves the retention setting. Once an hour, a background job applies the setting to the conversations of
+         *     all users. Conversations that the job deletes cannot be restored.
          */
         put: operations["set_conversation_retention_api_v1_administration_conversation_retention_put"];
         post?: never;
@@ -57,7 +57,8 @@ export interface paths {
         put?: never;
         /**
          * Preview Conversation Retention
-         * @description Counts the conversations that the setting would archive or delete now. It changes nothing.
+         * @description Returns how many conversations this retention setting would archive or delete now. Neither the setting
+         *     nor the conversations are changed.
          */
         post: operations["preview_conversation_retention_api_v1_administration_conversation_retention_preview_post"];
         delete?: never;
@@ -593,13 +594,15 @@ export interface paths {
         };
         /**
          * Get Conversations
-         * @description Returns one entry for each id; null for an unknown id, or a conversation that the user may not see.
+         * @description Returns the conversations with these ids, in the order of the ids. The entry is null for an unknown id,
+         *     and for a conversation that the user may not see.
          */
         get: operations["get_conversations_api_v1_app_conversations_get"];
         put?: never;
         /**
          * Start Conversation
-         * @description Starts a conversation and returns its start task at once. The task shows the progress of the start.
+         * @description Starts a conversation and returns its start task at once. The start task shows the progress of the
+         *     start.
          */
         post: operations["start_conversation_api_v1_app_conversations_post"];
         delete?: never;
@@ -619,10 +622,10 @@ export interface paths {
         put?: never;
         /**
          * Change Conversations
-         * @description Archives, brings back, deletes or tags up to 100 conversations of the user.
+         * @description Archives, unarchives, deletes or tags up to 100 conversations of the user.
          *
-         *     Each is changed by itself: the reply is 200 also if some were not changed, and each of their results has a
-         *     `problem`. 409 `too_many_tags` is among these.
+         *     Each conversation is changed separately. The status is 200 even if some conversations were not changed.
+         *     The result of such a conversation has a `problem`, for example 409 `too_many_tags`.
          */
         post: operations["change_conversations_api_v1_app_conversations_batch_post"];
         delete?: never;
@@ -657,8 +660,8 @@ export interface paths {
         };
         /**
          * Get Filter Choices
-         * @description Returns the models, branches and owners that the search can filter by: of the conversations that the
-         *     user may see, at most 200 each, those with the most conversations.
+         * @description Returns the models, branches and owners that the user can filter conversations by. The values come from
+         *     the conversations that the user may see: for each filter, the 200 most frequent values.
          */
         get: operations["get_filter_choices_api_v1_app_conversations_filter_choices_get"];
         put?: never;
@@ -680,11 +683,11 @@ export interface paths {
         put?: never;
         /**
          * Import Exported Conversation
-         * @description Makes a conversation from the zip that `download` returns. It can be read and shared, and has no
-         *     sandbox: messages are refused with 409 `conversation_imported`.
+         * @description Imports a conversation from the zip file that `download` returns. The imported conversation can be read
+         *     and shared. It has no sandbox, so messages to it are refused with 409 `conversation_imported`.
          *
-         *     422 `not_an_export` if the file is something else, has more than 20,000 events or unpacks to more than
-         *     64 MB.
+         *     422 `not_an_export` if the file is not such a zip file, has more than 20,000 events or unpacks to more
+         *     than 64 MB.
          */
         post: operations["import_exported_conversation_api_v1_app_conversations_import_post"];
         delete?: never;
@@ -702,13 +705,12 @@ export interface paths {
         };
         /**
          * Search Conversations
-         * @description Returns a page of the conversations that the user may see, newest first.
+         * @description Returns a page of the conversations that the user may see and that match the filters, newest first.
          *
-         *     `shared`: true for conversations that others share with the user, false for the user's own; left out,
-         *     both. `query`: a part of the title, or words of one message of the user or the agent, or their beginnings.
-         *     `tag`: a key, or `key:value`; a conversation must have all tags that are given. `archived`: true for
-         *     conversations that were put aside, false for the others; left out, both. `created_by_user_id__eq`: only
-         *     conversations of this user, as far as the current user may see them.
+         *     `shared`: true for conversations that others share with the user, false for the user's own; left out, both
+         *     kinds. `query`: a part of the title, or words from one message, or the beginnings of such words. `tag`: a
+         *     key, or `key:value`; a conversation must have all given tags. `archived`: true for archived conversations,
+         *     false for the others; left out, both kinds. `created_by_user_id__eq`: only conversations of this user.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -728,7 +730,7 @@ export interface paths {
         };
         /**
          * Get Start Tasks
-         * @description Returns one entry for each id; null for an unknown id.
+         * @description Returns the start tasks with these ids, in the order of the ids; null for an unknown id.
          */
         get: operations["get_start_tasks_api_v1_app_conversations_start_tasks_get"];
         put?: never;
@@ -784,9 +786,10 @@ export interface paths {
         put?: never;
         /**
          * Retry Start
-         * @description Retries a failed start at the stage that failed.
+         * @description Retries the failed start of a conversation, beginning with the stage that failed.
          *
-         *     The body can name another branch or repository, as long as the repository was not fetched yet.
+         *     If the start failed before the repository was fetched, the request body can name another branch or
+         *     repository.
          */
         post: operations["retry_start_api_v1_app_conversations_start_tasks__task_id__retry_post"];
         delete?: never;
@@ -806,9 +809,10 @@ export interface paths {
         put?: never;
         /**
          * Stream Start
-         * @description Starts a conversation and streams a JSON array.
+         * @description Starts a conversation and streams its start task as a JSON array.
          *
-         *     A new element is added at each change of the task's status; the last one is READY or ERROR.
+         *     Whenever the status of the start task changes, the current start task is added to the array. The last
+         *     element has the status READY or ERROR.
          */
         post: operations["stream_start_api_v1_app_conversations_stream_start_post"];
         delete?: never;
@@ -826,7 +830,8 @@ export interface paths {
         };
         /**
          * Get Tags
-         * @description Returns the tags of the conversations that the user may see, with the number of conversations.
+         * @description Returns the tags of the conversations that the user may see. Each tag comes with the number of
+         *     conversations that have the tag.
          */
         get: operations["get_tags_api_v1_app_conversations_tags_get"];
         put?: never;
@@ -853,8 +858,9 @@ export interface paths {
         head?: never;
         /**
          * Update Conversation
-         * @description Changes the title, the tags, the repository that the conversation is about, who may view it, or whether
-         *     it is archived. A new title is also sent to the agent server, at once or when it is next reachable.
+         * @description Changes the conversation's title, tags, selected repository or visibility, or archives or unarchives
+         *     the conversation. A new title is also sent to the agent server, at once or as soon as the agent server can
+         *     be reached.
          */
         patch: operations["update_conversation_api_v1_app_conversations__conversation_id__patch"];
         trace?: never;
@@ -870,8 +876,8 @@ export interface paths {
         put?: never;
         /**
          * Answer
-         * @description Approves a changed tool in the form that its server offers now, or keeps refusing it. 409
-         *     `mcp_change_outdated`.
+         * @description Approves a changed MCP tool in the form that its MCP server sends now, or continues to refuse the tool.
+         *     409 `mcp_change_outdated`.
          */
         post: operations["answer_api_v1_app_conversations__conversation_id__answer_mcp_change_post"];
         delete?: never;
@@ -891,7 +897,7 @@ export interface paths {
         put?: never;
         /**
          * Answer Question
-         * @description Sends the user's answer to a question that an MCP server asked during a call.
+         * @description Sends the user's answer to a question that an MCP server asked during a tool call.
          *
          *     409 `mcp_question_closed`, 400 `mcp_answer_invalid`.
          */
@@ -911,7 +917,7 @@ export interface paths {
         };
         /**
          * Browser
-         * @description Returns the browser's tabs and a picture of the current page, as they are now. 409
+         * @description Returns the open tabs of the agent's browser and a picture of the current page. 409
          *     `sandbox_not_running`.
          */
         get: operations["browser_api_v1_app_conversations__conversation_id__browser_get"];
@@ -934,7 +940,8 @@ export interface paths {
         put?: never;
         /**
          * Set Budget
-         * @description Sets the budget. Setting the same amount again changes nothing. 403 `setting_enforced`.
+         * @description Sets the budget of the conversation. If the request is sent again with the same amount, nothing
+         *     changes. 403 `setting_enforced`.
          */
         post: operations["set_budget_api_v1_app_conversations__conversation_id__budget_post"];
         delete?: never;
@@ -952,8 +959,8 @@ export interface paths {
         };
         /**
          * List Checkpoints
-         * @description Returns the checkpoints, oldest first. A `turn` checkpoint names the message that the agent then began
-         *     to work on.
+         * @description Returns the checkpoints of the conversation's files, oldest first. A checkpoint of the kind `turn` was
+         *     made when the agent began to work on a message, and names this message.
          */
         get: operations["list_checkpoints_api_v1_app_conversations__conversation_id__checkpoints_get"];
         put?: never;
@@ -973,7 +980,8 @@ export interface paths {
         };
         /**
          * Diff Checkpoint
-         * @description Returns how the files differ now from this checkpoint: a rewind would undo these changes.
+         * @description Returns the differences between the current files and the files in this checkpoint. A rewind to this
+         *     checkpoint would undo these differences.
          *
          *     409 `checkpoints_unavailable`.
          */
@@ -997,7 +1005,8 @@ export interface paths {
         put?: never;
         /**
          * Rewind
-         * @description Restores files, chat or both from a checkpoint. The current state is saved as a checkpoint first.
+         * @description Restores the files, the chat or both from a checkpoint. The current state is saved as a new checkpoint
+         *     first, so that the rewind can be undone.
          *
          *     409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
          */
@@ -1019,7 +1028,8 @@ export interface paths {
         put?: never;
         /**
          * Condense
-         * @description Condenses older events into a summary: now, or before the next reply if the agent is working.
+         * @description Replaces older events in the agent's context with a summary. Happens now, or before the model's next
+         *     reply if the agent is working.
          *
          *     409 `nothing_to_condense`.
          */
@@ -1039,14 +1049,14 @@ export interface paths {
         };
         /**
          * Get Mode
-         * @description Returns the confirmation mode in force.
+         * @description Returns the confirmation mode in force: when the agent of the conversation asks before it acts.
          */
         get: operations["get_mode_api_v1_app_conversations__conversation_id__confirmation_mode_get"];
         put?: never;
         /**
          * Set Mode
-         * @description Sets the confirmation mode from the agent's next step on. Actions that already wait keep waiting. 403
-         *     `setting_enforced`.
+         * @description Sets when the agent asks before it acts. The new confirmation mode applies to the agent's later
+         *     actions; actions that already wait for approval continue to wait. 403 `setting_enforced`.
          */
         post: operations["set_mode_api_v1_app_conversations__conversation_id__confirmation_mode_post"];
         delete?: never;
@@ -1064,18 +1074,20 @@ export interface paths {
         };
         /**
          * Get Consent
-         * @description Returns everything that the repositories would run in their current version. Nothing of it runs until
-         *     it is allowed.
+         * @description Returns the executables of the conversation's repositories, such as hooks, setup scripts and MCP
+         *     servers, in their current version. An executable is not run until the user allows it.
          */
         get: operations["get_consent_api_v1_app_conversations__conversation_id__consent_get"];
         put?: never;
         /**
          * Answer Offers
-         * @description Stores the user's decisions. Offers that are allowed run, or join the conversation, at once.
+         * @description Stores the user's decisions about executables of the repositories. Allowed setup scripts run at once.
+         *     Other allowed executables, such as hooks and MCP servers, are added to the conversation at once.
          *
-         *     409 `offer_changed` if a hash is not offered or no longer offered, and `setup_script_runs` if a set-up
-         *     script is allowed while one is running; nothing is changed then. 409 `not_ready` while the conversation
-         *     starts. After a failed start, the retry uses the decisions. 400 `repository_not_in_conversation`.
+         *     409 `offer_changed` if one of the hashes belongs to no current executable, and `setup_script_runs` if a
+         *     setup script is allowed while another one is running; in both cases no decision is stored. 409 `not_ready`
+         *     while the conversation starts. After a failed start, the retry uses the decisions. 400
+         *     `repository_not_in_conversation`.
          */
         post: operations["answer_offers_api_v1_app_conversations__conversation_id__consent_post"];
         delete?: never;
@@ -1093,11 +1105,11 @@ export interface paths {
         };
         /**
          * Download Conversation
-         * @description Downloads the conversation.
+         * @description Downloads the conversation as one file.
          *
          *     `zip`: a JSON file for each event, and `meta.json`. `markdown`: a readable text of messages and actions.
-         *     `atif`: one document in the Agent Trajectory Interchange Format, version 1.7. The sandbox is not needed:
-         *     it may sleep, be archived or be deleted.
+         *     `atif`: one document in the Agent Trajectory Interchange Format, version 1.7. The conversation can also be
+         *     downloaded if its sandbox is paused, archived or deleted.
          */
         get: operations["download_conversation_api_v1_app_conversations__conversation_id__download_get"];
         put?: never;
@@ -1119,9 +1131,10 @@ export interface paths {
         put?: never;
         /**
          * Execute Bash Command
-         * @description Runs a command in the conversation's directory, in a separate shell. The agent does not see it.
+         * @description Runs a command in the conversation's directory, in a separate shell. The agent does not see the command
+         *     or its output.
          *
-         *     `exit_code` is -1 if the command was ended at its timeout.
+         *     `exit_code` is -1 if the command was ended because it reached its timeout.
          */
         post: operations["execute_bash_command_api_v1_app_conversations__conversation_id__execute_bash_command_post"];
         delete?: never;
@@ -1139,11 +1152,11 @@ export interface paths {
         };
         /**
          * Read Conversation File
-         * @description Returns the text of a file; empty if the file does not exist. The path is relative to the repository,
-         *     or absolute.
+         * @description Returns the text of one file in the sandbox; empty if the file does not exist. `file_path`: relative to
+         *     the conversation's repository, or absolute.
          *
-         *     403 `outside_the_repository` if the conversation is shared with the user and the file is not in its
-         *     directory.
+         *     403 `outside_the_repository` if the conversation belongs to another user and the file is not in one of the
+         *     conversation's repositories.
          */
         get: operations["read_conversation_file_api_v1_app_conversations__conversation_id__file_get"];
         put?: never;
@@ -1165,12 +1178,14 @@ export interface paths {
         put?: never;
         /**
          * Fork Conversation
-         * @description Makes an independent copy of the conversation in a separate sandbox, and returns its start task.
+         * @description Makes an independent copy of the conversation in a separate sandbox. Returns the start task of the copy
+         *     (the fork).
          *
-         *     The fork has the events, up to `from_event_id` if that is given, and the current files of the project. It
-         *     keeps the model, the tags, the repositories, the secrets of the start and the safeguards. It does not have
-         *     the checkpoints, the sub-conversations, the costs, the messages that wait, and the people with access. A
-         *     container is paused while its files are copied. Deleting one of the two does not change the other.
+         *     The fork contains the current files of the project and the events of the original. If `from_event_id` is
+         *     given, later events are left out. The fork keeps the model, the tags, the repositories, the secrets of the
+         *     start request, and safeguards such as the confirmation mode and the budget. It does not get the
+         *     checkpoints, sub-conversations, costs, waiting messages and shares of the original. A container is paused
+         *     while its files are copied. If either conversation is deleted, the other one stays unchanged.
          */
         post: operations["fork_conversation_api_v1_app_conversations__conversation_id__fork_post"];
         delete?: never;
@@ -1188,11 +1203,13 @@ export interface paths {
         };
         /**
          * Git Changes
-         * @description Returns the files that differ from `ref`, or without it from the commit where the conversation began.
+         * @description Returns the files that differ from the commit, branch or tag `ref`. Without `ref`, returns the files
+         *     that have changed since the conversation began.
          *
-         *     `path`: a repository, relative to the conversation's first one (`../lamp`) or absolute within the sandbox;
-         *     if left out, the first one. For one that is not a repository of the conversation the start commit is
-         *     unknown: without `ref` it is compared with its default branch.
+         *     `path`: the directory of a repository, relative to the conversation's first repository (`../lamp`) or
+         *     absolute within the sandbox; if left out, the first repository. For a repository that does not belong to
+         *     the conversation, the commit at the beginning is unknown. Such a repository is compared with its default
+         *     branch if `ref` is left out.
          */
         get: operations["git_changes_api_v1_app_conversations__conversation_id__git_changes_get"];
         put?: never;
@@ -1212,8 +1229,9 @@ export interface paths {
         };
         /**
          * Git Diff
-         * @description Returns the content of one file before and after. `path`: relative to the conversation's first
-         *     repository, or absolute within the sandbox.
+         * @description Returns the content of one file before and after the changes. The content before is that of `ref`, or,
+         *     without `ref`, that of the commit at which the conversation began. `path`: relative to the conversation's
+         *     first repository, or absolute within the sandbox.
          */
         get: operations["git_diff_api_v1_app_conversations__conversation_id__git_diff_get"];
         put?: never;
@@ -1233,10 +1251,11 @@ export interface paths {
         };
         /**
          * Git Patch
-         * @description Returns all changes of one repository as one unified diff, including untracked files.
+         * @description Returns all changes of one repository since the conversation began, as one unified diff with the
+         *     untracked files.
          *
-         *     `repository`: the name of its directory; if left out, the conversation's first one. 400
-         *     `repository_not_in_conversation`.
+         *     `repository`: the name of the repository's directory; if left out, the conversation's first repository.
+         *     400 `repository_not_in_conversation`.
          */
         get: operations["git_patch_api_v1_app_conversations__conversation_id__git_patch_get"];
         put?: never;
@@ -1256,7 +1275,8 @@ export interface paths {
         };
         /**
          * Git Pushes
-         * @description Returns the pushes and attempted pushes of the conversation's sandbox: the last 200, newest first.
+         * @description Returns the last 200 pushes from the conversation's sandbox, newest first, including refused and failed
+         *     ones.
          */
         get: operations["git_pushes_api_v1_app_conversations__conversation_id__git_pushes_get"];
         put?: never;
@@ -1278,7 +1298,8 @@ export interface paths {
         put?: never;
         /**
          * Set Goal
-         * @description Sends the objective as a message and makes the agent work on it until it is reached.
+         * @description Sends the goal's objective to the agent as a message. The agent then works until a judge (a model)
+         *     finds that the goal is reached.
          *
          *     409 `already_running`, `conversation_not_ready`.
          */
@@ -1300,7 +1321,7 @@ export interface paths {
         put?: never;
         /**
          * Resume Goal
-         * @description Resumes a stopped goal with its remaining rounds.
+         * @description Resumes a stopped goal. The number of rounds that remained when the goal was stopped still applies.
          *
          *     409 `no_resumable_goal`, `already_running`, `conversation_not_ready`.
          */
@@ -1322,7 +1343,8 @@ export interface paths {
         put?: never;
         /**
          * Stop Goal
-         * @description Stops the goal, but not the current run. The goal can be resumed.
+         * @description Stops the pursuit of the goal, but does not interrupt the agent's current run. The goal can be resumed
+         *     later.
          */
         post: operations["stop_goal_api_v1_app_conversations__conversation_id__goal_stop_post"];
         delete?: never;
@@ -1340,8 +1362,7 @@ export interface paths {
         };
         /**
          * Get Conversation Hooks
-         * @description Returns the hooks that the repository suggests now. Only hooks that the user allowed at the start are
-         *     run.
+         * @description Returns the hooks that the repository contains now. A hook is run only if the user has allowed it.
          */
         get: operations["get_conversation_hooks_api_v1_app_conversations__conversation_id__hooks_get"];
         put?: never;
@@ -1363,7 +1384,8 @@ export interface paths {
         put?: never;
         /**
          * Interrupt Conversation
-         * @description Stops the agent immediately.
+         * @description Stops the agent immediately. The model's incomplete reply is dropped, and running actions are
+         *     cancelled.
          */
         post: operations["interrupt_conversation_api_v1_app_conversations__conversation_id__interrupt_post"];
         delete?: never;
@@ -1381,20 +1403,21 @@ export interface paths {
         };
         /**
          * List Links
-         * @description Returns the read-only links of the conversation, the newest first. Expired ones stay until they are
-         *     removed.
+         * @description Returns the read-only links of the conversation, the newest first. Links that have expired are included
+         *     until they are removed.
          *
-         *     403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
+         *     403 `conversation_access_missing` if the user is not the owner of the conversation. This is so for all
+         *     routes of the owner.
          */
         get: operations["list_links_api_v1_app_conversations__conversation_id__links_get"];
         put?: never;
         /**
          * Create Link
-         * @description Makes a link to the conversation. Until the link expires, all people who have it can read the
-         *     conversation.
+         * @description Makes a read-only link to the conversation. Until the link expires, all people who have the link can
+         *     read the conversation.
          *
          *     409 `secrets_found` with `findings` if the conversation shows secrets that are not in
-         *     `confirmed_findings`, `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
+         *     `confirmed_findings`; 409 `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
          */
         post: operations["create_link_api_v1_app_conversations__conversation_id__links_post"];
         delete?: never;
@@ -1415,7 +1438,8 @@ export interface paths {
         post?: never;
         /**
          * End Link
-         * @description Removes a link. Its open streams end within two seconds. 404 `link_not_found`.
+         * @description Removes a read-only link. Open live streams of the link end within two seconds. 404
+         *     `link_not_found`.
          */
         delete: operations["end_link_api_v1_app_conversations__conversation_id__links__link_id__delete"];
         options?: never;
@@ -1432,20 +1456,23 @@ export interface paths {
         };
         /**
          * Get Model Key
-         * @description Returns whether programs in the sandbox may call the conversation's model, and how long.
+         * @description Returns until when programs in the sandbox may call the conversation's model; null if they may not.
          */
         get: operations["get_model_key_api_v1_app_conversations__conversation_id__model_key_get"];
         put?: never;
         /**
          * Create Model Key
-         * @description Makes a key with which programs in the conversation's sandbox call its model, within its budget.
+         * @description Creates a model key for the conversation. With the key, programs in the conversation's sandbox call the
+         *     conversation's model. The costs count for the conversation's budget.
          *
-         *     The key replaces the earlier one, gives access to nothing else, and works only inside the sandbox.
+         *     The key replaces an earlier key of the conversation. The key gives access to nothing else and works only
+         *     inside the sandbox.
          */
         post: operations["create_model_key_api_v1_app_conversations__conversation_id__model_key_post"];
         /**
          * Revoke Model Key
-         * @description Revokes the key. Calls that have begun continue to their end. Does nothing if there is no key.
+         * @description Revokes the conversation's model key. Model calls that have begun are completed. Does nothing if there
+         *     is no key.
          */
         delete: operations["revoke_model_key_api_v1_app_conversations__conversation_id__model_key_delete"];
         options?: never;
@@ -1462,8 +1489,8 @@ export interface paths {
         };
         /**
          * Get Conversation Network
-         * @description Returns the network mode in force, the hosts that were allowed for this conversation, and the refused
-         *     hosts that wait for an answer.
+         * @description Returns the conversation's network mode, the hosts that were allowed only for this conversation, and
+         *     the refused hosts that the user has not decided about.
          */
         get: operations["get_conversation_network_api_v1_app_conversations__conversation_id__network_get"];
         put?: never;
@@ -1485,7 +1512,7 @@ export interface paths {
         put?: never;
         /**
          * Answer Refused Host
-         * @description Stores the answer about a refused host. It applies from the next request on.
+         * @description Stores the user's decision about a refused host. The decision applies to all later network requests.
          *
          *     400 `no_repository`, 409 `too_many_hosts`.
          */
@@ -1507,7 +1534,7 @@ export interface paths {
         put?: never;
         /**
          * Pause Conversation
-         * @description Pauses the agent after its current step.
+         * @description Pauses the agent before its next model call. An action that is running is completed first.
          */
         post: operations["pause_conversation_api_v1_app_conversations__conversation_id__pause_post"];
         delete?: never;
@@ -1665,8 +1692,8 @@ export interface paths {
         put?: never;
         /**
          * Respond
-         * @description Approves or refuses all or some of the waiting actions. 409 `nothing_to_confirm`,
-         *     `confirmation_outdated`.
+         * @description Approves or refuses all or some of the agent's actions that wait for approval. 409
+         *     `nothing_to_confirm`, `confirmation_outdated`.
          */
         post: operations["respond_api_v1_app_conversations__conversation_id__respond_to_confirmation_post"];
         delete?: never;
@@ -1703,10 +1730,11 @@ export interface paths {
         put?: never;
         /**
          * Run Setup Script
-         * @description Runs this version of a repository's set-up script again. The stage of the start shows its progress.
+         * @description Runs this version of a repository's setup script again. The start task's stage for the setup script
+         *     shows the progress.
          *
-         *     409 `offer_changed` if the script has changed, `not_allowed`, `setup_script_runs`, and `not_ready` while
-         *     the conversation starts or after the start has failed: the retry runs the script. 400
+         *     409 `offer_changed` if the script has changed, `not_allowed`, `setup_script_runs`. 409 `not_ready` while
+         *     the conversation starts, and after a failed start, because the retry runs the script. 400
          *     `repository_not_in_conversation`.
          */
         post: operations["run_setup_script_api_v1_app_conversations__conversation_id__run_setup_script_post"];
@@ -1727,11 +1755,12 @@ export interface paths {
         put?: never;
         /**
          * Send Message
-         * @description Sends a message to the agent. Before READY, the message is stored and delivered later (`message:
-         *     "queued"`).
+         * @description Sends a message to the agent. If the conversation is not READY, the message is stored and sent later,
+         *     and the reply has `message: "queued"`.
          *
-         *     If the sandbox is archived, it is restored and the message is delivered when the start is READY again. The
-         *     same applies if there is no memory to wake a sleeping sandbox, or if the sandbox is being restarted.
+         *     If the sandbox is archived, the sandbox is restored first, and the message is sent when the conversation
+         *     is READY again. The message also waits if there is no memory to wake a sleeping sandbox, or if the sandbox
+         *     is being restarted.
          */
         post: operations["send_message_api_v1_app_conversations__conversation_id__send_message_post"];
         delete?: never;
@@ -1751,13 +1780,14 @@ export interface paths {
          * Get Sharing
          * @description Returns the people and teams that have access to the conversation.
          *
-         *     403 `conversation_access_missing` if the user is not its owner. This applies to all routes here.
+         *     403 `conversation_access_missing` if the user is not the owner of the conversation. This is so for all
+         *     routes here.
          */
         get: operations["get_sharing_api_v1_app_conversations__conversation_id__sharing_get"];
         /**
          * Share With Everyone
-         * @description Sets what every signed-in user may do with the conversation. With null, only the named people and teams
-         *     have access.
+         * @description Sets what every signed-in user may do with the conversation. null ends this: then only the people and
+         *     teams with whom the conversation is shared have access.
          */
         put: operations["share_with_everyone_api_v1_app_conversations__conversation_id__sharing_put"];
         post?: never;
@@ -1776,9 +1806,10 @@ export interface paths {
         };
         /**
          * Find Candidates
-         * @description Returns up to 20 people whose name contains the query or whose e-mail address is the query, and before
-         *     them up to 20 teams whose name contains the query. The teams are the user's own, or all teams if the user
-         *     is an administrator.
+         * @description Returns the people and teams with whom the user can share the conversation. Returns up to 20 teams
+         *     whose name contains the query, and then up to 20 people whose name contains the query or whose e-mail
+         *     address is the query. An administrator can share with all teams, another user only with teams to which the
+         *     user belongs.
          */
         get: operations["find_candidates_api_v1_app_conversations__conversation_id__sharing_candidates_get"];
         put?: never;
@@ -1799,7 +1830,7 @@ export interface paths {
         get?: never;
         /**
          * Share With Person
-         * @description Shares the conversation with one person, or changes that person's role.
+         * @description Shares the conversation with one person, or changes what the person may do with the conversation.
          *
          *     404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
          */
@@ -1807,8 +1838,9 @@ export interface paths {
         post?: never;
         /**
          * Stop Sharing With Person
-         * @description Ends the sharing with one person. The person's live streams end within two seconds, unless they
-         *     have access in another way: by a team, or because it is shared with everyone.
+         * @description Ends the sharing of the conversation with one person. The person's live streams of the conversation end
+         *     within two seconds, unless the person still has access through a team or because the conversation is
+         *     shared with everyone.
          *
          *     404 `share_not_found`.
          */
@@ -1828,8 +1860,8 @@ export interface paths {
         get?: never;
         /**
          * Share With Team
-         * @description Shares the conversation with all members of a team, also those who join later, or changes the team's
-         *     role. It must be one of the user's teams, unless the user is an administrator.
+         * @description Shares the conversation with a team, or changes what the team may do. All members of the team get
+         *     access, also people who join the team later. The user must be a member of the team or an administrator.
          *
          *     404 `team_not_found`, 409 `too_many_teams` (50).
          */
@@ -1837,8 +1869,8 @@ export interface paths {
         post?: never;
         /**
          * Stop Sharing With Team
-         * @description Ends the sharing with a team. Live streams of its members end within two seconds, unless they have
-         *     access in another way.
+         * @description Ends the sharing of the conversation with a team. The members' live streams of the conversation end
+         *     within two seconds, unless the member has access in another way.
          *
          *     404 `share_not_found`.
          */
@@ -1857,8 +1889,8 @@ export interface paths {
         };
         /**
          * Get Conversation Skills
-         * @description Returns the skills as they were found when the conversation began. `report` lists every file that was
-         *     examined.
+         * @description Returns the skills that were found when the conversation began. `report` lists every file that was
+         *     examined, and whether the agent uses this file.
          */
         get: operations["get_conversation_skills_api_v1_app_conversations__conversation_id__skills_get"];
         put?: never;
@@ -1878,7 +1910,7 @@ export interface paths {
         };
         /**
          * Sub Conversation Events
-         * @description Returns a page of a sub-agent's log, oldest first.
+         * @description Returns a page of the event log of one sub-agent, oldest event first.
          */
         get: operations["sub_conversation_events_api_v1_app_conversations__conversation_id__sub_conversations__sub_conversation_id__events_get"];
         put?: never;
@@ -1900,8 +1932,8 @@ export interface paths {
         put?: never;
         /**
          * Switch Acp Model
-         * @description The protocol's route for the model of an agent that speaks ACP. Slipway has no such agents, so it
-         *     always answers 400 `not_an_acp_agent`.
+         * @description Always replies 400 `not_an_acp_agent`. In the protocol, this route changes the model of an agent that
+         *     speaks ACP, and Slipway has no such agents.
          */
         post: operations["switch_acp_model_api_v1_app_conversations__conversation_id__switch_acp_model_post"];
         delete?: never;
@@ -1921,7 +1953,7 @@ export interface paths {
         put?: never;
         /**
          * Switch Conversation Profile
-         * @description Makes the agent use another saved model from its next call on.
+         * @description Makes the agent use another saved model, beginning with the agent's next model call.
          */
         post: operations["switch_conversation_profile_api_v1_app_conversations__conversation_id__switch_profile_post"];
         delete?: never;
@@ -1939,12 +1971,13 @@ export interface paths {
         };
         /**
          * Download Workspace
-         * @description Downloads the present files of the conversation as a tar with gzip. The names begin with `project/`.
+         * @description Downloads the conversation's current project files as a gzipped tar file. The names in the file begin
+         *     with `project/`.
          *
-         *     The sandbox may run, sleep or be archived. A container is paused while its files are copied. The agent's
-         *     home and the data of the agent server are left out. 409 `conversation_imported`, `sandbox_deleted`,
-         *     `conversation_not_started`, `sandbox_not_at_rest`, `sandbox_shared` (files of other conversations lie
-         *     among them), `download_running`.
+         *     The sandbox may be running, paused or archived. A container is paused while its files are copied. The
+         *     agent's home directory and the data of the agent server are left out. 409 `conversation_imported`,
+         *     `sandbox_deleted`, `conversation_not_started`, `sandbox_not_at_rest`, `sandbox_shared` (the directory also
+         *     has files of other conversations), `download_running`.
          */
         get: operations["download_workspace_api_v1_app_conversations__conversation_id__workspace_get"];
         put?: never;
@@ -2059,11 +2092,11 @@ export interface paths {
         put?: never;
         /**
          * Add Callback
-         * @description Adds a callback, which runs for events from now on. Only this reply shows the secret of a webhook.
+         * @description Adds a callback, which runs for events from now on. The secret of a webhook is shown only in this
+         *     reply.
          *
          *     403 `permission_missing` for `is_for_everyone`; 403 `recipient_not_allowed`, 409 `no_mail_server` for
-         *     `mail`; 404 for a conversation of another user; 409
-         *     `too_many_callbacks`.
+         *     `mail`; 404 for a conversation of another user; 409 `too_many_callbacks`.
          */
         post: operations["add_callback_api_v1_callbacks_post"];
         delete?: never;
@@ -2084,15 +2117,15 @@ export interface paths {
         post?: never;
         /**
          * Delete Callback
-         * @description Deletes a callback and its deliveries, also those that wait.
+         * @description Deletes a callback and all its deliveries, also deliveries that still wait.
          */
         delete: operations["delete_callback_api_v1_callbacks__callback_id__delete"];
         options?: never;
         head?: never;
         /**
          * Change Callback
-         * @description Changes a callback. 400 `no_url` if a url is given for a callback that is not a webhook; 400
-         *     `no_instructions` if instructions are given for one that is not a task.
+         * @description Changes fields of a callback. 400 `no_url` if a URL is given for a callback that is not a webhook. 400
+         *     `no_instructions` if instructions are given for a callback that is not of the kind `task`.
          */
         patch: operations["change_callback_api_v1_callbacks__callback_id__patch"];
         trace?: never;
@@ -2106,7 +2139,8 @@ export interface paths {
         };
         /**
          * Search Deliveries
-         * @description Returns the deliveries of a callback, newest first. They are kept for 30 days. 400 `bad_page_id`.
+         * @description Returns the deliveries of a callback, the newest first. Deliveries are kept for 30 days. 400
+         *     `bad_page_id`.
          */
         get: operations["search_deliveries_api_v1_callbacks__callback_id__deliveries_get"];
         put?: never;
@@ -2128,7 +2162,8 @@ export interface paths {
         put?: never;
         /**
          * Redeliver
-         * @description Sends an event again, with the same `webhook-id`. 409 `delivery_waits`, `callback_disabled`.
+         * @description Delivers the event of a delivery again. The header `webhook-id` stays the same. 409 `delivery_waits`,
+         *     `callback_disabled`.
          */
         post: operations["redeliver_api_v1_callbacks__callback_id__deliveries__delivery_id__redeliver_post"];
         delete?: never;
@@ -2149,7 +2184,8 @@ export interface paths {
         /**
          * Rotate Secret Of Callback
          * @description Gives a webhook a new secret, which is shown only in this reply. Until `previous_secret_until`,
-         *     messages are signed with both secrets. 400 `no_secret`.
+         *     messages are signed with both the new and the previous secret. 400 `no_secret` if the callback is not a
+         *     webhook.
          */
         post: operations["rotate_secret_of_callback_api_v1_callbacks__callback_id__rotate_secret_post"];
         delete?: never;
@@ -2248,8 +2284,8 @@ export interface paths {
         };
         /**
          * Get Events
-         * @description Returns one entry for each id; null for an unknown id. 413 `events_too_large` for complete events that
-         *     are too large together.
+         * @description Returns the events with these ids, in the order of the ids; null for an unknown id. 413
+         *     `events_too_large` if complete events are requested and their total size is too large.
          */
         get: operations["get_events_api_v1_conversation__conversation_id__events_get"];
         put?: never;
@@ -2269,7 +2305,8 @@ export interface paths {
         };
         /**
          * Get Blob
-         * @description Returns a large part of an event: the bytes of an image, or a text. 404 `blob_not_found`.
+         * @description Returns one large part of an event, which is stored separately: the bytes of an image, or a text. 404
+         *     `blob_not_found`.
          */
         get: operations["get_blob_api_v1_conversation__conversation_id__events_blobs__sha256__get"];
         put?: never;
@@ -2306,7 +2343,8 @@ export interface paths {
         };
         /**
          * Search Events
-         * @description With `query`, `matches` has the position and the matching passage of each event in `items`.
+         * @description Returns a page of the conversation's events. With `query`, returns only events that contain these
+         *     words. Then `matches` gives the sequence number and the matching passage of each event in `items`.
          */
         get: operations["search_events_api_v1_conversation__conversation_id__events_search_get"];
         put?: never;
@@ -2326,11 +2364,13 @@ export interface paths {
         };
         /**
          * Get Window
-         * @description Returns the newest events with the events before them that make up the folded state; or the events
-         *     before or after a position or around an event, without the state. A window holds up to `limit` events and
-         *     about 192 KiB (around an event, twice as much), at least one event unless there is none.
+         * @description Returns a window of the event log: consecutive events, up to `limit` and about 192 KiB (twice as much
+         *     around an event), but at least one event if there is any.
          *
-         *     400 `one_side_only` if more than one place is given; 404 `event_not_found`.
+         *     Without `before_seq`, `after_seq` and `around_event_id`, returns the newest events, and also the earlier
+         *     events from which a client computes the settings, the task list and the open tool calls. With one of these
+         *     parameters, returns only the events before or after this sequence number, or around this event. 400
+         *     `one_side_only` if more than one of them is given; 404 `event_not_found`.
          */
         get: operations["get_window_api_v1_conversation__conversation_id__events_window_get"];
         put?: never;
@@ -2350,14 +2390,15 @@ export interface paths {
         };
         /**
          * Get Waiting Messages
-         * @description Returns the messages that the agent does not have yet, in the order of sending.
+         * @description Returns the messages that the agent has not received yet, in the order in which they were sent.
          */
         get: operations["get_waiting_messages_api_v1_conversations__conversation_id__pending_messages_get"];
         put?: never;
         /**
          * Queue Message
-         * @description Stores a message for a conversation that is starting. `task-ID` means the conversation of that start
-         *     task. A conversation that is READY gets the message as by `send-message`.
+         * @description Stores a message for a conversation that is starting. If the conversation is READY, sends the message
+         *     to the agent at once, as `send-message` does. The path may contain `task-` and the id of the start task in
+         *     place of the conversation's id.
          */
         post: operations["queue_message_api_v1_conversations__conversation_id__pending_messages_post"];
         delete?: never;
@@ -2378,8 +2419,8 @@ export interface paths {
         post?: never;
         /**
          * Take Message Back
-         * @description Deletes a waiting message, so that the agent does not get it. If the sandbox was waking only for this
-         *     message, it stays asleep.
+         * @description Deletes a waiting message, so that the agent does not receive it. If a sleeping sandbox was being woken
+         *     only for this message, the sandbox stays asleep.
          */
         delete: operations["take_message_back_api_v1_conversations__conversation_id__pending_messages__message_id__delete"];
         options?: never;
@@ -2441,8 +2482,9 @@ export interface paths {
         put?: never;
         /**
          * Receive Git Webhook
-         * @description Accepts a delivery of a git host for the trigger with this id. It needs no sign-in: the delivery must
-         *     be signed with the trigger's secret. It is handled later, and only once, even if the host repeats it.
+         * @description Accepts a webhook delivery of a git host for the trigger with the id `hook_id`. Needs no sign-in, but
+         *     the delivery must be signed with the trigger's secret. The delivery is handled later. It is handled only
+         *     once, even if the git host sends it several times.
          *
          *     401 `webhook_signature_wrong`; 404; 400 `webhook_not_json`, `webhook_unreadable`; 413.
          */
@@ -2596,7 +2638,8 @@ export interface paths {
         };
         /**
          * Get Linked Conversation
-         * @description Returns the conversation of the link whose token is in the header `X-Link-Token`. Needs no sign-in.
+         * @description Returns the title and times of the conversation to which a read-only link leads. The header
+         *     `X-Link-Token` contains the token of the link. Needs no sign-in.
          *
          *     404 `link_ended` if the link has expired, was removed or never existed. 429 `too_many_openings`.
          */
@@ -3279,9 +3322,10 @@ export interface paths {
         put?: never;
         /**
          * Create Sandbox
-         * @description Creates a sandbox without a conversation and starts it at once. Conversations join it by its id.
+         * @description Creates a sandbox without a conversation and starts the sandbox at once. A later start request can name
+         *     the sandbox by its id, so that the new conversation works in it.
          *
-         *     `sandbox_spec_id`: what it starts from; if left out, the user's setting.
+         *     `sandbox_spec_id`: the sandbox spec, which names the base image; if left out, the user's setting.
          */
         post: operations["create_sandbox_api_v1_sandboxes_post"];
         delete?: never;
@@ -3319,15 +3363,16 @@ export interface paths {
         };
         /**
          * List Snapshots
-         * @description Returns the conversation's snapshots, newest first. They are deleted with the conversation.
+         * @description Returns the snapshots of the conversation's files, newest first. The snapshots are deleted with the
+         *     conversation.
          */
         get: operations["list_snapshots_api_v1_sandboxes__conversation_id__snapshots_get"];
         put?: never;
         /**
          * Take Snapshot
-         * @description Takes a snapshot of the conversation's current files. A container is paused meanwhile.
+         * @description Takes a snapshot of the conversation's current files. A container is paused while its files are copied.
          *
-         *     429 `quota_reached` if the user's quota of storage is used up.
+         *     429 `quota_reached` if the user's storage quota is used up.
          */
         post: operations["take_snapshot_api_v1_sandboxes__conversation_id__snapshots_post"];
         delete?: never;
@@ -3365,8 +3410,9 @@ export interface paths {
         post?: never;
         /**
          * Delete Sandbox
-         * @description Deletes the sandbox, its files and its snapshots. Its conversations stay and can be read, and no agent
-         *     works on them. The query may repeat the id, as the protocol's clients do.
+         * @description Deletes the sandbox, its files and its snapshots. Its conversations can still be read, but no agent
+         *     works on them any more. Clients of the protocol repeat the sandbox id in the query, so the query may
+         *     contain it.
          */
         delete: operations["delete_sandbox_api_v1_sandboxes__sandbox_id__delete"];
         options?: never;
@@ -3407,10 +3453,11 @@ export interface paths {
         put?: never;
         /**
          * Create Link
-         * @description Creates and returns a link that opens one port to everyone who has the link.
+         * @description Creates a link to one port of a sandbox and returns it. All people who have the link can open the port.
          *
-         *     The link ends at its expiry time, when the sandbox is deleted, and when its maker signs out or deletes the
-         *     API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host names.
+         *     The link becomes invalid at its expiry time, when the sandbox is deleted, and when its maker signs out or
+         *     deletes the API key that made it. VS Code is refused with 409 `host_name_needed` if ports have no host
+         *     names.
          */
         post: operations["create_link_api_v1_sandboxes__sandbox_id__links_post"];
         delete?: never;
@@ -3539,7 +3586,8 @@ export interface paths {
         };
         /**
          * List Secret Names
-         * @description Returns the names of the secrets that commands of the sandbox may use. The values are never returned.
+         * @description Returns the names of the secrets that commands in the sandbox may use. The reply never contains the
+         *     values.
          *
          *     `X-Session-API-Key`: the `session_api_key` of the sandbox, or of a conversation in it.
          */
@@ -5235,8 +5283,9 @@ export interface paths {
         put?: never;
         /**
          * Add Trigger
-         * @description Adds a trigger for a repository. The git host must confirm with the user's token that the user may
-         *     write to it. Only this reply shows the secret. Then add a webhook with `url` and `secret` at the git host.
+         * @description Adds a trigger for a repository at a git host. The user must be allowed to write to the repository;
+         *     Slipway asks the git host with the user's token. Only this reply shows the secret. Afterwards, the user
+         *     adds a webhook with `url` and `secret` at the git host.
          *
          *     400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`,
          *     `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
@@ -5260,15 +5309,16 @@ export interface paths {
         post?: never;
         /**
          * Delete Trigger
-         * @description Deletes a trigger and its deliveries. Its conversations stay; their comments do not change any more.
+         * @description Deletes a trigger and its webhook deliveries. The conversations that the trigger has started are kept.
+         *     The comments about them at the git host are not updated any more.
          */
         delete: operations["delete_trigger_api_v1_triggers__trigger_id__delete"];
         options?: never;
         head?: never;
         /**
          * Change Trigger
-         * @description Changes what a trigger reacts to and what it starts. The change applies to deliveries that are handled
-         *     from now on. The trigger's repository, address and secret stay the same.
+         * @description Changes what a trigger reacts to and what kind of conversation the trigger starts. The new values are
+         *     used for deliveries that are handled from now on. The trigger's repository, URL and secret stay the same.
          *
          *     400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`.
          */
@@ -5284,8 +5334,8 @@ export interface paths {
         };
         /**
          * Search Trigger Deliveries
-         * @description Returns the deliveries that were accepted, the newest first. They are kept for 30 days. 400
-         *     `bad_page_id`.
+         * @description Returns the webhook deliveries that Slipway has accepted for a trigger, the newest first. Deliveries
+         *     are kept for 30 days. 400 `bad_page_id`.
          */
         get: operations["search_trigger_deliveries_api_v1_triggers__trigger_id__deliveries_get"];
         put?: never;
@@ -5307,8 +5357,8 @@ export interface paths {
         put?: never;
         /**
          * Rotate Secret Of Trigger
-         * @description Gives a trigger a new secret, which is shown only in this reply. Until `previous_secret_until`, the
-         *     previous secret is accepted too.
+         * @description Gives a trigger a new secret, which is shown only in this reply. Until `previous_secret_until`,
+         *     deliveries with the previous secret are accepted, too.
          */
         post: operations["rotate_secret_of_trigger_api_v1_triggers__trigger_id__rotate_secret_post"];
         delete?: never;
@@ -5368,11 +5418,12 @@ export interface paths {
         };
         /**
          * Follow
-         * @description Streams what changes in the user's lists of conversations, as server-sent events without a name.
+         * @description Streams changes of the user's conversations, start tasks and spending, as server-sent events without an
+         *     event name.
          *
-         *     The first event is a snapshot. After a lost connection, connect again: the new snapshot takes the place of
-         *     what is missing. The last event before the server ends the stream is `{"type": "error", "code",
-         *     "detail"}`: `not_authenticated`, `overrun` or `closed`.
+         *     The first event is a snapshot of the lists. After a lost connection, the client connects again and
+         *     receives a new snapshot, which replaces all earlier events. If the server ends the stream, its last event
+         *     is `{"type": "error", "code", "detail"}` with the code `not_authenticated`, `overrun` or `closed`.
          *
          *     429 `too_many_streams`.
          */
@@ -5609,7 +5660,7 @@ export interface components {
         };
         /**
          * Access
-         * @description The kinds of access to a conversation. Each kind includes the ones before it.
+         * @description The kinds of access that a user can have to a conversation. Each kind includes the kinds before it.
          * @enum {string}
          */
         Access: "view" | "steer" | "own";
@@ -5623,14 +5674,16 @@ export interface components {
         ActorMeans: "session" | "key" | "link" | "password" | "provider" | "device" | "sandbox" | "command_line" | "server";
         /**
          * AddCallback
-         * @description A new callback. url: required for `webhook` and `chat`, not allowed for others; for `chat` the address
-         *     of an incoming webhook of Slack, Mattermost or a compatible chat. email: required for `mail`, not allowed
-         *     for others. instructions: required for `task`, not allowed for others. conversation_id: one of the user's
-         *     conversations; without it all of them. is_for_everyone: conversations of all users; needs the permission
-         *     `administer`.
+         * @description The request body that adds a callback. url: required for `webhook` and `chat`, not allowed for other
+         *     kinds; for `chat` it is the URL of an incoming webhook of Slack, Mattermost or a compatible chat. email:
+         *     required for `mail`, not allowed for other kinds. instructions: required for `task`, not allowed for other
+         *     kinds. conversation_id: one of the user's conversations; without it, the callback runs for all of the
+         *     user's conversations. is_for_everyone: the callback runs for the conversations of all users; needs the
+         *     permission `administer`.
          *
-         *     `comment` writes on the open pull requests of the conversation, or else on the issue or pull request that
-         *     has started it, with the user's own token for the git host. `task` starts a new conversation on the
+         *     A callback of the kind `comment` writes on the open pull requests of the conversation. If there are none,
+         *     it writes on the issue or pull request that has started the conversation. The comment is written with the
+         *     user's own token for the git host. A callback of the kind `task` starts a new conversation on the
          *     repositories of the conversation. Conversations that callbacks have started, and sub-conversations, start
          *     no task. `chat`, `mail`, `comment` and `task` need a filter.
          */
@@ -5684,8 +5737,9 @@ export interface components {
         };
         /**
          * AddTrigger
-         * @description A new trigger. repository: the URL of a repository at a git host for which the user has saved a token.
-         *     A push says nothing about what to do, so the event `push` needs instructions.
+         * @description The request body that adds a trigger. repository: the URL of a repository at a git host for which the
+         *     user has saved a token. For the event `push`, instructions are required, because a push does not say what
+         *     the agent has to do.
          */
         AddTrigger: {
             /** Branch */
@@ -5869,8 +5923,8 @@ export interface components {
         };
         /**
          * AnotherRepository
-         * @description A further repository that a conversation works on. branch: null for the default branch. A URL may not
-         *     contain a password: the token of its git host is used.
+         * @description A further repository in a start request. branch: null for the default branch. A URL must not contain a
+         *     password, because git uses the user's token for the git host.
          */
         AnotherRepository: {
             /** Branch */
@@ -5889,10 +5943,10 @@ export interface components {
         };
         /**
          * AnswerNetwork
-         * @description An answer about a refused host.
+         * @description The request body with the user's decision about a refused host.
          *
-         *     answer: allow the host for this conversation, allow it for all conversations of its repository, or do not
-         *     ask again.
+         *     answer: `conversation` allows the host for this conversation, `repository` allows it for all conversations
+         *     of the same repository, `ignore` hides the host from the list of refused hosts.
          */
         AnswerNetwork: {
             /**
@@ -5907,10 +5961,11 @@ export interface components {
         };
         /**
          * AnswerOffers
-         * @description The hashes of the offers that the user allows and refuses.
+         * @description The request body with which the user allows or refuses project executables of a conversation. The
+         *     executables are named by their hashes.
          *
-         *     repository: the directory of the repository whose offers are meant; null for the offers with these hashes
-         *     in all repositories of the conversation.
+         *     repository: the directory of the repository that contains the executables. null means every repository of
+         *     the conversation in which an executable has one of these hashes.
          */
         AnswerOffers: {
             /**
@@ -6136,7 +6191,8 @@ export interface components {
         AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "sandbox_spec" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation" | "organisation";
         /**
          * BashOutput
-         * @description A piece of output; `order` counts 0, 1, 2 … The last one of a command has its `exit_code`.
+         * @description An event: a piece of a command's output. `order` counts the pieces of one command: 0, 1, 2 … The last
+         *     piece of a command contains the `exit_code`.
          */
         BashOutput: {
             /** Command Id */
@@ -6173,7 +6229,7 @@ export interface components {
         BatchAction: "archive" | "unarchive" | "delete" | "tag";
         /**
          * BatchProblem
-         * @description Why one conversation was not changed, as the route for one conversation says it.
+         * @description The reason why one conversation of a batch was not changed, with the fields of an error reply.
          */
         BatchProblem: {
             /** Code */
@@ -6187,8 +6243,10 @@ export interface components {
         };
         /**
          * BatchResult
-         * @description What became of one conversation. conversation: as it is now; null if it was deleted or not changed.
-         *     problem: null if it was changed.
+         * @description The result of a batch for one conversation.
+         *
+         *     conversation: the conversation after the change; null if it was deleted or not changed. problem: the
+         *     error; null if the conversation was changed or deleted.
          */
         BatchResult: {
             conversation?: components["schemas"]["AppConversation"] | null;
@@ -6198,7 +6256,7 @@ export interface components {
         };
         /**
          * BatchResults
-         * @description One result for each conversation, in the order of the request.
+         * @description The reply to a batch: one result for each conversation, in the order of the ids in the request.
          */
         BatchResults: {
             /** Results */
@@ -6238,10 +6296,11 @@ export interface components {
         };
         /**
          * BlobReference
-         * @description A large part of an event that is kept beside it.
+         * @description A reference to a large part of an event, which is stored outside the event.
          *
-         *     `path`: the keys and indexes that lead to it. `sha256`: the hash of the part as it was in the event; it is
-         *     also the part's name in the route of blobs. `size`: in bytes.
+         *     `path`: the keys and indexes that lead to the part in the event. `sha256`: the hash of the part as it was
+         *     in the event; the route of large parts uses this hash as the part's name. `size`: the size of the part in
+         *     bytes.
          */
         BlobReference: {
             /** Media Type */
@@ -6337,7 +6396,7 @@ export interface components {
         };
         /**
          * BrowserTab
-         * @description A tab of the agent's browser. Its title is untrusted text.
+         * @description One open tab of the agent's browser. The tab's title is untrusted text.
          */
         BrowserTab: {
             /** Is Current */
@@ -6349,9 +6408,9 @@ export interface components {
         };
         /**
          * BrowserView
-         * @description The agent's browser at one moment.
+         * @description The state of the agent's browser when the request was made: its tabs and a picture of the current page.
          *
-         *     image_url: the current page as a JPEG in a `data:` URL; it is missing if no picture could be made.
+         *     image_url: the picture as a JPEG in a `data:` URL; null if no picture could be made.
          */
         BrowserView: {
             /** Image Url */
@@ -6363,8 +6422,8 @@ export interface components {
         };
         /**
          * CallbackInfo
-         * @description A callback. The address may contain a secret, so only its `host` is shown. email: only for `mail`.
-         *     instructions: only for `task`.
+         * @description A callback of the user in a reply. Only the `host` of its URL is shown, because the URL may contain a
+         *     secret. email: only for callbacks of the kind `mail`. instructions: only for callbacks of the kind `task`.
          */
         CallbackInfo: {
             /** Conversation Id */
@@ -6413,7 +6472,7 @@ export interface components {
         };
         /**
          * CallbackWithSecret
-         * @description A callback with the secret that signs its messages. It is shown only in this reply.
+         * @description The reply with a callback and the secret that signs its messages. No other reply shows the secret.
          */
         CallbackWithSecret: {
             /** Conversation Id */
@@ -6464,8 +6523,8 @@ export interface components {
         };
         /**
          * Candidate
-         * @description A person or a team that can be given access. One of the two ids is null. `is_service`: the person is a
-         *     service account.
+         * @description A person or a team with whom the user can share a conversation. Either the id of the person or the id
+         *     of the team is null. `is_service`: the person is a service account.
          */
         Candidate: {
             /**
@@ -6507,7 +6566,7 @@ export interface components {
         };
         /**
          * ChangeCallback
-         * @description Changes of a callback. A field that is left out stays as it is.
+         * @description The request body that changes a callback. A field that is left out stays as it is.
          */
         ChangeCallback: {
             /** Instructions */
@@ -6592,7 +6651,7 @@ export interface components {
         };
         /**
          * ChangeTrigger
-         * @description Changes to a trigger. A field that is left out stays as it is.
+         * @description The request body that changes a trigger. A field that is left out stays as it is.
          */
         ChangeTrigger: {
             /** Branch */
@@ -6747,12 +6806,13 @@ export interface components {
         };
         /**
          * CheckpointDiff
-         * @description How the files have changed since a checkpoint: the changes that a rewind to it would undo.
+         * @description The changes of the files since a checkpoint. A rewind to the checkpoint would undo these changes.
          *
-         *     patch: a unified diff; null if it is too large.
-         *     edited: the changed files that others than the agent have changed, alone or besides the agent. By default,
-         *     a rewind is refused if there are any.
-         *     blocked: files that cannot be restored, because something that no checkpoint contains is in their place.
+         *     patch: the changes as a unified diff; null if the diff is too large.
+         *     edited: the changed files that the user or another program has edited, with or without the agent. By
+         *     default, a rewind is refused if there are such files.
+         *     blocked: files that cannot be restored, because a file or directory that no checkpoint contains has the
+         *     same path.
          */
         CheckpointDiff: {
             /** Blocked */
@@ -6766,11 +6826,11 @@ export interface components {
         };
         /**
          * CheckpointInfo
-         * @description One checkpoint.
+         * @description The description of one checkpoint, without its files.
          *
-         *     seq: the position of the last event in the log when the checkpoint was made.
-         *     event_id: the id of the message that began the turn.
-         *     skipped: files that the checkpoint does not contain. No rewind touches them.
+         *     seq: the number of the last event in the log when the checkpoint was made.
+         *     event_id: the id of the user's message on which the agent worked.
+         *     skipped: files that the checkpoint does not contain. Going back to any checkpoint does not change them.
          */
         CheckpointInfo: {
             /**
@@ -6790,22 +6850,23 @@ export interface components {
         };
         /**
          * CheckpointKind
-         * @description The moment at which a checkpoint was made.
+         * @description The reason why a checkpoint was made.
          *
-         *     turn: before the agent began to work on a message of the user.
-         *     end: after the agent ended that work.
-         *     edits: before the agent went on without a new message, after others had changed files.
-         *     rewind: before a rewind of files or chat.
-         *     rewound: after a rewind.
+         *     turn: the agent was about to begin to work on a message of the user.
+         *     end: the agent had finished the work on that message.
+         *     edits: the agent was about to continue without a new message, after the user or a program had changed
+         *     files.
+         *     rewind: files or chat were about to go back to an earlier checkpoint.
+         *     rewound: files or chat had gone back to an earlier checkpoint.
          * @enum {string}
          */
         CheckpointKind: "turn" | "end" | "edits" | "rewind" | "rewound";
         /**
          * CheckpointList
-         * @description The checkpoints, oldest first.
+         * @description The reply of GET /api/conversations/{id}/checkpoints: the checkpoints, oldest first.
          *
-         *     unavailable: `{code, detail}` of the reason why the last checkpoint could not be made; null if it was
-         *     made.
+         *     unavailable: `{code, detail}` of the reason why the last checkpoint could not be made; null if the last
+         *     checkpoint was made.
          */
         CheckpointList: {
             /** Checkpoints */
@@ -6930,8 +6991,10 @@ export interface components {
         };
         /**
          * ConversationBatch
-         * @description One change to up to 100 conversations. tags: with `tag` alone, the tags that each gets beside its own.
-         *     A key that it has already gets the new value.
+         * @description The request body for one action on up to 100 conversations: archive, unarchive, delete or tag.
+         *
+         *     tags: only for the action `tag`. The tags are added to the tags of each conversation. If a conversation
+         *     already has a tag with the same key, the tag gets the new value.
          */
         ConversationBatch: {
             action: components["schemas"]["BatchAction"];
@@ -6944,10 +7007,12 @@ export interface components {
         };
         /**
          * ConversationConsent
-         * @description The offers of a conversation's first repository with the user's decisions.
+         * @description The project executables (hooks, setup scripts, MCP servers …) of a conversation's repositories, with
+         *     the user's decisions.
          *
-         *     directory: the name of its directory. repository: the key under which answers are stored. further: those
-         *     of its further repositories, as far as they offer anything.
+         *     items: the executables of the first repository. directory: the name of its directory. repository: the
+         *     identity of the first repository, under which the user's decisions are stored. further: the further
+         *     repositories that contain executables.
          */
         ConversationConsent: {
             /** Directory */
@@ -6964,7 +7029,8 @@ export interface components {
         };
         /**
          * ConversationFrame
-         * @description A conversation that is new to the user, or has changed.
+         * @description The message (frame) of a user's live stream about a conversation that is new to the user or has
+         *     changed.
          */
         ConversationFrame: {
             conversation: components["schemas"]["AppConversation"];
@@ -6977,7 +7043,8 @@ export interface components {
         };
         /**
          * ConversationGoal
-         * @description The state of a goal. iteration: the number of audits so far; objective: the beginning of the text.
+         * @description The progress of a conversation's goal. iteration: how many times a judge (a model) has checked the
+         *     agent's work so far. objective: the beginning of the goal's text.
          */
         ConversationGoal: {
             /** Iteration */
@@ -6994,7 +7061,8 @@ export interface components {
         };
         /**
          * ConversationLinkInfo
-         * @description A link without its address. `is_active`: false if it has expired.
+         * @description A read-only link in a list of the conversation's links, without the URL of the link. `is_active`: false
+         *     if the link has expired.
          */
         ConversationLinkInfo: {
             /** Created At */
@@ -7012,11 +7080,11 @@ export interface components {
         };
         /**
          * ConversationNetwork
-         * @description The network settings and refused hosts of a conversation.
+         * @description The network settings and the refused hosts of a conversation.
          *
-         *     mode: the mode in force. repository: the repository that an answer can be remembered for; null without
-         *     one. allowed: hosts that were allowed for this conversation alone. refused: hosts without an answer,
-         *     latest first.
+         *     mode: the network mode in force. repository: the repository for which the user can allow a host; null if
+         *     the conversation has none. allowed: hosts that were allowed only for this conversation. refused: hosts
+         *     that the user has not decided about, latest first.
          */
         ConversationNetwork: {
             /** Allowed */
@@ -7091,8 +7159,9 @@ export interface components {
         };
         /**
          * CreateConversationLink
-         * @description A new link. `hours`: how long it is valid. `confirmed_findings`: the ids of the secrets that the owner
-         *     agrees to show. It must contain every finding.
+         * @description The request body that makes a read-only link to a conversation. `hours`: how long the link is valid.
+         *     `confirmed_findings`: the ids of the found secrets that the owner agrees to show; every found secret must
+         *     be listed.
          */
         CreateConversationLink: {
             /**
@@ -7113,13 +7182,14 @@ export interface components {
         };
         /**
          * CreateLink
-         * @description A request for a link to a port, by its number or its name. The name `AGENT_SERVER` opens a part of the
-         *     agent server's REST API.
+         * @description The request body of POST /api/v1/sandboxes/{id}/links: the number or the name of the port to which the
+         *     link leads. The name `AGENT_SERVER` means a part of the agent server's REST API.
          *
-         *     path: where the link leads on that port. keeps_prefix: true for a program that was told to serve below the
-         *     link's path (`vite --base`): the program gets the whole path. Null: Slipway finds out. It reads the
-         *     program's first page; if that page names the path of an earlier such link to this port, the same link is
-         *     returned again. If ports have host names, keeps_prefix has no effect and the program is not asked.
+         *     path: the path on that port which the link opens. keeps_prefix: true if the program was configured to
+         *     serve its pages below the link's path (`vite --base`); then the program receives the whole path. Null:
+         *     Slipway reads the program's first page; if that page names the path of an earlier such link to this port,
+         *     the same link is returned again. If ports have host names, keeps_prefix has no effect and Slipway does not
+         *     read the page.
          */
         CreateLink: {
             /** Keeps Prefix */
@@ -7141,7 +7211,8 @@ export interface components {
         };
         /**
          * CreateModelKey
-         * @description `hours`: how long the key is valid.
+         * @description The request body for creating a model key of a conversation. `hours`: how many hours the key is
+         *     valid.
          */
         CreateModelKey: {
             /**
@@ -7239,7 +7310,7 @@ export interface components {
         };
         /**
          * CreatedConversationLink
-         * @description A new link. `url`: its address, which is shown only in this reply.
+         * @description The reply when a read-only link was made. `url`: the URL of the link; only this reply shows it.
          */
         CreatedConversationLink: {
             /** Created At */
@@ -7429,8 +7500,9 @@ export interface components {
         };
         /**
          * DeliveryInfo
-         * @description One event for one callback. message_id: the header `webhook-id`. next_attempt_at: null unless it
-         *     waits. started_conversation_id: the conversation that a `task` has started.
+         * @description A delivery of one event for one callback, in a reply. message_id: the value of the header `webhook-id`.
+         *     next_attempt_at: the time of the next attempt; null if the delivery does not wait.
+         *     started_conversation_id: the conversation that a callback of the kind `task` has started.
          */
         DeliveryInfo: {
             /** Attempts */
@@ -7463,7 +7535,8 @@ export interface components {
         };
         /**
          * DeliveryResult
-         * @description `waiting`: its job has not ended. `ignored`: nothing had to be done.
+         * @description The state of a webhook delivery. `waiting`: its background job has not ended. `ignored`: nothing had to
+         *     be done.
          * @enum {string}
          */
         DeliveryResult: "waiting" | "done" | "ignored" | "failed";
@@ -7595,7 +7668,8 @@ export interface components {
         EgressMode: "none" | "allowlist" | "open";
         /**
          * EventMatch
-         * @description Where an event matches. `passage`: about 200 characters around the first match, in parts.
+         * @description The passage around the first searched word in an event. `passage`: about 200 characters of the event's
+         *     text, split into searched words and other text.
          */
         EventMatch: {
             /** Event Id */
@@ -7607,7 +7681,7 @@ export interface components {
         };
         /**
          * EventPage
-         * @description A page of events from a log, and the id of the next page (None on the last page).
+         * @description A page of a conversation's events, and the id of the next page (None on the last page).
          */
         EventPage: {
             /** Items */
@@ -7624,10 +7698,12 @@ export interface components {
         EventSortOrder: "TIMESTAMP" | "TIMESTAMP_DESC";
         /**
          * EventWindow
-         * @description Consecutive events from `first_seq` to `last_seq`; none if `first_seq` is after `last_seq`.
+         * @description A reply with consecutive events of a log, from the position `first_seq` to `last_seq`. There are no
+         *     events if `first_seq` is after `last_seq`.
          *
-         *     `log_seq`: the last position of the log. `state`: the events outside the window that make up the folded
-         *     state of the log. It is null for a window beside a position.
+         *     `log_seq`: the position of the newest event of the log. `state`: the events outside the window that
+         *     determine the conversation's settings, task list and open tool calls. It is null if the request named a
+         *     position.
          */
         EventWindow: {
             /** Events */
@@ -7770,8 +7846,8 @@ export interface components {
         };
         /**
          * FilterChoices
-         * @description What the filters of the search can be set to: the values of the conversations that the user may see,
-         *     each list by name. `owners`: other people whose conversations the user may see.
+         * @description The values that the user can choose in the search filters, taken from the conversations that the user
+         *     may see. Each list is sorted by name. `owners`: other people whose conversations the user may see.
          */
         FilterChoices: {
             /** Llm Models */
@@ -7819,8 +7895,11 @@ export interface components {
         };
         /**
          * ForkConversation
-         * @description title: of the fork; null: as the original's. from_event_id: the last event that the fork contains;
-         *     null: all events. The files are copied as they are now, also with an earlier event.
+         * @description The request body for forking a conversation.
+         *
+         *     title: the title of the fork; null: the title of the original. from_event_id: the last event that the fork
+         *     contains; null: the fork contains all events. The fork always gets the current files, even if
+         *     from_event_id is an old event.
          */
         ForkConversation: {
             /** From Event Id */
@@ -7830,7 +7909,8 @@ export interface components {
         };
         /**
          * FoundEvents
-         * @description A page of events. `matches`: only with `query`, one for each item.
+         * @description A reply with one page of events. `matches`: one entry for each event, with the text around the searched
+         *     word; only if the request had a `query`.
          */
         FoundEvents: {
             /** Items */
@@ -7862,9 +7942,11 @@ export interface components {
         };
         /**
          * FurtherConsent
-         * @description The offers of a further repository with the user's decisions. They run in its own directory.
+         * @description The project executables of a further repository of a conversation, with the user's decisions. The
+         *     executables run in the directory of this repository.
          *
-         *     directory: its name beside that of the first one. repository: the key under which answers are stored.
+         *     directory: the name of that directory, which lies beside the directory of the first repository.
+         *     repository: the identity of the repository under which the user's decisions are stored.
          */
         FurtherConsent: {
             /** Directory */
@@ -7918,7 +8000,7 @@ export interface components {
         };
         /**
          * GitChange
-         * @description One changed path of a repository, relative to its root.
+         * @description One changed file of a git repository. The path is relative to the repository's root.
          */
         GitChange: {
             /** Path */
@@ -8010,7 +8092,8 @@ export interface components {
         };
         /**
          * GitDiff
-         * @description The content of one changed file before and after. None: the file does not exist on that side.
+         * @description The content of one changed file before the change (`original`) and after the change (`modified`). None
+         *     means that the file did not or does not exist.
          */
         GitDiff: {
             /** Modified */
@@ -8026,8 +8109,10 @@ export interface components {
         GitProvider: "github" | "gitlab" | "bitbucket" | "bitbucket_data_center" | "azure_devops" | "forgejo";
         /**
          * GitPushInfo
-         * @description One ref of a push. repository: `host/owner/name`. A commit of zeros: the ref did not exist before, or
-         *     was deleted.
+         * @description One branch or tag (ref) that a push from the sandbox has changed or tried to change. repository:
+         *     `host/owner/name`.
+         *
+         *     old_commit of zeros: the ref did not exist before the push. new_commit of zeros: the push deletes the ref.
          */
         GitPushInfo: {
             /** Created At */
@@ -8124,7 +8209,7 @@ export interface components {
         };
         /**
          * ImageContent
-         * @description Images by URL. A `data:` URL contains the bytes.
+         * @description One or more images in a message, given by URL. A `data:` URL contains the bytes of the image.
          */
         ImageContent: {
             /**
@@ -8416,9 +8501,9 @@ export interface components {
         JsonValue: unknown;
         /**
          * KeptRepository
-         * @description A further repository of a conversation, as it is stored. `directory`: its name, beside the directory of
-         *     the first repository. `base_commit`: the commit where the work began; null until the repository is checked
-         *     out, or if it was empty.
+         * @description A further repository of a conversation, as stored in the database. `directory`: the name of its
+         *     directory, which is beside the directory of the first repository. `base_commit`: the commit at which the
+         *     agent's work began; null if the repository is not checked out yet or was empty.
          */
         KeptRepository: {
             /** Base Commit */
@@ -8677,10 +8762,11 @@ export interface components {
         };
         /**
          * Link
-         * @description A link. Anyone who has `url` can open the port until `expires_at`, without signing in. The link ends
-         *     earlier if its maker signs out or deletes the API key that made it.
+         * @description The reply of POST /api/v1/sandboxes/{id}/links: a link to a port. All people who have `url` can open
+         *     the port until `expires_at`, without signing in. The link becomes invalid earlier if its maker signs out
+         *     or deletes the API key that made it.
          *
-         *     keeps_prefix: the program gets the whole path of `url`.
+         *     keeps_prefix: the program receives the whole path of `url`.
          */
         Link: {
             /** Expires At */
@@ -8692,7 +8778,8 @@ export interface components {
         };
         /**
          * LinkedConversation
-         * @description The facts that a link shows in addition to the events.
+         * @description The reply to a reader of a read-only link: the title of the conversation, when the conversation was
+         *     created, and when the link expires.
          */
         LinkedConversation: {
             /** Created At */
@@ -8736,8 +8823,8 @@ export interface components {
         };
         /**
          * LoggingProcessor
-         * @description Writes each event of the conversation to the server's log. It becomes a callback of the conversation:
-         *     `GET /api/v1/callbacks` lists it, with its deliveries.
+         * @description The request for a callback that writes each event of the conversation to the app server's log. `GET
+         *     /api/v1/callbacks` lists this callback, with its deliveries.
          */
         LoggingProcessor: {
             /**
@@ -8807,7 +8894,8 @@ export interface components {
         };
         /**
          * MatchPart
-         * @description A part of a passage. `is_match`: whether it is a word that was searched for.
+         * @description A part of the passage that a search in a conversation's events shows. `is_match`: whether this part is
+         *     a word that was searched for.
          */
         MatchPart: {
             /** Is Match */
@@ -8817,7 +8905,7 @@ export interface components {
         };
         /**
          * McpChangeAnswer
-         * @description The user's decision whether an MCP tool may be called in its changed form.
+         * @description The user's decision whether the agent may call an MCP tool whose definition has changed.
          *
          *     fingerprint: identifies the change that the user was shown.
          */
@@ -8833,9 +8921,10 @@ export interface components {
         };
         /**
          * McpQuestionAnswer
-         * @description The user's answer to a question of an MCP server. question_id: the question's `id` in `mcp_questions`.
+         * @description The user's answer to a question that an MCP server asks. question_id: the question's `id` in
+         *     `mcp_questions`.
          *
-         *     content: for an accepted form, the values by field name. Fields that are left out get the form's defaults.
+         *     content: the values of an accepted form by field name. Missing fields get the defaults of the form.
          */
         McpQuestionAnswer: {
             /**
@@ -9028,7 +9117,7 @@ export interface components {
         Mergeability: "clean" | "conflicts" | "blocked" | "checking" | "unknown";
         /**
          * MetricsSnapshot
-         * @description What a conversation has cost, in dollars and tokens.
+         * @description The total cost of a conversation so far, in dollars and tokens.
          */
         MetricsSnapshot: {
             /**
@@ -9047,9 +9136,10 @@ export interface components {
         };
         /**
          * MissCause
-         * @description What most likely made the vendor read a prompt again. `agent_changed`: the same model with another
-         *     profile or with a plugin more. `expired`: five minutes or more passed since the last call. `unknown`: the
-         *     log shows no reason, so the vendor or the server has dropped the prompt.
+         * @description The likely cause of a cache miss, which makes the vendor process a prompt again. `agent_changed`: the
+         *     same model was used with another profile or an additional plugin. `expired`: five minutes or more passed
+         *     since the last call. `unknown`: the log shows no cause, so the vendor or the server has deleted the prompt
+         *     from the cache.
          * @enum {string}
          */
         MissCause: "model_changed" | "tools_changed" | "agent_changed" | "condensed" | "went_back" | "expired" | "unknown";
@@ -9091,11 +9181,11 @@ export interface components {
         };
         /**
          * ModelKey
-         * @description A new model key. It is shown only once.
+         * @description A new model key of a conversation. The key is returned only in this reply.
          *
-         *     `shell`: a line for a shell in the sandbox. It sets the variables that the libraries and programs of
-         *     OpenAI and Anthropic read. Every command in the sandbox has the variable `$SLIPWAY_MODELS_URL` that it
-         *     uses.
+         *     `shell`: a command for a shell in the sandbox. The command sets the environment variables that the client
+         *     libraries of OpenAI and Anthropic read. The command uses the variable `$SLIPWAY_MODELS_URL`, which is set
+         *     for all commands in the sandbox.
          */
         ModelKey: {
             /**
@@ -9110,7 +9200,8 @@ export interface components {
         };
         /**
          * ModelKeyState
-         * @description `expires_at`: when the key ends; null if programs may not call the model.
+         * @description The reply with the validity of a conversation's model key. `expires_at`: when the key expires; null if
+         *     there is no valid key, so programs may not call the model.
          */
         ModelKeyState: {
             /** Expires At */
@@ -9304,13 +9395,14 @@ export interface components {
         };
         /**
          * Offer
-         * @description One thing that would run. Kind, path and name identify it; the hash identifies its version.
+         * @description One part of a repository that runs only with a user's consent, such as a hook or an MCP server. Kind,
+         *     path and name identify the offer; the hash identifies its version.
          *
-         *     definition: the relevant part of the file at `path`; null if the whole file is meant.
-         *     runs: the commands in it, as shown to people.
+         *     definition: the relevant part of the file at `path`; null if the whole file is the definition.
+         *     runs: the commands in the definition, as shown to users.
          *     files: the files that the hash covers, in addition to the definition.
-         *     left_out: the parts that are not understood and therefore not used.
-         *     problem: the reason why consent is impossible; null if it is possible.
+         *     left_out: the parts of the definition that Slipway does not understand and therefore does not use.
+         *     problem: the reason why a user cannot consent; null if consent is possible.
          */
         Offer: {
             /** Definition */
@@ -9348,12 +9440,13 @@ export interface components {
         };
         /**
          * OfferInfo
-         * @description An offer and the user's decision.
+         * @description A project executable of a repository (hook, setup script, MCP server …) and the user's decision about
+         *     it.
          *
-         *     approved: the version that the user allowed last, if this version has no decision yet. is_loaded: whether
-         *     the conversation has loaded it; null for scripts, which the stages of the start report. is_name_taken:
-         *     whether it is an MCP server that the conversation does not use because another of its servers has the same
-         *     name.
+         *     approved: the version of the executable that the user allowed last; only set if the user has not decided
+         *     about the present version. is_loaded: whether the conversation has loaded the executable; null for
+         *     scripts, because the stages of the start report them. is_name_taken: true for an MCP server that the
+         *     conversation does not use because another of its MCP servers has the same name.
          */
         OfferInfo: {
             approved?: components["schemas"]["Offer"] | null;
@@ -9373,9 +9466,9 @@ export interface components {
         };
         /**
          * OfferedFile
-         * @description A file that would run, or that decides what runs. path: relative to the repository.
+         * @description A file of an offer: the file would run, or it decides what runs. path: relative to the repository.
          *
-         *     text: the file's content; null if it is not text, or too long to be shown.
+         *     text: the file's content; null if the file is not text, or is too long to be shown.
          */
         OfferedFile: {
             /** Path */
@@ -9584,10 +9677,11 @@ export interface components {
         };
         /**
          * PluginSpec
-         * @description A plugin from a public repository: `github:OWNER/REPO` (a path may follow), or the URL of a repository.
+         * @description A plugin that a new conversation uses. `source`: a public repository, as `github:OWNER/REPO` (a path
+         *     may follow) or as a URL.
          *
-         *     `ref`: branch, tag or commit. `repo_path`: the plugin's path in the repository. `parameters`: values that
-         *     the agent is told at the end of the first message.
+         *     `ref`: branch, tag or commit. `repo_path`: the path of the plugin in the repository. `parameters`: named
+         *     values that are added to the end of the first message, so that the agent reads them.
          */
         PluginSpec: {
             /** Parameters */
@@ -9603,14 +9697,16 @@ export interface components {
         };
         /**
          * PresentMode
-         * @description The mode in force. `mode`: null if a program has set another policy.
+         * @description The reply with the confirmation mode: when the agent asks before it acts. `mode`: null if a program has
+         *     set a confirmation policy that no mode has.
          */
         PresentMode: {
             mode: components["schemas"]["ConfirmationMode"] | null;
         };
         /**
          * Problem
-         * @description An RFC 9457 problem. `code` is stable. `errors` lists the invalid inputs. Some codes add members.
+         * @description The body of an error reply, as RFC 9457 defines it. `code` is stable, so programs may rely on it.
+         *     `errors` lists the invalid fields of the request. Replies with some codes have additional members.
          */
         Problem: {
             /** Code */
@@ -9728,7 +9824,7 @@ export interface components {
         };
         /**
          * ProjectHookEvent
-         * @description The hooks for one type of event. event_type: for example `pre_tool_use` or `stop`.
+         * @description The hooks of a project for one type of event. event_type: for example `pre_tool_use` or `stop`.
          */
         ProjectHookEvent: {
             /** Event Type */
@@ -9738,7 +9834,8 @@ export interface components {
         };
         /**
          * ProjectHookMatcher
-         * @description Selects the tools that a hook applies to. matcher: a tool's name, a regular expression, or `*`.
+         * @description The hooks of a project that run for certain tools. matcher: the name of a tool, a regular expression,
+         *     or `*` for all tools.
          */
         ProjectHookMatcher: {
             /** Hooks */
@@ -9755,9 +9852,10 @@ export interface components {
         };
         /**
          * PromptCache
-         * @description The agent's last calls, ten at most. `hit_rate`: the part of their prompt tokens that came from the
-         *     vendor's cache, from 0 to 1. `misses`: how many of them read much less than the call before had left in
-         *     the cache. `cause`: the likely cause of the last miss; null without a miss.
+         * @description Statistics of the vendor's prompt cache for the agent's last ten model calls at most. `hit_rate`: the
+         *     fraction of the prompt tokens that came from the cache, from 0 to 1. `misses`: how many calls read much
+         *     less from the cache than the call before had left there. `cause`: the likely cause of the last miss; null
+         *     if there was no miss.
          */
         PromptCache: {
             /** Calls */
@@ -10104,9 +10202,10 @@ export interface components {
         PushScope: "own" | "any";
         /**
          * QueuedMessage
-         * @description The reply of the pending-messages route. `position` counts from 1.
+         * @description The reply to a message for a conversation that is starting. `position`: the place of the message in the
+         *     queue, from 1.
          *
-         *     If the agent has the message already, `queued` is false and `position` is 0.
+         *     If the agent has already received the message, `queued` is false and `position` is 0.
          */
         QueuedMessage: {
             /** Id */
@@ -10155,9 +10254,10 @@ export interface components {
         };
         /**
          * RefusedHost
-         * @description A host that was refused.
+         * @description A host to which a network request from the conversation's sandbox was refused.
          *
-         *     client: the name that the program gives itself. is_allowable: whether the user can allow this host.
+         *     client: the name that the requesting program gives itself. count: the number of refused requests.
+         *     is_allowable: whether the user may allow this host.
          */
         RefusedHost: {
             /** Client */
@@ -10193,7 +10293,8 @@ export interface components {
         };
         /**
          * RemovedFrame
-         * @description A conversation that was deleted, or is no longer shared with the user.
+         * @description The message (frame) of a user's live stream about a conversation that was deleted or is no longer
+         *     shared with the user.
          */
         RemovedFrame: {
             /** Conversation Id */
@@ -10313,11 +10414,11 @@ export interface components {
         };
         /**
          * RespondToConfirmation
-         * @description The user's decision about waiting actions.
+         * @description The request body with the user's decision about actions of the agent that wait for approval.
          *
          *     `action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
-         *     `reason`: a text for the agent if the actions are refused; the agent continues with it at once.
-         *     `approved_action_ids`: with a refusal, those of the `action_ids` that are approved nevertheless.
+         *     `reason`: why the actions are refused, as a text for the agent, which then continues at once.
+         *     `approved_action_ids`: if `accept` is false, the actions of `action_ids` that are approved all the same.
          */
         RespondToConfirmation: {
             /** Accept */
@@ -10357,7 +10458,8 @@ export interface components {
         RetentionAction: "archive" | "delete";
         /**
          * RetentionPreview
-         * @description count: how many conversations the setting would archive or delete now.
+         * @description The reply of the preview of a retention setting. count: how many conversations the setting would
+         *     archive or delete now.
          */
         RetentionPreview: {
             /** Count */
@@ -10365,9 +10467,10 @@ export interface components {
         };
         /**
          * RetentionSetting
-         * @description What happens to conversations without activity for `days` days. `days` is null if nothing happens.
+         * @description The setting of what happens to conversations without activity for `days` days: they are archived or
+         *     deleted. If `days` is null, nothing happens.
          *
-         *     `kept_tags`: each is `key` or `key:value`. A conversation with one of them is kept.
+         *     `kept_tags`: each text is `key` or `key:value`. A conversation with one of these tags is excepted.
          */
         RetentionSetting: {
             /** @default archive */
@@ -10382,7 +10485,7 @@ export interface components {
         };
         /**
          * RetryStart
-         * @description The changes for the retry of a failed start. A field that is left out stays as it was.
+         * @description The request body for retrying a failed start, with changes. A field that is left out stays unchanged.
          *
          *     selected_repository: null also means no change. selected_branch: null means the default branch.
          *     selected_directory: null means the root of the repository.
@@ -10416,7 +10519,8 @@ export interface components {
         ReviewVerdict: "approved" | "changes_requested" | "commented";
         /**
          * RewindRequest
-         * @description What to rewind: files, chat or both.
+         * @description The request body of POST /api/conversations/{id}/checkpoints/{checkpoint_id}/rewind: whether files,
+         *     chat or both go back to the checkpoint.
          *
          *     on_edits: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
          *     these files as they are.
@@ -10441,10 +10545,11 @@ export interface components {
         };
         /**
          * RewindResult
-         * @description The result of a rewind.
+         * @description The reply to a rewind.
          *
-         *     undo: the id of the checkpoint that was made before the rewind; a rewind to it undoes this one.
-         *     kept: files that were left as they are.
+         *     undo: the id of the checkpoint that was made just before the rewind. A rewind to that checkpoint undoes
+         *     this rewind.
+         *     kept: files that the rewind has left as they were.
          */
         RewindResult: {
             /** Files */
@@ -10461,7 +10566,8 @@ export interface components {
         Role: "owner" | "admin" | "member" | "viewer";
         /**
          * RotateSecret
-         * @description `keep_previous_hours`: how long messages are also signed with the previous secret.
+         * @description The request body that gives a webhook a new secret. `keep_previous_hours`: for how many hours messages
+         *     are also signed with the previous secret.
          */
         RotateSecret: {
             /**
@@ -10472,7 +10578,8 @@ export interface components {
         };
         /**
          * RotateTriggerSecret
-         * @description `keep_previous_hours`: how long deliveries with the previous secret are accepted too.
+         * @description The request body that gives a trigger a new secret. `keep_previous_hours`: for how many hours
+         *     deliveries with the previous secret are accepted, too.
          */
         RotateTriggerSecret: {
             /**
@@ -10483,8 +10590,8 @@ export interface components {
         };
         /**
          * RunSetupScript
-         * @description The hash of the script version that the user has seen. repository: the directory of its repository;
-         *     null for the first one.
+         * @description The request body that runs a repository's setup script. hash: the hash of the script version that the
+         *     user has seen. repository: the directory of the script's repository; null for the first repository.
          */
         RunSetupScript: {
             /** Hash */
@@ -10494,10 +10601,11 @@ export interface components {
         };
         /**
          * RuntimePluginInfo
-         * @description One runtime plugin.
+         * @description The description and the status of one runtime plugin.
          *
-         *     status: `ready` means that tools start it themselves. All others are started by a request to their route.
-         *     port: its port number in the relay of ports; null if people cannot open it.
+         *     status: `ready` means that the agent's tools start the plugin themselves. All other plugins are started by
+         *     POST /api/runtime-plugins/{name}/start.
+         *     port: the plugin's number in the paths /api/ports/{port}/relay; null if people cannot open the plugin.
          *     reason, fix: why the plugin is unavailable, and how to make it available.
          */
         RuntimePluginInfo: {
@@ -10555,7 +10663,7 @@ export interface components {
         };
         /**
          * SandboxError
-         * @description Why a sandbox is in the status ERROR. `output`: the end of its output.
+         * @description The reason why a sandbox has the status ERROR. `output`: the end of the output of the sandbox.
          */
         SandboxError: {
             /** Cause */
@@ -10635,7 +10743,8 @@ export interface components {
         };
         /**
          * SandboxPort
-         * @description A port on which a process listens. conversation_id: reported by the sandbox, so it may be wrong.
+         * @description One port on which a process of the sandbox listens. conversation_id: reported by the sandbox, so it may
+         *     be wrong.
          */
         SandboxPort: {
             /** Conversation Id */
@@ -10649,7 +10758,8 @@ export interface components {
         };
         /**
          * SandboxPorts
-         * @description The listening ports, sorted by port number in ascending order.
+         * @description The reply of GET /api/v1/sandboxes/{id}/ports: the ports on which processes of the sandbox listen,
+         *     sorted by port number in ascending order.
          */
         SandboxPorts: {
             /** Ports */
@@ -11183,7 +11293,8 @@ export interface components {
         };
         /**
          * SendMessageRequest
-         * @description A message of the user. A message with the same `id` can be sent again safely.
+         * @description The request body for sending a user's message to the agent. A client can safely send a message again
+         *     with the same `id`: the agent receives the message only once.
          */
         SendMessageRequest: {
             /** Content */
@@ -11252,7 +11363,8 @@ export interface components {
         };
         /**
          * SetBudget
-         * @description `max_budget_per_task`: the maximum total cost of the conversation in dollars; null means no limit.
+         * @description The request body for setting the budget of a conversation. `max_budget_per_task`: the maximum total
+         *     cost of the conversation in dollars; null means no maximum.
          *
          *     `run`: whether the agent continues at once.
          */
@@ -11350,7 +11462,8 @@ export interface components {
         };
         /**
          * SetTitleProcessor
-         * @description Makes a title from the first message. A conversation without a `title` gets one anyway.
+         * @description The request for a title that is made from the first message. This processor changes nothing, because
+         *     each conversation without a `title` gets such a title.
          */
         SetTitleProcessor: {
             /**
@@ -11542,7 +11655,8 @@ export interface components {
         };
         /**
          * ShareRole
-         * @description `view`: may read the conversation. `steer`: may also send messages, pause, approve and continue.
+         * @description What a person or team may do with a shared conversation. `view`: read the conversation. `steer`: also
+         *     send messages, pause and continue the agent, and approve its actions.
          * @enum {string}
          */
         ShareRole: "view" | "steer";
@@ -11581,7 +11695,7 @@ export interface components {
         };
         /**
          * SharedTeam
-         * @description A team whose members have access. `member_count`: how many people are in it.
+         * @description A team with which a conversation is shared. `member_count`: how many people are in the team.
          */
         SharedTeam: {
             access: components["schemas"]["ShareRole"];
@@ -11596,8 +11710,8 @@ export interface components {
         };
         /**
          * Sharing
-         * @description The people and teams that have access to a conversation. `everyone`: what every signed-in user may
-         *     do, or null.
+         * @description The reply of the sharing routes: the people and teams that have access to a conversation. `everyone`:
+         *     what every signed-in user may do with the conversation; null if it is not shared with everyone.
          */
         Sharing: {
             everyone: components["schemas"]["ShareRole"] | null;
@@ -11725,7 +11839,8 @@ export interface components {
         };
         /**
          * SkillFinding
-         * @description A place where a skill was looked for, and the reason why it was loaded or not.
+         * @description The result for one file or directory in which the server looked for a skill: whether the skill was
+         *     loaded, and why.
          *
          *     origin: the owner of the skill (docs/context.md).
          */
@@ -11746,10 +11861,10 @@ export interface components {
         };
         /**
          * SkillInfo
-         * @description One skill.
+         * @description The description of one skill.
          *
-         *     type: `repo` skills always apply; the text of `knowledge` skills is added when a trigger occurs; the agent
-         *     reads `agentskills` when it needs them.
+         *     type: `repo` skills are always in the prompt. The text of a `knowledge` skill is added to the prompt when
+         *     a message contains one of its trigger words. The agent reads `agentskills` when it needs them.
          */
         SkillInfo: {
             /** Content */
@@ -11793,7 +11908,8 @@ export interface components {
         };
         /**
          * SkillInputInfo
-         * @description One argument of a task skill. A user writes it after the skill's name, in order or as `name=value`.
+         * @description One argument of a task skill (a skill that a user calls by name). A user writes the arguments after the
+         *     skill's name, in order or as `name=value`.
          */
         SkillInputInfo: {
             /** Default */
@@ -11860,7 +11976,8 @@ export interface components {
         };
         /**
          * SkillsResponse
-         * @description The skills that were found. sources: the number of loaded skills of each origin.
+         * @description The reply of POST /api/skills and of GET /api/conversations/{id}/skills: the skills that were found.
+         *     sources: the number of loaded skills of each origin.
          */
         SkillsResponse: {
             /**
@@ -11880,7 +11997,7 @@ export interface components {
         };
         /**
          * Snapshot
-         * @description A snapshot. `size_bytes`: size of its file on the server.
+         * @description A stored copy of a conversation's files. `size_bytes`: the size of the stored copy on the server.
          */
         Snapshot: {
             /** Created At */
@@ -11896,10 +12013,11 @@ export interface components {
         };
         /**
          * SnapshotFrame
-         * @description The first frame. It is sent again when the user's teams have changed.
+         * @description The first message (frame) of a user's live stream, with the user's current lists. It is sent again if
+         *     the user joins or leaves a team.
          *
-         *     `conversations`: the newest 50 that the user may see, and those that wait for the user. `start_tasks`: the
-         *     tasks of the user's own conversations among them that have not ended.
+         *     `conversations`: the newest 50 that the user may see, and those in which the agent waits for the user.
+         *     `start_tasks`: the unfinished start tasks of the user's own conversations in this list.
          */
         SnapshotFrame: {
             /** Conversations */
@@ -11923,7 +12041,8 @@ export interface components {
         SortOrder: "stars-desc" | "stars-asc" | "forks-desc" | "forks-asc" | "updated-desc" | "updated-asc";
         /**
          * SpendingFrame
-         * @description What the user has spent on models, and the limits, after a change.
+         * @description The message (frame) of a user's live stream about a change in the user's spending on models or in the
+         *     spending limits.
          */
         SpendingFrame: {
             spending: components["schemas"]["SpendingLimit"];
@@ -11997,8 +12116,8 @@ export interface components {
         };
         /**
          * StartGoal
-         * @description Makes the first message a goal. max_iterations: how many times a judge may send the agent
-         *     back to work.
+         * @description The part of a start request that makes the first message a goal: the agent works until a judge (a
+         *     model) finds the goal reached. max_iterations: how many times the judge may send the agent back.
          */
         StartGoal: {
             /**
@@ -12009,7 +12128,8 @@ export interface components {
         };
         /**
          * StartGoalRequest
-         * @description The goal of the agent, and how often its work is audited before the goal is given up.
+         * @description The request body of POST /api/conversations/{id}/goal: the goal of the agent, and how often a judge
+         *     checks the work before the agent gives up the goal.
          */
         StartGoalRequest: {
             /**
@@ -12022,11 +12142,11 @@ export interface components {
         };
         /**
          * StartRequest
-         * @description The properties of a new conversation.
+         * @description The request body for starting a conversation.
          *
          *     `ask_when_stuck`: an agent that repeats itself asks the user before it is stopped, and MCP servers may ask
-         *     the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the limit of the
-         *     model's profile.
+         *     the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the maximum of the
+         *     model's profile applies.
          */
         "StartRequest-Input": {
             /** Agent Profile Id */
@@ -12104,11 +12224,11 @@ export interface components {
         };
         /**
          * StartRequest
-         * @description The properties of a new conversation.
+         * @description The request body for starting a conversation.
          *
          *     `ask_when_stuck`: an agent that repeats itself asks the user before it is stopped, and MCP servers may ask
-         *     the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the limit of the
-         *     model's profile.
+         *     the user during a call. `max_budget_per_task`: maximum cost in dollars; if left out, the maximum of the
+         *     model's profile applies.
          */
         "StartRequest-Output": {
             /** Agent Profile Id */
@@ -12186,7 +12306,8 @@ export interface components {
         };
         /**
          * StartStage
-         * @description One stage of a start. `output` is the end of its command's output.
+         * @description The progress of one stage of a conversation's start. `output`: the end of the output of the stage's
+         *     command.
          */
         StartStage: {
             /** Detail */
@@ -12207,13 +12328,14 @@ export interface components {
         };
         /**
          * StartStatus
-         * @description The stages of a start in their order, then the two final states.
+         * @description The status of a start task: the stages of the start in their order, then the two final values READY and
+         *     ERROR.
          * @enum {string}
          */
         StartStatus: "WORKING" | "WAITING_FOR_SANDBOX" | "PREPARING_REPOSITORY" | "RUNNING_SETUP_SCRIPT" | "SETTING_UP_GIT_HOOKS" | "SETTING_UP_SKILLS" | "STARTING_CONVERSATION" | "READY" | "ERROR";
         /**
          * StartTaskFrame
-         * @description A start task of the user that has changed.
+         * @description The message (frame) of a user's live stream about a changed start task of the user.
          */
         StartTaskFrame: {
             task: components["schemas"]["StartTaskInfo"];
@@ -12270,8 +12392,9 @@ export interface components {
         };
         /**
          * SuggestedTask
-         * @description A task that a git host suggests. `issue_number`, `title`: of the issue or pull request. `host`: null
-         *     for the usual host of the provider.
+         * @description A task that a git host suggests, such as an open issue or a pull request with failing checks.
+         *     `issue_number`, `title`: number and title of the issue or pull request. `host`: the git host; null means
+         *     the provider's usual host.
          */
         SuggestedTask: {
             git_provider: components["schemas"]["GitProvider"];
@@ -12321,7 +12444,7 @@ export interface components {
         };
         /**
          * SwitchProfile
-         * @description The saved model to switch to.
+         * @description The request body for changing the model of a conversation. It names the model profile to use.
          */
         SwitchProfile: {
             /** Profile Name */
@@ -12329,7 +12452,7 @@ export interface components {
         };
         /**
          * TagCount
-         * @description A tag, and how many of the conversations that the user may see have it.
+         * @description A tag of conversations. count: how many conversations that the user may see have this tag.
          */
         TagCount: {
             /** Count */
@@ -12443,7 +12566,8 @@ export interface components {
         };
         /**
          * TokenUsage
-         * @description Tokens of all calls together. `per_turn_token` and `response_id` belong to the last call.
+         * @description The numbers of tokens that all model calls of a conversation have used together. `per_turn_token` and
+         *     `response_id` belong to the last model call only.
          */
         TokenUsage: {
             /**
@@ -12515,9 +12639,9 @@ export interface components {
         };
         /**
          * TriggerDeliveryInfo
-         * @description A delivery of the git host. `event`, `actor`, `number`: those of the first event in it. `action`:
-         *     `start`, `tell`, `fix_checks`, `pause`, or null if nothing was done. `reason`: why nothing was done, or
-         *     why it failed.
+         * @description A webhook delivery of the git host, in a reply. `event`, `actor`, `number`: kind, author and issue or
+         *     pull request number of the first event in the delivery. `action`: `start`, `tell`, `fix_checks`, `pause`,
+         *     or null if nothing was done. `reason`: why nothing was done, or why the action failed.
          */
         TriggerDeliveryInfo: {
             /** Action */
@@ -12542,13 +12666,14 @@ export interface components {
         };
         /**
          * TriggerEvent
-         * @description The events that a trigger can react to.
+         * @description The kinds of events at a git host to which a trigger can react.
          * @enum {string}
          */
         TriggerEvent: "label" | "mention" | "assignment" | "review_comment" | "failing_check" | "push";
         /**
          * TriggerInfo
-         * @description A trigger. url: the address that the git host has to call. repository: its full name at the host.
+         * @description A trigger of the user in a reply. url: the URL to which the git host has to send its webhooks.
+         *     repository: the full name of the repository at the git host.
          */
         TriggerInfo: {
             /** Branch */
@@ -12616,8 +12741,8 @@ export interface components {
         };
         /**
          * TriggerWithSecret
-         * @description A trigger with the secret that the git host needs. It is shown only in this reply. At Azure DevOps it
-         *     is a user name and a password, separated by a colon.
+         * @description The reply with a trigger and the secret that the git host needs for its webhooks. No other reply shows
+         *     the secret. For Azure DevOps, the secret is a user name and a password, separated by a colon.
          */
         TriggerWithSecret: {
             /** Branch */
@@ -12687,8 +12812,8 @@ export interface components {
         };
         /**
          * UpdateConversation
-         * @description Changes to a conversation. A field that is left out stays as it is; title, public, tags and archived
-         *     also if they are null.
+         * @description The request body for changing a conversation. A field that is left out stays unchanged. The fields
+         *     title, public, tags and archived also stay unchanged if they are null.
          */
         UpdateConversation: {
             /** Archived */
@@ -12808,7 +12933,7 @@ export interface components {
         };
         /**
          * WaitingMessage
-         * @description A message that was sent and that the agent does not have yet.
+         * @description A message that a user has sent and that the agent has not received yet.
          */
         WaitingMessage: {
             /** Content */
@@ -12973,7 +13098,8 @@ export interface components {
         };
         /**
          * WindowEvent
-         * @description One event of the log, as in the stream. `blobs`: only if it has any.
+         * @description One event of the log, in the same form as in the live stream. `blobs`: the references to the event's
+         *     large parts; left out if there are none.
          */
         WindowEvent: {
             /**

@@ -9,10 +9,10 @@ export interface components {
     schemas: {
         Action: components["schemas"]["ApplyPatchAction"] | components["schemas"]["BrowserClickAction"] | components["schemas"]["BrowserCloseTabAction"] | components["schemas"]["BrowserGetContentAction"] | components["schemas"]["BrowserGetStateAction"] | components["schemas"]["BrowserGetStorageAction"] | components["schemas"]["BrowserGoBackAction"] | components["schemas"]["BrowserListTabsAction"] | components["schemas"]["BrowserNavigateAction"] | components["schemas"]["BrowserScrollAction"] | components["schemas"]["BrowserSetStorageAction"] | components["schemas"]["BrowserStartRecordingAction"] | components["schemas"]["BrowserStopRecordingAction"] | components["schemas"]["BrowserSwitchTabAction"] | components["schemas"]["BrowserTypeAction"] | components["schemas"]["EditAction"] | components["schemas"]["FileEditorAction"] | components["schemas"]["FinishAction"] | components["schemas"]["GlobAction"] | components["schemas"]["GrepAction"] | components["schemas"]["InvokeSkillAction"] | components["schemas"]["ListDirectoryAction"] | components["schemas"]["MCPToolAction"] | components["schemas"]["PlanningFileEditorAction"] | components["schemas"]["ReadFileAction"] | components["schemas"]["StartChildConversationAction"] | components["schemas"]["TaskAction"] | components["schemas"]["TaskTrackerAction"] | components["schemas"]["TerminalAction"] | components["schemas"]["ThinkAction"] | components["schemas"]["WriteFileAction"];
         /**
-         * @description One tool call. The calls of one reply share `llm_response_id`; only the first has the thought and the
-         *     reasoning.
+         * @description The event for one tool call of the agent. All calls in one reply of the model have the same
+         *     `llm_response_id`. Only the first of these events contains the thought and the reasoning of the reply.
          *
-         *     `action` is the tool's Action with its `kind`; null if the call could not be understood.
+         *     `action` is the parsed call with its `kind`; null if the runtime could not parse the call.
          */
         ActionEvent: {
             /** @default null */
@@ -57,7 +57,10 @@ export interface components {
             tool_call_id: string;
             tool_name: string;
         };
-        /** @description The tool did not run to its end. `error`: a text for the model, which acts on it. */
+        /**
+         * @description The event for a tool call that failed before its end. `error`: a text that tells the model the
+         *     reason.
+         */
         AgentErrorEvent: {
             /** @default null */
             classification?: components["schemas"]["ErrorClassification"] | null;
@@ -203,9 +206,10 @@ export interface components {
             text: string;
         };
         /**
-         * @description The end of what a running call has printed.
+         * @description The last part of the output of a tool call that still runs.
          *
-         *     styles: first character, the character after the last one, and how a terminal draws them, such as `1;31`.
+         *     styles: parts of the output that a terminal shows in a style: the index of the first character, the index
+         *     after the last character, and the style as in ANSI codes, such as `1;31`.
          */
         CallOutput: {
             action_id: string;
@@ -225,8 +229,8 @@ export interface components {
             kind: "ClientToolObservation";
         };
         /**
-         * @description From this event on, the model sees `summary` (at `summary_offset` of its view) in place of the
-         *     forgotten events.
+         * @description The event for a condensation. After this event, the prompt contains `summary` in place of the events
+         *     that the model no longer sees. `summary_offset`: the index of the summary in the prompt's events.
          */
         Condensation: {
             /** @default [] */
@@ -267,7 +271,7 @@ export interface components {
             source: "agent" | "user" | "environment" | "hook";
             timestamp: string;
         };
-        /** @description A run ended because of this error. Running again is allowed. */
+        /** @description The event for an error that ended a run. A new run may be started. */
         ConversationErrorEvent: {
             /** @default null */
             classification?: components["schemas"]["ErrorClassification"] | null;
@@ -289,8 +293,8 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description One field of the conversation has a new value. `full_state` sets many fields at once and is never
-         *     logged.
+         * @description The event for a new value of one field of a conversation. With the key `full_state`, the event contains
+         *     many fields and is never added to the log.
          */
         ConversationStateUpdateEvent: {
             id: string;
@@ -312,8 +316,9 @@ export interface components {
             value?: unknown;
         };
         /**
-         * @description A critic's judgement. `score`: how likely it is that the work is a success, from 0 to 1. `message`: the
-         *     reason.
+         * @description A critic's rating of an agent's work. `score`: the probability, from 0 to 1, that the work is a
+         *     success.
+         *     `message`: the reason for the score.
          */
         CriticResult: {
             message: string;
@@ -323,7 +328,10 @@ export interface components {
             } | null;
             score: number;
         };
-        /** @description A piece of a reply. `order` counts 0, 1, 2 … within an attempt. */
+        /**
+         * @description A frame with a piece of the model's reply. `order` counts the pieces 0, 1, 2 … within one attempt to
+         *     get the reply.
+         */
         DeltaFrame: {
             attempt: number;
             content: string;
@@ -334,7 +342,7 @@ export interface components {
             /** @constant */
             type: "delta";
         };
-        /** @description An event of the log at its position. */
+        /** @description A frame with one event of the log. `seq`: the number of the event in the log. */
         DurableFrame: {
             event: {
                 [key: string]: unknown;
@@ -371,10 +379,10 @@ export interface components {
             replacements_made?: number;
         };
         /**
-         * @description The kind of failure, whether trying again can help, and what the user can do about it.
+         * @description The class of an error: the kind of failure, whether a retry can help, and what the user can do.
          *
-         *     Clients accept only these words; another word would make them refuse the whole page of events. The event's
-         *     `code` is more exact.
+         *     Only these values are allowed: clients that find another value refuse the whole page of events. The
+         *     event's `code` is more exact.
          */
         ErrorClassification: {
             /** @enum {string} */
@@ -383,7 +391,7 @@ export interface components {
             /** @enum {string} */
             user_action: "none" | "retry" | "settings";
         };
-        /** @description The stream ends, or a frame of the client was refused. */
+        /** @description A frame: the stream ends with an error, or the server has refused a frame of the client. */
         ErrorFrame: {
             code: string;
             detail: string;
@@ -503,8 +511,8 @@ export interface components {
             truncated?: boolean;
         };
         /**
-         * @description One hook ran. `blocked`: the hook refused what it was asked about (an action, a message or a stop).
-         *     `error`: why the hook gave no decision.
+         * @description The event for one run of a hook. `blocked`: the hook refused the action, the message or the end of the
+         *     run that it checked. `error`: why the hook gave no decision.
          */
         HookExecutionEvent: {
             /** @default null */
@@ -553,7 +561,7 @@ export interface components {
          * @enum {string}
          */
         HookPoint: "PreToolUse" | "PostToolUse" | "UserPromptSubmit" | "SessionStart" | "SessionEnd" | "Stop";
-        /** @description Images by URL. A `data:` URL contains the bytes. */
+        /** @description One or more images in a message, given by URL. A `data:` URL contains the bytes of the image. */
         ImageContent: {
             /** @default false */
             cache_prompt?: boolean;
@@ -564,7 +572,7 @@ export interface components {
              */
             type: "image";
         };
-        /** @description A run was stopped at once. */
+        /** @description The event for a run that was stopped at once. */
         InterruptEvent: {
             id: string;
             /**
@@ -595,7 +603,10 @@ export interface components {
             kind: "InvokeSkillObservation";
             skill_name: string;
         };
-        /** @description The attempt ended without an event. `retry`: the next attempt, if there is one. */
+        /**
+         * @description A frame: an attempt to get a reply from the model failed without an event. `retry`: the next attempt,
+         *     if there is one.
+         */
         ItemAbortedFrame: {
             attempt: number;
             item_id: string;
@@ -604,7 +615,10 @@ export interface components {
             /** @constant */
             type: "item_aborted";
         };
-        /** @description A reply begins to arrive. `item_id`: the id of the event that ends it. */
+        /**
+         * @description A frame: a reply of the model begins to arrive. `item_id`: the id of the event that will contain the
+         *     complete reply.
+         */
         ItemStartedFrame: {
             attempt: number;
             item_id: string;
@@ -613,9 +627,10 @@ export interface components {
         };
         JsonValue: unknown;
         /**
-         * @description The request to a model and its answer, for a client that stores them. Published, never logged.
+         * @description An event with one request to a model and the model's answer. The runtime sends it to clients, which may
+         *     write it to a file, and does not add it to the log.
          *
-         *     `filename`: for the client's folder. `log_data`: JSON.
+         *     `filename`: the name of the file in the client's folder. `log_data`: the request and the answer as JSON.
          */
         LLMCompletionLogEvent: {
             filename: string;
@@ -684,7 +699,7 @@ export interface components {
             kind: "MCPToolObservation";
             tool_name: string;
         };
-        /** @description A chat message in the format of the model vendors. */
+        /** @description A chat message in the format of the model vendors' chat APIs. */
         Message: {
             /** @default [] */
             content?: (components["schemas"]["TextContent"] | components["schemas"]["ImageContent"])[];
@@ -701,7 +716,10 @@ export interface components {
             /** @default null */
             vendor_state?: components["schemas"]["VendorState"] | null;
         };
-        /** @description A message. `extended_content`: what skills and hooks add to it, for the model only. */
+        /**
+         * @description The event for a message in a conversation. `extended_content`: text that skills and hooks add to the
+         *     message; only the model sees it.
+         */
         MessageEvent: {
             /** @default [] */
             activated_skills?: string[];
@@ -730,7 +748,7 @@ export interface components {
             timestamp: string;
         };
         Observation: components["schemas"]["ApplyPatchObservation"] | components["schemas"]["BrowserObservation"] | components["schemas"]["ClientToolObservation"] | components["schemas"]["EditObservation"] | components["schemas"]["FileEditorObservation"] | components["schemas"]["FinishObservation"] | components["schemas"]["GlobObservation"] | components["schemas"]["GrepObservation"] | components["schemas"]["InvokeSkillObservation"] | components["schemas"]["ListDirectoryObservation"] | components["schemas"]["MCPToolObservation"] | components["schemas"]["PlanningFileEditorObservation"] | components["schemas"]["ReadFileObservation"] | components["schemas"]["StartChildConversationObservation"] | components["schemas"]["TaskObservation"] | components["schemas"]["TaskTrackerObservation"] | components["schemas"]["TerminalObservation"] | components["schemas"]["ThinkObservation"] | components["schemas"]["WriteFileObservation"];
-        /** @description The tool ran. `observation`: its Observation with its `kind`. */
+        /** @description The event for a tool call that has run. `observation`: the result, with its `kind`. */
         ObservationEvent: {
             action_id: string;
             /** @default [] */
@@ -755,7 +773,10 @@ export interface components {
             tool_call_id: string;
             tool_name: string;
         };
-        /** @description The output of all running calls. The next frame of this type replaces it. */
+        /**
+         * @description A frame with the output of all running tool calls. A client replaces the previous frame of this type by
+         *     this one.
+         */
         OutputFrame: {
             outputs: components["schemas"]["CallOutput"][];
             /** @constant */
@@ -771,7 +792,7 @@ export interface components {
                 [key: string]: components["schemas"]["FileChange"];
             };
         };
-        /** @description Asks a run to stop before its next step. */
+        /** @description The event for a request to stop a run before its next request to the model. */
         PauseEvent: {
             id: string;
             /**
@@ -789,8 +810,8 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description Why a model could not be asked, which model is asked next, and the seconds until then, counted from
-         *     the arrival of the frame.
+         * @description The next attempt to get a reply from a model: why the last attempt failed, which model is asked next,
+         *     and in how many seconds, counted from the arrival of the frame.
          */
         PendingRetry: {
             code: string;
@@ -877,10 +898,11 @@ export interface components {
             replace_all?: boolean;
         };
         /**
-         * @description One event per reply with actions. `risks`, `details`: by the id of the ActionEvent.
+         * @description The event with the risk analysis of all actions in one reply of the model. `risks` and `details`: by
+         *     the id of the ActionEvent.
          *
-         *     `details` contains `reasons`, `rules`, whether the action `asks`, and its `likeness`, for which an
-         *     approval can be given.
+         *     `details` contains `reasons`, `rules`, whether the action needs the user's approval (`asks`), and the kind
+         *     of action (`likeness`) for which the user can approve further actions.
          */
         SecurityAnalysisEvent: {
             analyzer: string;
@@ -910,10 +932,10 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description A socket's answer to a frame that it could not accept. In reports to an app server, it replaces an
-         *     event that the app server refused.
+         * @description The event that a WebSocket sends to a client whose frame was refused. In reports to an app server, it
+         *     replaces an event that the app server refused.
          *
-         *     Never in the runtime's log.
+         *     The runtime never adds this event to a log.
          */
         ServerErrorEvent: {
             code: string;
@@ -967,7 +989,10 @@ export interface components {
             /** @default null */
             workspace?: string | null;
         };
-        /** @description A piece of a reply while the model writes it. Published, never logged. */
+        /**
+         * @description An event with a piece of the model's reply, sent while the model writes. It is never added to the
+         *     log.
+         */
         StreamingDeltaEvent: {
             /** @default null */
             content?: string | null;
@@ -988,7 +1013,10 @@ export interface components {
             source: "agent" | "user" | "environment" | "hook";
             timestamp: string;
         };
-        /** @description All stored events after `from_seq` were sent. The log ends at `through_seq` at this moment. */
+        /**
+         * @description A frame: all stored events after number `from_seq` have been sent. `through_seq`: the number of the
+         *     last event in the log at this moment.
+         */
         SyncFrame: {
             from_seq: number;
             through_seq: number;
@@ -1166,7 +1194,7 @@ export interface components {
             /** @constant */
             kind: "ThinkObservation";
         };
-        /** @description The call as the model wrote it. `arguments` is always valid JSON. */
+        /** @description A tool call as the model wrote it. `arguments` is always valid JSON. */
         ToolCall: {
             arguments: string;
             id: string;
@@ -1181,7 +1209,7 @@ export interface components {
             /** @default null */
             vendor_state?: components["schemas"]["VendorState"] | null;
         };
-        /** @description An event that is never logged. */
+        /** @description A frame with one event that is never stored in the log. */
         TransientFrame: {
             event: {
                 [key: string]: unknown;
@@ -1189,7 +1217,7 @@ export interface components {
             /** @constant */
             type: "transient";
         };
-        /** @description A person or a hook refused the action. */
+        /** @description The event for an action that a person or a hook has refused. */
         UserRejectObservation: {
             action_id: string;
             id: string;
@@ -1216,10 +1244,12 @@ export interface components {
             tool_name: string;
         };
         /**
-         * @description `model`: the model that returned the data. Another vendor's model never receives it.
+         * @description The data that a model's vendor added to a reply and expects back. `model`: the model that returned the
+         *     data; the data is never sent to another vendor's model.
          *
-         *     `message`: fields of the whole reply; with several calls they are on the first call. `call`: fields of the
-         *     call, and its `id` if not every vendor accepts that id.
+         *     `message`: fields of the whole reply. If the reply has several calls, the event of the first call has
+         *     these fields. `call`: fields of one call, with the vendor's `id` of the call if other vendors may refuse
+         *     that id.
          */
         VendorState: {
             /** @default {} */
