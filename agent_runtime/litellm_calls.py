@@ -85,7 +85,7 @@ def words_of(refusal: Exception) -> str:
 
 
 def headers_of(error: Exception) -> dict[str, str]:
-    """Returns the headers of the vendor's refusal, with names in lower case."""
+    """Returns the HTTP headers of the model vendor's error reply, with names in lower case."""
     told = getattr(refusal_in(error), "litellm_response_headers", None) or {}
     return {name.lower(): value for name, value in told.items()}
 

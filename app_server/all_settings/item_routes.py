@@ -63,8 +63,8 @@ async def list_given_items(user: CurrentUser, session: ReadSession) -> list[Give
 async def list_administered_items(
     user: CurrentUser, session: ReadSession, cipher: ServerCipher
 ) -> list[AdministeredItem]:
-    """Returns the items of the organisation and of all teams. Each item says which teams and how many people
-    have another item of this name that applies instead.
+    """Returns the named settings, such as MCP servers and secrets, of the organisation and of all teams. Each
+    one says which teams and how many people have a setting of the same name that applies instead.
     """
     return await administered_items(session, cipher, user.organisation_id)
 

@@ -56,8 +56,8 @@ async def list_memory_proposals(user: CurrentUser, session: ReadSession) -> list
 
 @proposal_router.post("/{proposal_id}/accept", status_code=204)
 async def accept_memory_proposal(user: CurrentUser, session: Session, proposal_id: UUID) -> None:
-    """Accepts a proposal. Conversations that start from now on get the note. 404 if the proposal has been
-    replaced since.
+    """Accepts a proposed note of the memory. Conversations that start from now on get the note. 404 if
+    the proposal has been replaced since.
     """
     await proposals.accept(session, user.id, proposal_id)
 

@@ -76,8 +76,9 @@ class McpTool(DescribedTool[MCPToolAction]):
         return MCPToolAction(data=dict(arguments))
 
     def effects(self, action: MCPToolAction) -> Sequence[Effect]:
-        """Returns unknown effects. The server's own statements about a tool are not used, because they could
-        prevent a question to the user.
+        """Says that it is unknown what the call reads and changes, so that the approval policy can ask
+        the user. What the MCP server states about its tool is not used, because a false statement would avoid
+        the question.
         """
         del action
         return UNDECLARED
