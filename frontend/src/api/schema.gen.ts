@@ -177,8 +177,8 @@ export interface paths {
         };
         /**
          * List Administered Items
-         * @description Returns the items of the organisation and of all teams. Each item says which teams and how many people
-         *     have another item of this name that applies instead.
+         * @description Returns the named settings, such as MCP servers and secrets, of the organisation and of all teams. Each
+         *     one says which teams and how many people have a setting of the same name that applies instead.
          */
         get: operations["list_administered_items_api_v1_administration_items_get"];
         put?: never;
@@ -2746,8 +2746,8 @@ export interface paths {
         put?: never;
         /**
          * Accept Memory Proposal
-         * @description Accepts a proposal. Conversations that start from now on get the note. 404 if the proposal has been
-         *     replaced since.
+         * @description Accepts a proposed note of the memory. Conversations that start from now on get the note. 404 if
+         *     the proposal has been replaced since.
          */
         post: operations["accept_memory_proposal_api_v1_memory_proposals__proposal_id__accept_post"];
         delete?: never;
