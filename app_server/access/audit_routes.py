@@ -62,7 +62,7 @@ async def search_audit_log(
 ) -> Page[AuditEntryInfo]:
     """Returns a page of audit log entries, newest first. An entry at the time `since` is included, an entry
     at the time `until` is not. A time without a zone is in UTC. Administrators of the default organisation
-    get the entries of all organisations. Other administrators get the entries of their own organisation. 400
+    get all entries. Other administrators get only the entries of their organisation. 400
     `bad_page_id`, 404 `organisation_not_found`.
     """
     before = None if page_id is None else _position(page_id)

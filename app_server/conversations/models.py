@@ -157,6 +157,16 @@ class Conversation(Base):
     """
     deleted_at: Mapped[datetime | None]
 
+    @property
+    def chosen_repository(self) -> dict[str, str | None]:
+        """The fields of a start request that choose the same repository, branch and folder. Empty if the
+        conversation has no repository: a branch and a folder mean nothing without one.
+        """
+        if self.selected_repository is None:
+            return {}
+        names = ("selected_repository", "selected_branch", "selected_directory", "git_provider")
+        return {name: getattr(self, name) for name in names}
+
 
 class StartTask(Base):
     """One row of the table of start tasks: the progress of starting one conversation, from creating its

@@ -53,18 +53,16 @@ def starter(
 
 
 def _request(origin: Conversation, task_id: UUID, title: str, text: str) -> StartRequest:
+    chosen = origin.chosen_repository
     more = [
         AnotherRepository(repository=one.repository, branch=one.branch, git_provider=one.git_provider)
-        for one in KeptRepository.all_of(origin.more_repositories)
+        for one in KeptRepository.all_of(origin.more_repositories if chosen else [])
     ]
     return StartRequest(
         conversation_id=task_id,
         initial_message=SendMessageRequest(content=[TextContent(text=text)]),
-        selected_repository=origin.selected_repository,
-        selected_branch=origin.selected_branch,
-        selected_directory=origin.selected_directory,
-        git_provider=origin.git_provider,
         more_repositories=more,
         title=title,
         trigger=TRIGGER,
+        **chosen,
     )

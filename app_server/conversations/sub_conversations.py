@@ -3,6 +3,7 @@ its parent, and deletes sub-conversations together with the parent.
 """
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
@@ -14,8 +15,6 @@ from app_server.core.errors import NotFound
 from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import User
 
-_INHERITED = ("sandbox_id", "selected_repository", "selected_branch", "selected_directory", "git_provider")
-
 
 async def with_parent(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
     """Returns the start request, with the parent's sandbox, repository and model filled in where the request
@@ -26,8 +25,10 @@ async def with_parent(session: AsyncSession, user: User, request: StartRequest) 
     if request.parent_conversation_id is None:
         return request
     parent = await _locked(session, user.id, request.parent_conversation_id)
-    names = ("sandbox_id",) if request.selected_repository else _INHERITED
-    inherited = {name: getattr(parent, name) for name in names if getattr(request, name) is None}
+    parents: dict[str, Any] = {"sandbox_id": parent.sandbox_id}
+    if request.selected_repository is None:
+        parents |= parent.chosen_repository
+    inherited = {name: value for name, value in parents.items() if getattr(request, name) is None}
     if request.llm_profile is None and request.llm_model is None:
         inherited["llm_profile"] = parent.llm_profile
     return request.model_copy(update=inherited)

@@ -43,7 +43,7 @@ class GitHostClient(Protocol):
     with a sentence that says so."""
 
     async def me(self) -> HostUser:
-        """Returns the user of the host to whom the token belongs."""
+        """Returns the owner of the token: a user of the host."""
         ...
 
     async def add_signing_key(self, title: str, public_key: str) -> bool:

@@ -37,7 +37,7 @@ class ConversationTeamShare(Base):
 
 
 class ConversationShare(Base):
-    """One row for each person, other than the owner, with whom a conversation is shared."""
+    """One share of a conversation: the role that it gives to one person. The owner has no share."""
 
     __tablename__ = "conversation_shares"
 

@@ -38,8 +38,8 @@ async def share_with_everyone(
     body: SetEveryone,
     pubsub: ServerPubSub,
 ) -> Sharing:
-    """Sets what every signed-in user may do with the conversation. null ends this: then only the people and
-    teams with whom the conversation is shared have access.
+    """Sets what every signed-in user may do with the conversation. null ends this: then only the owner
+    and the people and teams that have a share of the conversation have access.
     """
     async with telling(session, pubsub, conversation_id):
         return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
@@ -53,7 +53,7 @@ async def find_candidates(
     request: Request,
     query: Annotated[PlainText, Query(min_length=1, max_length=320)],
 ) -> list[Candidate]:
-    """Returns the people and teams with whom the user can share the conversation. Returns up to 20 teams
+    """Returns the people and teams that can get a share of the conversation: up to 20 teams
     whose name contains the query, and then up to 20 people whose name contains the query or whose e-mail
     address is the query. An administrator can share with all teams, another user only with teams to which the
     user belongs.

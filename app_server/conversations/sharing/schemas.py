@@ -46,7 +46,7 @@ class SetAccess(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A person or a team with whom the user can share a conversation. Either the id of the person or the id
+    """A person or a team that can get a share of a conversation. Either the id of the person or the id
     of the team is null. `is_service`: the person is a service account.
     """
 

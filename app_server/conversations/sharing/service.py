@@ -117,7 +117,7 @@ async def candidates(
     text: str,
     with_address: Collection[UUID],
 ) -> Sequence[User]:
-    """Returns up to 20 people with whom the conversation can be shared, sorted by name. These are people of
+    """Returns up to 20 people who can get a share of the conversation, sorted by name. These are people of
     the owner's organisation whose name contains `text` or whose id is in `with_address`.
 
     Raises NotFound, Forbidden `conversation_access_missing`.

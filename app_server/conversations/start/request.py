@@ -92,7 +92,7 @@ def _parameters_of(plugin: PluginSpec) -> str:
 
 async def with_origin(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
     """Returns a copy of the start request for a conversation that begins from a snapshot. The copy has the
-    repository of the conversation whose sandbox is in the snapshot.
+    repository of the conversation whose sandbox is in the snapshot, if that conversation has one.
 
     Raises BadRequest `two_origins`, NotFound `snapshot_not_found`.
     """
@@ -108,7 +108,9 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
     if snapshot is None or snapshot.user_id != user.id or snapshot.kind != ArchiveKind.SNAPSHOT:
         raise NotFound("No such snapshot.", code="snapshot_not_found")
     origin = await session.get_one(Conversation, snapshot.conversation_id)
-    names = ("selected_repository", "selected_branch", "git_provider")
+    found = origin.chosen_repository
+    if not found:
+        return request
     directory = request.selected_directory or origin.selected_directory
     more = [
         AnotherRepository.model_validate(
@@ -116,9 +118,7 @@ async def with_origin(session: AsyncSession, user: User, request: StartRequest) 
         )
         for one in KeptRepository.all_of(origin.more_repositories)
     ]
-    found = {name: getattr(origin, name) for name in names}
-    found = {**found, "selected_directory": directory}
-    return request.model_copy(update={**found, "more_repositories": more})
+    return request.model_copy(update={**found, "selected_directory": directory, "more_repositories": more})
 
 
 async def with_clone_settings(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:

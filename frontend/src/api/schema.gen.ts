@@ -1786,8 +1786,8 @@ export interface paths {
         get: operations["get_sharing_api_v1_app_conversations__conversation_id__sharing_get"];
         /**
          * Share With Everyone
-         * @description Sets what every signed-in user may do with the conversation. null ends this: then only the people and
-         *     teams with whom the conversation is shared have access.
+         * @description Sets what every signed-in user may do with the conversation. null ends this: then only the owner
+         *     and the people and teams that have a share of the conversation have access.
          */
         put: operations["share_with_everyone_api_v1_app_conversations__conversation_id__sharing_put"];
         post?: never;
@@ -1806,7 +1806,7 @@ export interface paths {
         };
         /**
          * Find Candidates
-         * @description Returns the people and teams with whom the user can share the conversation. Returns up to 20 teams
+         * @description Returns the people and teams that can get a share of the conversation: up to 20 teams
          *     whose name contains the query, and then up to 20 people whose name contains the query or whose e-mail
          *     address is the query. An administrator can share with all teams, another user only with teams to which the
          *     user belongs.
@@ -1999,7 +1999,7 @@ export interface paths {
          * Search Audit Log
          * @description Returns a page of audit log entries, newest first. An entry at the time `since` is included, an entry
          *     at the time `until` is not. A time without a zone is in UTC. Administrators of the default organisation
-         *     get the entries of all organisations. Other administrators get the entries of their own organisation. 400
+         *     get all entries. Other administrators get only the entries of their organisation. 400
          *     `bad_page_id`, 404 `organisation_not_found`.
          */
         get: operations["search_audit_log_api_v1_audit_log_get"];
@@ -6523,7 +6523,7 @@ export interface components {
         };
         /**
          * Candidate
-         * @description A person or a team with whom the user can share a conversation. Either the id of the person or the id
+         * @description A person or a team that can get a share of a conversation. Either the id of the person or the id
          *     of the team is null. `is_service`: the person is a service account.
          */
         Candidate: {

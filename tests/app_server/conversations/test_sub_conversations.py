@@ -72,6 +72,17 @@ async def test_a_sub_conversation_starts_in_the_sandbox_of_its_parent_and_is_lis
     assert everybody == [second["id"], first["id"], parent]
 
 
+async def test_a_parent_that_lost_its_repository_passes_on_no_branch(
+    client: httpx.AsyncClient, parent: str
+) -> None:
+    (await client.patch(f"{ROOT}/{parent}", json={"selected_repository": None})).raise_for_status()
+    assert (await shown(client, parent))[0]["selected_branch"] == "tea"
+
+    [child] = await shown(client, (await start(client, parent_conversation_id=parent))["id"])
+
+    assert (child["selected_repository"], child["selected_branch"]) == (None, None)
+
+
 async def test_a_sub_conversation_is_deleted_with_its_parent_and_removed_from_it(
     client: httpx.AsyncClient, parent: str
 ) -> None:
