@@ -40,6 +40,9 @@ class Naming:
     async def generate(self) -> None:
         """Creates a title from the user's first message and logs the title. A model suggests the title; if it
         suggests none, the first words of the message become the title.
+
+        The full state is not published: openhands-sdk takes a full state that arrives just after it has
+        started a run for the end of this run.
         """
         context = self._context
         first, _ = context.log.search(_FROM_USER, from_seq=None, descending=False, limit=1)
@@ -54,7 +57,6 @@ class Naming:
             context.emit(*found.events(context.state.stats))
         elif (words := title.first_words(mask(task.llm_message.text))) is not None:
             context.emit(ConversationStateUpdateEvent(key="title", value=words))
-        context.publish_full_state()
 
     def _llm(self) -> LLM:
         name = self._context.spec.request.title_llm_profile

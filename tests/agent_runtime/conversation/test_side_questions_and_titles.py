@@ -73,6 +73,19 @@ async def test_a_title_is_made_of_the_first_message_where_one_is_asked_for(
     assert sum(map(is_naming, scripted_llm.requests)) == 1
 
 
+async def test_a_title_publishes_no_full_state_which_clients_take_for_the_end_of_a_run(
+    conversations: Conversations, scripted_llm: ScriptedLLM
+):
+    scripted_llm.fallback = naming(say("A title"))
+    conversation = conversations.create(autotitle=True)
+    watch = Watch(conversation)
+
+    conversation.send(user("Correct the comma."))
+    await watch.until(lambda frame: frame.get("event", {}).get("key") == "title")
+
+    assert "full_state" not in [frame.get("event", {}).get("key") for frame in watch.frames]
+
+
 async def test_where_none_is_wanted_no_title_is_made(conversations: Conversations, scripted_llm: ScriptedLLM):
     scripted_llm.script(say("Done."))
     conversation = conversations.create(autotitle=False)
