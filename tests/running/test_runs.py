@@ -185,7 +185,19 @@ def test_what_fails_gets_a_second_try_alone_and_is_named_either_way(project: Pro
     assert "second try" not in done.stdout, "more failed than may be unsteady"
 
 
-@pytest.mark.parametrize("selection", [("-k", "waits"), ("--lane", "quick"), ("test_slow.py",)])
+def test_a_run_may_remember_green_campaigns_though_the_settings_leave_a_folder_out(project: Project) -> None:
+    project.write("pytest.ini", "[pytest]\naddopts = -p no:cacheprovider --ignore=other\n")
+    project.write("test_slow.py", "def test_waits():\n    pass\n")
+
+    run = project.run("--green-campaigns", str(project.cache / "green"))
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert (project.cache / "green").exists()
+
+
+@pytest.mark.parametrize(
+    "selection", [("-k", "waits"), ("--lane", "quick"), ("test_slow.py",), ("--ignore=another",)]
+)
 def test_a_partial_run_is_refused_to_remember_green_campaigns(
     project: Project, selection: tuple[str, ...]
 ) -> None:

@@ -1,6 +1,7 @@
 """A TCP proxy on loopback in the test's own event loop, in front of a service that goes away or stands still.
 
-async with OutageProxy(port) as proxy: `proxy.port` leads there; `gone()`, `frozen()`, `back()`.
+async with OutageProxy(port) as proxy: `proxy.port` leads there; `gone()`, `frozen()`, `back()`,
+`send_to_clients()`.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ class OutageProxy:
         self._flows = asyncio.Event()
         self._flows.set()
         self._writers: set[asyncio.StreamWriter] = set()
+        self._clients: set[asyncio.StreamWriter] = set()
         self.port = 0
 
     async def __aenter__(self) -> Self:
@@ -46,6 +48,11 @@ class OutageProxy:
         if self._server is None:
             await self._listen()
 
+    def send_to_clients(self, data: bytes) -> None:
+        """Sends bytes to the client of every open connection, as if they came from the service."""
+        for client in self._clients:
+            client.write(data)
+
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
@@ -61,8 +68,10 @@ class OutageProxy:
         finally:
             self._writers.discard(writer)
         self._writers |= {writer, far_writer}
+        self._clients.add(writer)
         await asyncio.gather(self._copy(reader, far_writer), self._copy(far_reader, writer))
         self._writers -= {writer, far_writer}
+        self._clients.discard(writer)
 
     async def _copy(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
         with suppress(OSError):

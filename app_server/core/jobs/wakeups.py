@@ -50,6 +50,8 @@ class Wakeups:
                 TimeoutError,
                 asyncpg.PostgresError,
                 asyncpg.InterfaceError,
+                # A statement was sent after PostgreSQL had reported the end of the connection.
+                asyncpg.InternalClientError,
             ) as error:
                 if not self._is_away:
                     logger.warning("other servers cannot be told of jobs", extra={"error": str(error)})

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import make_url, text, update
 
 from app_server.core.database import Database, now
 from app_server.core.jobs import queue, worker
@@ -22,8 +22,13 @@ from tests.app_server.eventually import eventually
 from tests.app_server.problems import assert_problem
 from tests.app_server.tables import create_tables
 from tests.support.databases import POSTGRES
+from tests.support.outage_proxy import OutageProxy
 
 QUICK = RetryPolicy(attempts=3, first_pause=timedelta(milliseconds=1), timeout=timedelta(seconds=30))
+
+_END_FIELDS = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
+END_BY_ADMINISTRATOR = b"E" + (4 + len(_END_FIELDS)).to_bytes(4, "big") + _END_FIELDS
+"""An ErrorResponse (https://www.postgresql.org/docs/current/protocol-message-formats.html)."""
 
 
 @pytest.fixture
@@ -130,6 +135,33 @@ async def test_postgresql_tells_other_servers_of_jobs_also_after_its_connections
         await first.close()
         await second.close()
         await elsewhere.close()
+
+
+@pytest.mark.parametrize("database_kind", [POSTGRES], indirect=True)
+async def test_other_servers_are_told_of_a_job_that_is_stored_while_postgresql_ends_the_connection(
+    database: Database,
+) -> None:
+    """PostgreSQL first reports the end, and then closes the connection. The job is stored between the two."""
+
+    async def work(_attempt: JobAttempt) -> None:
+        return
+
+    url = make_url(database.url)
+    async with OutageProxy(url.port or 5432) as proxy:
+        proxied = url.set(host="127.0.0.1", port=proxy.port).update_query_dict({"ssl": "disable"})
+        here = Database(proxied.render_as_string(hide_password=False))
+        first, second = Jobs(here, LocalPubSub()), Jobs(database, LocalPubSub())
+        second.register("work", work, QUICK)
+        await first.open()
+        await second.open()
+        try:
+            await reaches(database, await add(here), JobState.DONE)
+            proxy.send_to_clients(END_BY_ADMINISTRATOR)
+            await reaches(database, await add(here), JobState.DONE)
+        finally:
+            await first.close()
+            await second.close()
+            await here.close()
 
 
 async def test_a_job_of_a_transaction_that_is_rolled_back_does_not_exist(database: Database) -> None:

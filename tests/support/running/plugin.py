@@ -47,7 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _selections(config: pytest.Config) -> list[str]:
-    """The options of the command line that leave tests out."""
+    """Returns the options of the command line that leave tests out. Options in the settings are not
+    returned, because they are the same in each run.
+    """
     options = {
         "-k": "keyword",
         "-m": "markexpr",
@@ -57,7 +59,13 @@ def _selections(config: pytest.Config) -> list[str]:
         "--lf": "lf",
         "--lane": "lane",
     }
-    given = [name for name, option in options.items() if getattr(config.option, option, None)]
+    settings = config.getini("addopts")
+    given = []
+    for name, option in options.items():
+        value = getattr(config.option, option, None)
+        values = value if isinstance(value, list) else [value] if value else []
+        if any(f"{name}={each}" not in settings for each in values):
+            given.append(name)
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         given.append("the paths of tests")
     return given
