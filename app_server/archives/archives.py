@@ -1,6 +1,6 @@
-"""Stores the archives of workspaces as database rows and files.
+"""Stores archives: copies of sandbox workspaces. Each archive is a compressed file and a database row.
 
-A row is written only after its file is complete, and a file is deleted only when no row names it.
+The row is written only after the file is complete. The file is deleted only after the row is deleted.
 """
 
 import asyncio
@@ -23,7 +23,9 @@ from app_server.sandbox_backends.workspace_tar import PROJECT, TarSink, cannot_m
 from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
 
 Fill = Callable[[TarSink], Coroutine[Any, Any, None]]
-"""A function that writes the tar of a workspace to the given sink, from a thread."""
+"""The type of a function that writes the tar of a workspace to the given sink (an object with the method
+`write`). The function does the writing in a thread.
+"""
 
 
 class Archives:
@@ -35,8 +37,9 @@ class Archives:
     async def write(
         self, sandbox: Sandbox, kind: ArchiveKind, fill: Fill, name: str | None = None
     ) -> Archive:
-        """Writes a complete archive file to disk and returns its database row, which the caller must add.
-        Raises StartFailure.
+        """Calls `fill` to write the content of a new archive file, and waits until the file is complete.
+        Returns a database row for the file; the caller must add this row to the database. Raises StartFailure
+        if the file cannot be written.
         """
         archive_id = uuid4()
         written = await self._written(sandbox.id, archive_id, fill)
@@ -51,8 +54,11 @@ class Archives:
         )
 
     async def write_copy(self, sandbox_id: UUID, fill: Fill) -> BinaryIO:
-        """Writes a complete archive file without a database row, and returns the file open for reading. The
-        file has no name any more, so closing it deletes it. Raises StartFailure.
+        """Calls `fill` to write the content of a temporary archive file. Returns the complete file, open for
+        reading. Raises StartFailure if the file cannot be written.
+
+        The file has no database row, and its directory entry is already removed. The operating system
+        therefore deletes the content when the file is closed.
         """
         copy_id = uuid4()
         await self._written(sandbox_id, copy_id, fill)
@@ -68,8 +74,10 @@ class Archives:
             raise cannot_move(str(error)) from error
 
     async def replace_workspace(self, sandbox_id: UUID, archive: Archive) -> None:
-        """Marks the sandbox as archived: from now on this new archive replaces its workspace. The remaining
-        machine and workspace are marked as leftovers.
+        """Adds the row of a new archive to the database and sets the sandbox's status to ARCHIVED. From now
+        on, the archive holds the sandbox's files instead of the workspace.
+
+        Also sets `has_leftovers`, because the sandbox's machine and workspace must still be removed.
         """
         async with self._database.session() as session:
             sandbox = await session.get_one(Sandbox, sandbox_id)
@@ -82,11 +90,12 @@ class Archives:
             session.add(archive)
 
     async def lay_out(self, sandbox_id: UUID, archive_id: UUID, backend: Backend, report: Report) -> Archive:
-        """Restores the sandbox's workspace from an archive and returns the archive. Deletes the archive if it
-        is the sandbox's own one.
+        """Replaces the sandbox's workspace by the files of an archive, and returns the archive's database
+        row. Calls `report` with a line about the progress. Raises StartFailure; the archive then stays the
+        valid copy of the sandbox's files.
 
-        After a failure, and for a backup until `take_up` is called, the archive still counts as the
-        workspace. Raises StartFailure.
+        If the archive is not a backup, this method also calls `take_up`. For a backup, the caller must call
+        `take_up` later. Until then, the backup stays the valid copy of the sandbox's files.
         """
         archive = await self.find(archive_id)
         size = f"{archive.size_bytes / 1024**2:.1f} MB"
@@ -101,7 +110,9 @@ class Archives:
         return archive
 
     async def take_up(self, sandbox_id: UUID, archive: Archive) -> None:
-        """Marks the restored workspace as valid again, in place of the archive from which it was restored."""
+        """Marks the restored workspace as the valid copy of the sandbox's files, instead of the archive.
+        Deletes an archive of the kind ARCHIVE. Does not delete a snapshot or a backup.
+        """
         is_own = archive.kind == ArchiveKind.ARCHIVE
         async with self._database.session() as session:
             sandbox = await session.get_one(Sandbox, sandbox_id)
@@ -112,7 +123,10 @@ class Archives:
             await self._remove_strays(sandbox_id)
 
     async def copy_project(self, archive_id: UUID, sink: TarSink, folder: str | None = None) -> None:
-        """Writes only the project directory of an archive to the sink. folder: see workspace_tar.clean."""
+        """Writes the project directory of an archive to the sink as a tar. Raises StartFailure.
+
+        `folder`: a directory in the project; if given, only the content of this directory is written.
+        """
         archive = await self.find(archive_id)
 
         def copy() -> None:
@@ -122,7 +136,7 @@ class Archives:
         await asyncio.to_thread(copy)
 
     async def backup_of(self, sandbox_id: UUID) -> Archive | None:
-        """Returns the latest backup of the sandbox. Returns None if there is none."""
+        """Returns the latest backup of the sandbox. Returns None if the sandbox has no backup."""
         query = (
             select(Archive)
             .where(Archive.sandbox_id == sandbox_id, Archive.kind == ArchiveKind.BACKUP)
@@ -133,7 +147,7 @@ class Archives:
             return (await session.scalars(query)).one_or_none()
 
     async def replace_backup(self, backup: Archive) -> None:
-        """Adds this backup and deletes the older backups of its sandbox."""
+        """Adds the row of a new backup to the database and deletes the older backups of the same sandbox."""
         others = delete(Archive).where(
             Archive.sandbox_id == backup.sandbox_id, Archive.kind == ArchiveKind.BACKUP
         )
@@ -166,12 +180,15 @@ class Archives:
         await self._remove_strays(archive.sandbox_id)
 
     async def remove_all(self, sandbox_id: UUID) -> None:
-        """Deletes the archive files of a sandbox whose rows are already deleted."""
+        """Deletes all archive files of a sandbox. The caller must have deleted their database rows before."""
         await asyncio.to_thread(shutil.rmtree, self._folder / sandbox_id.hex, ignore_errors=True)
 
     async def share(self, archive: Archive, sandbox_id: UUID) -> None:
-        """Makes the archive's file also a file of this sandbox, without a copy of the content. The caller
-        then changes `sandbox_id` of the archive's row and calls `unshare` for the sandbox that had the file.
+        """Makes the archive's file available to another sandbox through a hard link, so that the content is
+        not copied. `sandbox_id`: the other sandbox.
+
+        The caller must then change `sandbox_id` in the archive's row to the other sandbox, and call `unshare`
+        with the id of the previous sandbox.
         """
         source, target = self._file(archive.sandbox_id, archive.id), self._file(sandbox_id, archive.id)
 
@@ -182,8 +199,8 @@ class Archives:
         await asyncio.to_thread(link)
 
     async def unshare(self, archive_id: UUID, sandbox_id: UUID) -> None:
-        """Removes the archive's file from the files of this sandbox. The file stays with the sandbox that it
-        is shared with.
+        """Deletes the archive's file from the directory of this sandbox. The hard link that `share` has made
+        for another sandbox stays. Does nothing if there is no such file.
         """
         await asyncio.to_thread(self._file(sandbox_id, archive_id).unlink, missing_ok=True)
 
@@ -194,8 +211,8 @@ class Archives:
         return self._folder / sandbox_id.hex / f"{archive_id.hex}.tar.gz"
 
     async def _remove_strays(self, sandbox_id: UUID) -> None:
-        """Deletes archive files without a database row, such as those of a server that was killed. Only one
-        call at a time is allowed for each sandbox.
+        """Deletes the sandbox's archive files that have no database row. Such files may be left if a server
+        was killed. Two calls for the same sandbox must not run at the same time.
         """
         async with self._database.read() as session:
             rows = await session.scalars(select(Archive.id).where(Archive.sandbox_id == sandbox_id))
@@ -218,8 +235,11 @@ class _Abortable(Protocol):
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None], file: _Abortable) -> None:
-    """Waits until `work`, which reads or writes `file` in a thread, has ended. If the caller is cancelled,
-    aborts the file and waits until the thread has released it.
+    """Runs the coroutine `work`, which reads or writes an archive file in a thread, and waits until it has
+    ended.
+
+    If the caller is cancelled meanwhile, calls `file.abort()`, waits until `work` has ended, and raises
+    CancelledError. So the thread no longer uses the file when this function ends.
     """
     task = asyncio.create_task(work)
     try:

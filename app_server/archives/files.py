@@ -1,5 +1,5 @@
-"""Reads and writes compressed archive files. The files are verified by their hash and appear only when they
-are complete. All calls block.
+"""Reads and writes compressed archive files. A new file gets its final name only when it is complete. The
+SHA-256 hash of a file is checked before the file is read. All calls block.
 """
 
 import gzip
@@ -16,9 +16,9 @@ from app_server.sandbox_backends.workspace_tar import members, reading
 
 @dataclass(frozen=True)
 class WrittenArchive:
-    """A complete archive file.
+    """The description of an archive file that was written completely.
 
-    `size_bytes`: size of the file on disk; `sha256`: hash of the file, in hex.
+    `size_bytes`: the size of the file on disk. `sha256`: the SHA-256 hash of the file, in hexadecimal digits.
     """
 
     size_bytes: int
@@ -26,12 +26,12 @@ class WrittenArchive:
 
 
 class Aborted(Exception):
-    """Reading or writing an archive was aborted, because the archive is no longer needed."""
+    """The error that a reader or writer of an archive raises after its method `abort` was called."""
 
 
 class ArchiveWriter:
-    """Writes the tar of a workspace into a compressed file. A block that ends without `finish` deletes the
-    file.
+    """A writable object that compresses the tar of a workspace into a new archive file. It is used in a
+    `with` block. If the block ends without a call of `finish`, the incomplete file is deleted.
     """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
@@ -54,8 +54,10 @@ class ArchiveWriter:
         self._draft.unlink(missing_ok=True)
 
     def write(self, piece: bytes) -> int:
-        """Adds a piece of the tar and returns its number of bytes. Raises Aborted, StartFailure
-        `archive_too_large`, and OSError when the disk is full.
+        """Adds a piece of the tar to the file and returns the number of bytes in the piece.
+
+        Raises Aborted after a call of `abort`, StartFailure `archive_too_large` if the tar is larger than the
+        limit, and OSError if the disk is full.
         """
         if self._is_aborted:
             raise Aborted
@@ -69,11 +71,14 @@ class ArchiveWriter:
         return self._compressed.write(piece)
 
     def abort(self) -> None:
-        """Makes the next `write` raise Aborted. May be called from any thread."""
+        """Makes every later call of `write` raise Aborted. May be called from any thread."""
         self._is_aborted = True
 
     def finish(self) -> WrittenArchive:
-        """Completes the file on disk, verifies it, gives it its final name and returns its size and hash."""
+        """Completes the file on disk, reads it back to verify it, and gives it its final name. Returns the
+        size and the hash of the file. Raises StartFailure `archive_damaged` if the file was not stored
+        correctly.
+        """
         self._compressed.close()
         self._file.sync()
         written = WrittenArchive(self._file.size, self._file.digest())
@@ -84,11 +89,13 @@ class ArchiveWriter:
 
 
 class ArchiveReader:
-    """Reads the tar of a workspace from a compressed archive file."""
+    """A readable object that decompresses the tar of a workspace from an archive file."""
 
     def __init__(self, path: Path, sha256: str) -> None:
-        """Opens the archive file and checks its hash. Raises StartFailure `archive_missing`,
-        `archive_damaged`.
+        """Checks the hash of the archive file and opens the file. `sha256`: the expected hash.
+
+        Raises StartFailure: `archive_missing` if there is no file, `archive_damaged` if the hash is
+        different.
         """
         self._is_aborted = False
         check_hash(path, sha256)
@@ -110,8 +117,9 @@ class ArchiveReader:
 
 
 def verify(path: Path, sha256: str) -> None:
-    """Checks an archive by reading it completely, as a restore would. Raises StartFailure `archive_missing`,
-    `archive_damaged`.
+    """Checks an archive file completely: compares its hash with `sha256` and reads its whole tar.
+
+    Raises StartFailure: `archive_missing` if there is no file, `archive_damaged` if a check fails.
     """
     with ArchiveReader(path, sha256) as source:
         try:
@@ -123,7 +131,9 @@ def verify(path: Path, sha256: str) -> None:
 
 
 def check_hash(path: Path, sha256: str) -> None:
-    """Checks that the file has this hash. Raises StartFailure `archive_missing`, `archive_damaged`."""
+    """Checks that the file has the given SHA-256 hash. Raises StartFailure: `archive_missing` if there is no
+    file, `archive_damaged` if the hash is different.
+    """
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -146,7 +156,9 @@ def _damaged(path: Path, reason: str) -> StartFailure:
 
 
 class _Hashed:
-    """A writable file that computes the hash of the data written to it."""
+    """A wrapper around a writable file. It computes the SHA-256 hash and the total size of the data that is
+    written to the file.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

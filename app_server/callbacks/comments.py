@@ -36,14 +36,18 @@ class CommentPlace:
 
 
 FindPlaces = Callable[[AsyncSession, UUID], Awaitable[Sequence[CommentPlace]]]
-"""Returns where comments on a conversation belong. Nothing if there is no such place."""
+"""A function that returns the issues and pull requests on which comments about a conversation are written. It
+returns an empty sequence if there are none.
+"""
 
 
 @dataclass(frozen=True)
 class Commenting:
-    """Writes the comments of callbacks at git hosts. http: the HTTP client for callbacks of administrators;
-    it can call any address. guarded_http: the HTTP client for callbacks of other users; it refuses private
-    addresses.
+    """Writes the comments of callbacks at git hosts.
+
+    `http`: the HTTP client for callbacks of administrators of the installation; it can call any address.
+    `guarded_http`: the HTTP client for callbacks of other users; it refuses private addresses. `places`:
+    finds the issues and pull requests of a conversation.
     """
 
     database: Database
@@ -58,10 +62,11 @@ class Commenting:
         self, user: User, conversation_id: UUID, delivery_id: UUID, told: Told, *, is_repeated: bool
     ) -> int:
         """Writes a comment about an event on the issues and pull requests of the conversation, with the
-        user's tokens for the git hosts. Returns how many issues and pull requests have the comment. told: the
-        description of the event. is_repeated: an earlier attempt may have written the comment already.
+        user's tokens for the git hosts. Returns the number of these issues and pull requests.
 
-        Raises Forbidden `no_git_credential` and the errors of the git hosts.
+        `told`: the description of the event. `is_repeated`: whether an earlier attempt may have written the
+        comment already; then the comment is written only where it is missing. Raises Forbidden
+        `no_git_credential` and the errors of the git hosts.
         """
         async with self.database.read() as session:
             places = await self.places(session, conversation_id)

@@ -1,5 +1,5 @@
-"""Delivers events to the receivers of callbacks, such as a webhook's URL. Each attempt calls the receiver
-once.
+"""Delivers events to the receivers of callbacks, for example to the URL of a webhook. Each attempt calls the
+receiver once.
 """
 
 import logging
@@ -52,10 +52,12 @@ _PASSING = (BadGateway, TooManyRequests, Unavailable)
 MAILTO: Final = "mailto:"
 
 ReadTitle = Callable[[AsyncSession, UUID], Awaitable[str | None]]
-"""Returns the title of a conversation. None if it has none."""
+"""A function that returns the title of a conversation. It returns None if the conversation has no title."""
 
 ReadEvent = Callable[[AsyncSession, UUID, int], Awaitable[str | None]]
-"""Returns a stored event of a conversation as JSON text. None if it no longer exists."""
+"""A function that returns the event at a position of a conversation's log as JSON text. It returns None if
+the event no longer exists.
+"""
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,13 @@ class _Work:
 
 
 class Deliveries:
-    """Runs the background jobs that deliver events for callbacks. http: the HTTP client for callbacks of
-    administrators; it can call any address. guarded_http: the HTTP client for callbacks of other users; it
-    refuses private addresses. base_url: the URL of Slipway's web pages. mail_server: sends e-mail.
-    commenting: writes comments at git hosts. start_task: a function that starts conversations.
+    """Runs the background jobs that deliver events for callbacks.
+
+    `http`: the HTTP client for callbacks of administrators of the installation; it can call any address.
+    `guarded_http`: the HTTP client for callbacks of other users; it refuses private addresses. `base_url`:
+    the URL of Slipway's web pages. `mail_server`: sends e-mail. `commenting`: writes comments at git hosts.
+    `start_task`: a function that starts conversations. If one of the last three is None, the server does not
+    run callbacks of that kind.
     """
 
     def __init__(
@@ -99,8 +104,8 @@ class Deliveries:
         self._start_task = start_task
 
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Tries once to deliver an event for a callback, and stores the result in the delivery's row. Does
-        nothing if the delivery, its callback or its event was deleted meanwhile.
+        """Tries once to deliver an event for a callback, and stores the result in the delivery's row. Returns
+        the result of the job. Does nothing if the delivery, its callback or its event was deleted meanwhile.
 
         Raises TryAgain if the job should try again later, and GiveUp if no more attempts are useful.
         """
@@ -122,7 +127,7 @@ class Deliveries:
         return await ways.get(work.callback.processor, self._call)(work)
 
     async def forget_old(self, _attempt: JobAttempt) -> None:
-        """Deletes the rows of deliveries that are older than KEPT."""
+        """Deletes the database rows of deliveries that are older than KEPT (30 days)."""
         async with self._database.session() as session:
             await session.execute(delete(Delivery).where(Delivery.created_at < now() - KEPT))
 
@@ -283,8 +288,9 @@ class Deliveries:
         *,
         is_counted: bool = False,
     ) -> None:
-        """Stores the result of an attempt in the delivery's row. is_counted: whether the field `attempts` of
-        the row already includes this attempt.
+        """Stores the result of an attempt in the delivery's database row. `status`: the HTTP status of the
+        receiver's reply. `error`: None if the event was delivered. `began`: the monotonic time at the start
+        of the attempt. `is_counted`: whether the column `attempts` already includes this attempt.
         """
         duration = int((time.monotonic() - began) * 1000) if began else None
         async with self._database.session() as session:
@@ -333,15 +339,16 @@ async def _beginning(reply: httpx.Response) -> str:
 
 
 def message_id(delivery: Delivery) -> str:
-    """Returns the value of the HTTP header `webhook-id` for a delivery. The value is the same in every
-    attempt and every redelivery.
+    """Returns the value of the HTTP header `webhook-id` for a delivery. Every attempt and every redelivery
+    has the same value.
     """
     return f"msg_{delivery.id.hex}"
 
 
 def _wanted_pause(reply: httpx.Response) -> timedelta | None:
-    """Returns how long the receiver of a webhook asks to wait before the next attempt. This is the value of
-    the reply's header `Retry-After` in seconds, at most three hours.
+    """Returns how long the receiver of a webhook asks to wait before the next attempt: the seconds in the
+    reply's header `Retry-After`, at most three hours. Returns None if the header is missing or has another
+    form.
     """
     return _seconds(reply.headers.get("retry-after", ""))
 

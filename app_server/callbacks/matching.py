@@ -1,5 +1,5 @@
-"""Finds the callbacks that match new events, and stores a delivery for each. The caller stores the events in
-the same transaction.
+"""Finds the callbacks that match new events, and stores a delivery for each. Callers store the events in the
+same database transaction.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,10 +26,13 @@ async def enqueue_matching(
     *,
     sets_off_tasks: bool,
 ) -> None:
-    """Stores a delivery and a background job for each new event and each callback that matches the event.
-    user_id: the owner of the conversation. events: pairs of position and event. sets_off_tasks: whether
-    callbacks of the kind `task` may start conversations. It is False for a conversation that a callback has
-    started and for a sub-conversation, so that a task never starts another task.
+    """Stores a delivery and a background job for each new event of a conversation and each callback that
+    matches the event.
+
+    `user_id`: the owner of the conversation. `events`: pairs of the event's position in the log and the
+    event. `sets_off_tasks`: whether callbacks of the kind `task` may start conversations. It is False for a
+    conversation that a callback has started and for a sub-conversation, so that a task never starts another
+    task.
     """
     # Callbacks for everyone end when their owner is no longer an administrator of this organisation.
     administrators = select(User.id).where(
@@ -70,7 +73,7 @@ async def add_delivery(
 
 
 async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: Delivery) -> None:
-    """Stores the background job that carries out the delivery; the job's id is the delivery's `job_id`. Each
+    """Stores the background job that carries out the delivery. The job's id is the delivery's `job_id`. Each
     callback has at most one running delivery. All callbacks of one user have at most MAX_OF_USER running
     deliveries, so that slow receivers of one user do not delay the callbacks of other users.
     """
@@ -81,7 +84,7 @@ async def enqueue_delivery(session: AsyncSession, callback: Callback, delivery: 
 
 def matches(callback: Callback, event: Mapping[str, Any]) -> bool:
     """Returns whether each filter of the callback allows the event. An empty filter allows every event. The
-    filter for statuses compares the execution status that the event sets. Other events have no status.
+    filter `statuses` compares the execution status that an event sets, so it allows no event of another kind.
     """
     return (
         _allows(callback.kinds, event.get("kind"))

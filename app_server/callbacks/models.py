@@ -1,4 +1,4 @@
-"""Database tables of callbacks and of the deliveries of events to callbacks."""
+"""Database tables of callbacks and of the deliveries of events for callbacks."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -23,13 +23,14 @@ class Processor(StrEnum):
 
 
 class Callback(Base):
-    """One row of the table of callbacks: an action that runs for events of a user's conversations.
+    """The database row of a callback: an action that runs for events of a user's conversations.
 
-    conversation_id: the only conversation for whose events the callback runs; null means all conversations of
-    the user. is_for_everyone: the callback runs for the conversations of all users; only administrators can
-    have such a callback. kinds, sources, tools, statuses: filters; the callback runs only if each filter that
-    is not empty contains the event's value. previous_secret_encrypted: a second secret that also signs
-    messages until `previous_secret_until`.
+    `conversation_id`: the only conversation for whose events the callback runs; null means all conversations
+    of the user. `is_for_everyone`: whether the callback runs for the conversations of all users of the
+    organisation; only administrators can have such a callback. `kinds`, `sources`, `tools`, `statuses`:
+    filters; the callback runs only if each filter that is not empty contains the event's value.
+    `secret_encrypted`: the secret that signs the messages of a webhook. `previous_secret_encrypted`: a second
+    secret that also signs messages until `previous_secret_until`.
     """
 
     __tablename__ = "callbacks"
@@ -46,9 +47,13 @@ class Callback(Base):
     name: Mapped[str] = mapped_column(String(MAX_NAME_CHARACTERS))
     processor: Mapped[Processor] = mapped_column(enum_column(Processor))
     url_encrypted: Mapped[str | None] = mapped_column(Text)
-    """The address of the receiver; `mailto:` and an e-mail address for mail."""
+    """The encrypted address of the receiver: a URL, or `mailto:` and an e-mail address for a callback of the
+    kind `mail`.
+    """
     instructions: Mapped[str | None] = mapped_column(Text)
-    """What the agent of a task is told; null for other processors."""
+    """The user's instructions for the agent that a callback of the kind `task` starts; null for other
+    kinds.
+    """
     secret_encrypted: Mapped[str | None] = mapped_column(Text)
     previous_secret_encrypted: Mapped[str | None] = mapped_column(Text)
     previous_secret_until: Mapped[datetime | None]
@@ -62,9 +67,9 @@ class Callback(Base):
 
 
 class Delivery(Base):
-    """One row of the table of deliveries: one event that is delivered for one callback. `job_id`: the id of
-    the background job that delivers the event. `attempts`: how many attempts were made so far. `status_code`,
-    `error`, `duration_ms`: the result of the last attempt.
+    """The database row of the delivery of one event for one callback. `seq`: the position of the event in the
+    conversation's log. `job_id`: the id of the background job that delivers the event. `attempts`: how many
+    attempts were made so far. `status_code`, `error`, `duration_ms`: the result of the last attempt.
     """
 
     __tablename__ = "callback_deliveries"

@@ -1,4 +1,4 @@
-"""Routes by which the current user manages callbacks and sees the deliveries of callbacks."""
+"""Routes with which the current user manages callbacks and sees their deliveries."""
 
 from datetime import timedelta
 from typing import Any
@@ -45,8 +45,8 @@ async def add_callback(
     cipher: ServerCipher,
     request: Request,
 ) -> CallbackWithSecret:
-    """Adds a callback, which runs for events from now on. The secret of a webhook is shown only in this
-    reply.
+    """Adds a callback of the user, which runs for events from now on. The secret of a webhook is shown only
+    in this reply.
 
     403 `permission_missing` for `is_for_everyone`; 403 `recipient_not_allowed`, 409 `no_mail_server` for
     `mail`; 404 for a conversation of another user; 409 `too_many_callbacks`.
@@ -75,8 +75,9 @@ async def change_callback(
     body: ChangeCallback,
     cipher: ServerCipher,
 ) -> CallbackInfo:
-    """Changes fields of a callback. 400 `no_url` if a URL is given for a callback that is not a webhook. 400
-    `no_instructions` if instructions are given for a callback that is not of the kind `task`.
+    """Changes fields of a callback and returns it. 400 `no_url` if a URL is given for a callback that is
+    neither a webhook nor a chat. 400 `no_instructions` if instructions are given for a callback that is not
+    of the kind `task`.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     service.change(cipher, callback, body)
@@ -90,7 +91,7 @@ async def change_callback(
 async def delete_callback(
     user: CurrentUser, trail: CurrentTrail, session: Session, callback_id: UUID, cipher: ServerCipher
 ) -> None:
-    """Deletes a callback and all its deliveries, also deliveries that still wait."""
+    """Deletes a callback and all its deliveries. Deliveries that still wait are deleted too."""
     callback = await service.callback_of(session, user.id, callback_id)
     info = service.callback_info(cipher, callback)
     _record(trail, session, AuditAction.CALLBACK_DELETED, info)
@@ -126,8 +127,8 @@ async def search_deliveries(
     page_id: PageId = None,
     limit: Limit = 50,
 ) -> Page[DeliveryInfo]:
-    """Returns the deliveries of a callback, the newest first. Deliveries are kept for 30 days. 400
-    `bad_page_id`.
+    """Returns one page of the deliveries of a callback, the newest first. Deliveries are stored for 30 days.
+    400 `bad_page_id`.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     before = None if page_id is None else page_position(page_id)
@@ -141,8 +142,8 @@ async def search_deliveries(
 async def redeliver(
     user: CurrentUser, session: Session, callback_id: UUID, delivery_id: UUID
 ) -> DeliveryInfo:
-    """Delivers the event of a delivery again. The header `webhook-id` stays the same. 409 `delivery_waits`,
-    `callback_disabled`.
+    """Delivers the event of an earlier delivery again, with the same value of the header `webhook-id`. 409
+    `delivery_waits` if the delivery has not ended yet, 409 `callback_disabled`.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     return await service.redeliver(session, callback, delivery_id)

@@ -36,11 +36,12 @@ _CALLING = {Processor.WEBHOOK, Processor.CHAT}
 
 
 class CallbackFilters(BaseModel):
-    """The filters of a callback, which say for which events the callback runs. An empty list allows every
-    event. The callback runs only if all lists allow the event.
+    """The filters of a callback. They decide for which events the callback runs: all lists must allow the
+    event. An empty list allows every event.
 
-    kinds: such as `MessageEvent`. sources: `user`, `agent`, `environment`. tools: names of tools, for actions
-    and observations. statuses: execution statuses, for the events that set them, such as `finished`.
+    `kinds`: kinds of events, such as `MessageEvent`. `sources`: `user`, `agent`, `environment`. `tools`:
+    names of tools, for actions and observations. `statuses`: execution statuses, such as `finished`, for the
+    events that set them.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -52,12 +53,12 @@ class CallbackFilters(BaseModel):
 
 
 class AddCallback(CallbackFilters):
-    """The request body that adds a callback. url: required for `webhook` and `chat`, not allowed for other
-    kinds; for `chat` it is the URL of an incoming webhook of Slack, Mattermost or a compatible chat. email:
-    required for `mail`, not allowed for other kinds. instructions: required for `task`, not allowed for other
-    kinds. conversation_id: one of the user's conversations; without it, the callback runs for all of the
-    user's conversations. is_for_everyone: the callback runs for the conversations of all users; needs the
-    permission `administer`.
+    """A request to add a callback. `url`: required for `webhook` and `chat`, not allowed for other kinds; for
+    `chat` it is the URL of an incoming webhook of Slack, Mattermost or a compatible chat. `email`: required
+    for `mail`, not allowed for other kinds. `instructions`: what the agent must do; required for `task`, not
+    allowed for other kinds. `conversation_id`: one of the user's conversations; without it, the callback runs
+    for all of the user's conversations. `is_for_everyone`: whether the callback runs for the conversations of
+    all users of the organisation; needs the permission `administer`.
 
     A callback of the kind `comment` writes on the open pull requests of the conversation. If there are none,
     it writes on the issue or pull request that has started the conversation. The comment is written with the
@@ -92,7 +93,7 @@ class AddCallback(CallbackFilters):
 
 
 class ChangeCallback(BaseModel):
-    """The request body that changes a callback. A field that is left out stays as it is."""
+    """A request to change a callback. A field that is left out stays as it is."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -107,8 +108,11 @@ class ChangeCallback(BaseModel):
 
 
 class CallbackInfo(CallbackFilters):
-    """A callback of the user in a reply. Only the `host` of its URL is shown, because the URL may contain a
-    secret. email: only for callbacks of the kind `mail`. instructions: only for callbacks of the kind `task`.
+    """A callback of the user in a reply. `host`: the host name in the callback's URL; the URL itself is not
+    shown, because it may contain a secret. `email`: only for callbacks of the kind `mail`. `instructions`:
+    only for callbacks of the kind `task`. `conversation_id`: the only conversation for which the callback
+    runs; null if it is not limited to one. `previous_secret_until`: until this time, messages are also signed
+    with the previous secret.
     """
 
     id: Id
@@ -126,7 +130,9 @@ class CallbackInfo(CallbackFilters):
 
 
 class CallbackWithSecret(CallbackInfo):
-    """The reply with a callback and the secret that signs its messages. No other reply shows the secret."""
+    """The reply with a new callback, or with a callback whose secret was replaced. `secret`: signs the
+    callback's messages; null if the callback is not a webhook. No other reply shows the secret.
+    """
 
     secret: str | None
 
@@ -138,9 +144,11 @@ class DeliveryState(StrEnum):
 
 
 class DeliveryInfo(BaseModel):
-    """A delivery of one event for one callback, in a reply. message_id: the value of the header `webhook-id`.
-    next_attempt_at: the time of the next attempt; null if the delivery does not wait.
-    started_conversation_id: the conversation that a callback of the kind `task` has started.
+    """The delivery of one event for one callback, in a reply. `message_id`: the value of the header
+    `webhook-id`. `seq`: the position of the event in the conversation's log. `status_code`, `error`,
+    `duration_ms`: the result of the last attempt. `next_attempt_at`: the time of the next attempt; null if
+    the delivery does not wait. `started_conversation_id`: the conversation that a callback of the kind `task`
+    has started.
     """
 
     id: Id
@@ -160,8 +168,8 @@ class DeliveryInfo(BaseModel):
 
 
 class RotateSecret(BaseModel):
-    """The request body that gives a webhook a new secret. `keep_previous_hours`: for how many hours messages
-    are also signed with the previous secret.
+    """A request to give a webhook a new secret. `keep_previous_hours`: for how many hours messages are also
+    signed with the previous secret.
     """
 
     model_config = ConfigDict(extra="forbid")

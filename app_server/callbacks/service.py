@@ -1,4 +1,4 @@
-"""Stores, changes and lists a user's callbacks and the deliveries of callbacks."""
+"""Stores, changes and lists the callbacks of a user, and the deliveries of events for these callbacks."""
 
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
@@ -34,7 +34,7 @@ async def callbacks_of(session: AsyncSession, user_id: UUID) -> list[Callback]:
 
 
 async def callback_of(session: AsyncSession, user_id: UUID, callback_id: UUID) -> Callback:
-    """Returns the callback with this id. Raises NotFound if there is no such callback or it belongs to
+    """Returns the callback with this id. Raises NotFound if there is no such callback or if it belongs to
     another user.
     """
     callback = await session.get(Callback, callback_id)
@@ -46,7 +46,7 @@ async def callback_of(session: AsyncSession, user_id: UUID, callback_id: UUID) -
 async def add(
     session: AsyncSession, cipher: Cipher, user_id: UUID, wanted: AddCallback
 ) -> tuple[Callback, str | None]:
-    """Stores a new callback of the user. Returns the callback and its secret; the secret is None unless the
+    """Stores a new callback of the user. Returns the callback and its secret. The secret is None unless the
     callback is a webhook. Raises Conflict `too_many_callbacks`.
     """
     known = await callbacks_of(session, user_id)
@@ -75,9 +75,11 @@ async def add(
 
 
 def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
-    """Changes the fields of a callback that are given in `changes`. Raises BadRequest `no_url` if a URL is
-    given for a callback without a URL. Raises BadRequest `no_instructions` if instructions are given for a
-    callback that is not of the kind `task`.
+    """Changes those fields of a callback that have a value in `changes`. The caller writes the callback to
+    the database.
+
+    Raises BadRequest `no_url` if a URL is given for a callback that is neither a webhook nor a chat. Raises
+    BadRequest `no_instructions` if instructions are given for a callback that is not of the kind `task`.
     """
     values = changes.model_dump(exclude_none=True)
     if "instructions" in values and callback.processor is not Processor.TASK:
@@ -93,8 +95,8 @@ def change(cipher: Cipher, callback: Callback, changes: ChangeCallback) -> None:
 
 
 def rotate(cipher: Cipher, callback: Callback, keep: timedelta) -> str:
-    """Gives the webhook of a callback a new secret and returns the secret. For the time `keep`, messages are
-    also signed with the previous secret. Raises BadRequest `no_secret` if the callback is not a webhook.
+    """Gives a webhook callback a new secret and returns the secret. Messages are also signed with the
+    previous secret for the duration `keep`. Raises BadRequest `no_secret` if the callback is not a webhook.
     """
     if callback.secret_encrypted is None:
         raise BadRequest("Only a webhook has a secret.", code="no_secret")
@@ -113,8 +115,8 @@ async def deliveries(
     before: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[DeliveryInfo]:
-    """Returns one page of the callback's deliveries, the newest first. before: the time and id of the last
-    delivery on the page before; None means the first page.
+    """Returns one page of the callback's deliveries, the newest first. `state`: None means deliveries in all
+    states. `before`: the time and the id of the last delivery on the page before; None means the first page.
     """
     query = (
         select(Delivery, Job)
@@ -132,8 +134,9 @@ async def deliveries(
 
 
 async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID) -> DeliveryInfo:
-    """Delivers the event of an earlier delivery again, with the same value of the header `webhook-id`. Raises
-    NotFound, and Conflict `delivery_waits`, `callback_disabled`.
+    """Starts another delivery of the event of an earlier delivery, with the same value of the header
+    `webhook-id`. Returns the delivery, which waits now. Raises NotFound, and Conflict `delivery_waits`,
+    `callback_disabled`.
     """
     delivery = await session.get(Delivery, delivery_id, with_for_update=True)
     if delivery is None or delivery.callback_id != callback.id:

@@ -1,5 +1,5 @@
-"""Builds the title and the first message of the new conversations that callbacks of the kind `task` start.
-Such a conversation is about an event of another conversation.
+"""Builds the title and the first message of the new conversations that callbacks of the kind `task` start. A
+callback starts such a conversation because of an event in another conversation.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,35 +11,36 @@ from app_server.callbacks.texts import Told
 from app_server.users.models import User
 
 TRIGGER: Final = "callback"
-"""`Conversation.trigger` of conversations that callbacks have started."""
+"""The value of `Conversation.trigger` for conversations that callbacks have started."""
 
 _NAME: Final = "task"
 
 StartTask = Callable[[User, UUID, UUID, str, str], Awaitable[None]]
-"""Starts a conversation on the repositories of another one of the user. The arguments: the user, the id of
-the other conversation, the id of the new one, its title and its first message. A known id starts nothing.
-Raises AppError.
+"""A function that starts a conversation on the repositories of another conversation of the user. The
+arguments: the user, the id of the other conversation, the id of the new one, its title and its first message.
+It starts nothing if a conversation with the new id exists. It raises AppError.
 """
 
 
 def task_of(delivery_id: UUID) -> UUID:
-    """Returns the id of the new conversation that this delivery starts. The id is the same in each attempt of
-    the delivery.
+    """Returns the id of the new conversation that a delivery of a `task` callback starts. The id is the same
+    in each attempt of the delivery.
     """
     return uuid5(delivery_id, _NAME)
 
 
 def title_of_task(name: str, told: Told) -> str:
-    """Returns the title of the new conversation. name: the name of the callback. told: the description of the
-    event.
+    """Returns the title of the new conversation, at most 200 characters. `name`: the name of the callback.
+    `told`: the description of the event.
     """
     return f"{name}: {told.title}"[:200]
 
 
 def message_of_task(instructions: str, told: Told, delivery_id: UUID) -> str:
-    """Returns the first message of the new conversation. The message contains the text that the agent of the
-    other conversation has written. This text is put between marks, so that the new agent can tell the text
-    from the user's instructions. told: the description of the event.
+    """Returns the first message of the new conversation: the user's instructions and the description of the
+    event. The description contains text that the agent of the other conversation has written. It is put
+    between marks, so that the new agent can tell it from the user's instructions. `told`: the description of
+    the event.
     """
     return (
         f"{instructions}\n\nThis was asked for because of an event in another conversation ({told.url}). The "

@@ -1,5 +1,5 @@
-"""Describes an event of a conversation in a few lines for people, for chats, e-mails and comments. Does no
-I/O.
+"""Describes an event of a conversation in a few lines for people. Chats, e-mails and comments contain these
+descriptions. This module does no I/O.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ _ERRORS: Final = {"ConversationErrorEvent", "ServerErrorEvent", "AgentErrorEvent
 
 @dataclass(frozen=True)
 class Told:
-    """A description of an event for people. `title`: the title of the conversation. `text`: what has
-    happened. `url`: the URL of the conversation's web page.
+    """A description of an event of a conversation for people. `title`: the title of the conversation. `text`:
+    what has happened. `url`: the URL of the conversation's web page.
     """
 
     title: str
@@ -31,29 +31,29 @@ class Told:
 
 
 def told(event: Mapping[str, Any], *, title: str | None, url: str) -> Told:
-    """Returns the description of an event for people. `title`: the title of the conversation; None if the
-    conversation has no title yet. `url`: the URL of the conversation's web page.
+    """Returns the description of an event of a conversation for people. `title`: the title of the
+    conversation; None if the conversation has no title yet. `url`: the URL of the conversation's web page.
     """
     return Told(_one_line(title or "A conversation"), _shortened(_text(event)), url)
 
 
 def for_chat(told: Told) -> str:
-    """Returns the description of an event as a message for Slack, Mattermost or a similar chat. If the
-    agent's text mentions people or contains links, these have no effect in the chat.
+    """Returns the description of an event as a message for Slack, Mattermost or a similar chat. Mentions of
+    people and links in the agent's text have no effect in the chat.
     """
     return f"*{_inert(told.title)}*\n{_inert(told.text)}\n{told.url}"
 
 
 def for_comment(told: Told) -> str:
-    """Returns the description of an event as a Markdown comment for a git host. If the agent's text mentions
-    people, the git host does not notify them.
+    """Returns the description of an event as a Markdown comment for a git host, with a link to the
+    conversation. If the agent's text mentions people, the git host does not notify them.
     """
     return f"{without_mentions(told.text)}\n\n[Follow the work]({told.url})"
 
 
 def without_mentions(text: str) -> str:
-    """Returns the text with an invisible character after each `@`. So the text mentions no person, and the
-    git host or chat sends no notification.
+    """Returns the text with an invisible character after each `@`. The git host or the chat then finds no
+    mention of a person and sends no notification.
     """
     return text.replace("@", "@\u200b")
 

@@ -1,5 +1,5 @@
-"""Limits how many commits and tags are signed for a sandbox within an hour. The counts are in the database,
-so all app servers share them.
+"""Limits how many commits and tags the server signs for one sandbox within an hour. The counts are in the
+database, so that all app servers share them.
 """
 
 import math
@@ -15,16 +15,18 @@ from app_server.core.database import now
 from app_server.core.errors import TooManyRequests
 
 MAX_PER_HOUR = 1000
-"""Signatures for one sandbox. Each is an entry of the audit log."""
+"""The maximum number of signatures for one sandbox in an hour. Each signature is an entry of the
+audit log.
+"""
 _HOUR = timedelta(hours=1)
 
 
 async def count_signature(session: AsyncSession, sandbox_id: UUID) -> None:
-    """Adds one to the number of signatures of this sandbox in the current hour. An hour begins with the first
-    signature after the end of the previous hour.
+    """Counts one more signature for this sandbox in its current hour. Raises TooManyRequests
+    `too_many_signatures`, with a `Retry-After` header, if there are more than 1000.
 
-    Signatures that are made at the same time are counted one after the other, because the row stays locked
-    until the transaction ends. Raises TooManyRequests `too_many_signatures` with `Retry-After`.
+    An hour begins with the first signature after the end of the previous hour. The row of the sandbox stays
+    locked until the transaction ends. Therefore concurrent signatures are counted one after the other.
     """
     moment = now()
     stored = CommitSignatureCount

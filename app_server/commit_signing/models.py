@@ -1,5 +1,5 @@
-"""Database tables of the keys with which the app server signs the commits of a user's agents, and of the
-numbers of signatures.
+"""Database tables of the keys that sign the commits of users' agents, and of the numbers of signatures that
+were made.
 """
 
 from datetime import datetime
@@ -12,10 +12,12 @@ from app_server.core.database import Base, now
 
 
 class CommitSigningKey(Base):
-    """A user's key for signing commits. It is created when the user turns signing on for the first time.
+    """The database row of a user's key for signing commits and tags. The key is created when the user turns
+    signing on for the first time.
 
-    public_key: the text to paste at the git host, as in a `.pub` file of OpenSSH. private_key_encrypted: PEM,
-    encrypted. The private key is never shown and never leaves this server.
+    is_on: whether the user has turned signing on. public_key: the public key as in an OpenSSH `.pub` file;
+    the user enters it at the git host. private_key_encrypted: the encrypted private key in PEM format. The
+    private key is never shown and never leaves the app server.
     """
 
     __tablename__ = "commit_signing_keys"
@@ -28,7 +30,9 @@ class CommitSigningKey(Base):
 
 
 class CommitSignatureCount(Base):
-    """The number of signatures for a sandbox within the hour that began at `began_at`."""
+    """The database row with the number of signatures for a sandbox in its current hour, which began at
+    `began_at`.
+    """
 
     __tablename__ = "commit_signature_counts"
 

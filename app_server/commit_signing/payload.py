@@ -1,4 +1,5 @@
-"""Parses the bytes that git asks to have signed: a commit or tag object without its signature. Pure.
+"""Parses the bytes for which git requests a signature: a commit or tag object without its signature. The
+functions here do no I/O.
 
 The format is that of git's object database (`git cat-file commit`, `git cat-file tag`).
 """
@@ -19,27 +20,30 @@ _CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
 
 
 class UnsignablePayloadError(Exception):
-    """The bytes to sign are neither a commit nor a tag of git, or they contain a signature already."""
+    """The error that is raised when the bytes to sign are neither a commit nor a tag of git, or contain a
+    signature already. The message says why.
+    """
 
 
 @dataclass(frozen=True)
 class GitPerson:
-    """A name and an e-mail address, as git writes them into commits."""
+    """The name and the e-mail address of a person, as git writes them into commits and tags."""
 
     name: str
     email: str
 
     def is_like(self, name: str | None, email: str) -> bool:
-        """Returns whether this person has the given name and e-mail address. `name`: None accepts
-        any name.
+        """Returns whether this person has the given name and e-mail address. Before the comparison, the
+        characters that git removes from names are removed from the given values. `name`: None accepts any
+        name.
         """
         return self.email == _plain(email) and (name is None or self.name == _plain(name))
 
 
 @dataclass(frozen=True)
 class Signable:
-    """A commit or a tag that git asks to have signed. people: the author and the committer of a commit, or
-    the tagger of a tag.
+    """The parsed commit or tag for which git requests a signature. people: the author and the committer of a
+    commit, or the tagger of a tag.
     """
 
     kind: Literal["commit", "tag"]
@@ -47,7 +51,9 @@ class Signable:
 
 
 def read(payload: bytes) -> Signable:
-    """Parses the bytes of a commit or tag object. Raises UnsignablePayloadError."""
+    """Parses the bytes of a commit or tag object of git. Raises UnsignablePayloadError if the bytes are
+    neither a commit nor a tag, or contain a signature already.
+    """
     head, _, _ = payload.partition(b"\n\n")
     if b"\ngpgsig" in head:
         raise UnsignablePayloadError("It is signed already.")

@@ -1,4 +1,4 @@
-"""The route from which git in sandboxes requests signatures for commits and tags."""
+"""The route with which git in a sandbox requests signatures for commits and tags."""
 
 import hashlib
 
@@ -23,8 +23,11 @@ MAX_PAYLOAD_BYTES = 1024 * 1024
 async def sign_commit(
     sandbox: CurrentSandbox, request: Request, database: ServerDatabase, cipher: ServerCipher
 ) -> PlainTextResponse:
-    """Returns the signature of a commit or a tag: the body is the object as git wants it signed, the reply is
-    an SSH signature. The private key stays here. Each signature is in the audit log.
+    """Signs a commit or a tag for git in a sandbox. The body of the request is the commit or tag object
+    without a signature. The reply is the SSH signature as text.
+
+    The private key never leaves the app server. Each signature is recorded in the audit log. Errors: 404
+    `sandbox_not_found` if the sandbox is not running; 413 `commit_too_large` above 1 MiB.
     """
     if sandbox.status != SandboxStatus.RUNNING:
         raise NotFound("The sandbox does not run.", code="sandbox_not_found")

@@ -1,4 +1,6 @@
-"""Signs commits and tags of the agents of those users who have turned signing on."""
+"""Signs the commits and tags that a user's agents create, if the user has turned signing on. Creates and
+replaces the users' signing keys.
+"""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -17,8 +19,10 @@ from app_server.settings.models import UserSettings
 
 @dataclass(frozen=True)
 class Signed:
-    """The signature of a commit or a tag. kind: `commit` or `tag`. fingerprint: the fingerprint of
-    the key.
+    """The result of signing a commit or a tag.
+
+    text: the SSH signature. kind: `commit` or `tag`. fingerprint: the fingerprint of the signing key, such as
+    `SHA256:…`.
     """
 
     text: str
@@ -29,9 +33,11 @@ class Signed:
 async def turn(
     session: AsyncSession, cipher: Cipher, user_id: UUID, *, is_on: bool
 ) -> CommitSigningKey | None:
-    """Turns the signing of commits on or off for a user, and returns the user's key. Creates a key when
-    signing is turned on for the first time. Returns None if the user has no key. Raises Conflict
-    `commit_identity_missing`.
+    """Turns the signing of commits on or off for a user, and returns the user's signing key. If signing is
+    turned on for the first time, creates the key.
+
+    Returns None if signing is turned off and the user has no key. Raises Conflict `commit_identity_missing`
+    if signing is turned on and the user has set no e-mail address for commits.
     """
     if is_on:
         await require_address(session, user_id)
@@ -43,8 +49,8 @@ async def turn(
 
 
 async def replace_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> CommitSigningKey:
-    """Deletes the user's signing key permanently, creates a new one and returns it. Raises Conflict
-    `commit_signing_off`.
+    """Replaces the user's signing key by a new key and returns the new key. The old key cannot be restored.
+    Raises Conflict `commit_signing_off` if the user has no signing key.
     """
     key = await session.get(CommitSigningKey, user_id, with_for_update=True)
     if key is None:
@@ -56,8 +62,8 @@ async def replace_key(session: AsyncSession, cipher: Cipher, user_id: UUID) -> C
 
 
 async def key_for_git(session: AsyncSession, user_id: UUID) -> str | None:
-    """Returns the public key that git in the user's sandboxes signs with. Returns None if the user has turned
-    signing off.
+    """Returns the user's public signing key for the git settings in the user's sandboxes. Returns None if the
+    user has not turned signing on, or has set no e-mail address for commits.
     """
     key = await session.get(CommitSigningKey, user_id)
     own = await session.get(UserSettings, user_id)
@@ -67,12 +73,13 @@ async def key_for_git(session: AsyncSession, user_id: UUID) -> str | None:
 async def sign(
     session: AsyncSession, cipher: Cipher, user_id: UUID, sandbox_id: UUID, payload: bytes
 ) -> Signed:
-    """Signs a commit or a tag of the user's agent and returns the signature. `payload`: the bytes that git
-    asks to have signed.
+    """Signs a commit or a tag with the user's key and returns the signature. `payload`: the bytes for which
+    git requests a signature.
 
-    The author and the committer, or the tagger, must have the name and the e-mail address in the user's
-    settings. Raises Forbidden `commit_signing_off` and `not_the_committer`, Conflict
-    `commit_identity_missing`, BadRequest `not_signable`, TooManyRequests `too_many_signatures`.
+    The author and the committer of the commit, or the tagger of the tag, must have the name and the e-mail
+    address in the user's settings. Otherwise raises Forbidden `not_the_committer`. Also raises Forbidden
+    `commit_signing_off`, Conflict `commit_identity_missing`, BadRequest `not_signable`, TooManyRequests
+    `too_many_signatures`.
     """
     key = await session.get(CommitSigningKey, user_id)
     if key is None or not key.is_on:
@@ -101,7 +108,7 @@ async def sign(
 
 
 async def require_address(session: AsyncSession, user_id: UUID) -> UserSettings:
-    """Returns the settings of a user. Raises Conflict `commit_identity_missing` if they contain no e-mail
+    """Returns the settings of a user. Raises Conflict `commit_identity_missing` if the user has set no e-mail
     address for commits.
     """
     own = await session.get(UserSettings, user_id)

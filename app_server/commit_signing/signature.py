@@ -1,7 +1,8 @@
-"""Creates Ed25519 keys and OpenSSH signatures that git and git hosts can verify. Pure.
+"""Creates Ed25519 keys, and OpenSSH signatures that git and git hosts can verify. The functions here do no
+I/O.
 
-The format is SSHSIG, as in PROTOCOL.sshsig of OpenSSH. The library `cryptography` creates the keys and the
-signatures.
+The format of the signatures is SSHSIG, see PROTOCOL.sshsig of OpenSSH. The library `cryptography` does the
+cryptographic work.
 """
 
 import base64
@@ -18,7 +19,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 NAMESPACE = "git"
-"""Git asks for signatures in this namespace, so that they count for nothing else."""
+"""The SSHSIG namespace of the signatures. Git requires this namespace, and other programs do not
+accept it.
+"""
 _MAGIC = b"SSHSIG"
 _VERSION = (1).to_bytes(4, "big")
 _HASH = "sha512"
@@ -26,27 +29,29 @@ _LINE = 70
 
 
 def new_private_key() -> str:
-    """Returns a new private key as PEM, not encrypted."""
+    """Generates a new private key and returns it in PEM format, not encrypted."""
     pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return pem.decode()
 
 
 def public_line(private_key: str) -> str:
-    """Returns the public key in the form of an OpenSSH `.pub` file: `ssh-ed25519 BASE64`.
-    private_key: PEM.
+    """Returns the public key of a private key, in the form of an OpenSSH `.pub` file: `ssh-ed25519 BASE64`.
+    private_key: in PEM format.
     """
     return _loaded(private_key).public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 def fingerprint(public_key: str) -> str:
-    """Returns the fingerprint of a public key, `SHA256:…`, as `ssh-keygen -l` and git hosts show it."""
+    """Returns the fingerprint of a public key, such as `SHA256:…`. `ssh-keygen -l` and git hosts show the
+    same text. public_key: `ssh-ed25519 BASE64`.
+    """
     digest = hashlib.sha256(base64.b64decode(public_key.split()[1])).digest()
     return f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"
 
 
 def sign(private_key: str, message: bytes) -> str:
-    """Returns the signature of the message as text between BEGIN and END lines, with the SSHSIG namespace
-    `git`. private_key: PEM.
+    """Signs a message and returns the SSH signature: a text between the lines BEGIN SSH SIGNATURE and END SSH
+    SIGNATURE. private_key: in PEM format.
     """
     key = _loaded(private_key)
     digest = hashlib.new(_HASH, message).digest()

@@ -1,9 +1,9 @@
-"""Parses hosts that a user or a file names, and decides which IP addresses the server may call. This module
+"""Parses host names and IP addresses, and decides which IP addresses the app server may call. This module
 does no I/O.
 
-A server that calls user-supplied hosts can be tricked into calling its internal network: by an internal
-address in an unusual spelling, or by a host name that resolves to an internal address. So each host name is
-resolved once, and each resulting address is checked before a connection is made.
+A server that calls hosts which users name can be tricked into calling its own internal network. The user can
+write an internal address in an unusual spelling, or name a host that resolves to an internal address. So each
+host name is resolved once, and each resulting address is checked before a connection is made.
 """
 
 import re
@@ -53,7 +53,9 @@ _METADATA: frozenset[Address] = frozenset(
 
 
 def parse_networks(texts: Sequence[str]) -> tuple[Network, ...]:
-    """Parses addresses and networks, such as `192.0.2.7` and `2001:db8::/32`. Raises ValueError."""
+    """Parses addresses and networks, such as `192.0.2.7` and `2001:db8::/32`, and returns them as networks.
+    Raises ValueError for other texts.
+    """
     return tuple(ip_network(text.strip(), strict=False) for text in texts)
 
 
@@ -65,8 +67,8 @@ def is_within(inner: Network, outer: Network) -> bool:
 
 
 def is_from(address: str | None, networks: Sequence[str]) -> bool:
-    """Returns whether the address is in one of the networks. An IPv4 address that is written as IPv6 counts
-    as IPv4.
+    """Returns whether the IP address is in one of the networks. Returns False if `address` is None or not an
+    IP address. An IPv4 address that is written as IPv6 counts as IPv4.
     """
     try:
         found = ip_address(address or "")
@@ -78,13 +80,16 @@ def is_from(address: str | None, networks: Sequence[str]) -> bool:
 
 
 class BadHost(ValueError):
-    """Raised for a text that is neither a valid host name nor an IP address. The error's text says why."""
+    """The error that is raised for a text which is neither a valid host name nor an IP address. Its message
+    says why.
+    """
 
 
 @dataclass(frozen=True)
 class HostRule:
-    """A rule for hosts in a setting: `host`, or `*.host` for all names below this host, with or without a
-    port.
+    """A rule in a setting that names the hosts which may be called: one host, or all host names that end with
+    a dot and this host. `port`: None means the default ports, 80 and 443. `is_wildcard`: whether the rule is
+    for the names below the host (`*.host`) instead of the host.
     """
 
     host: str
@@ -92,8 +97,8 @@ class HostRule:
     is_wildcard: bool = False
 
     def permits(self, host: str, port: int) -> bool:
-        """Returns whether the rule covers the host and the port. A rule without a port covers the default
-        ports.
+        """Returns whether the rule allows this host and this port. A rule without a port allows the ports 80
+        and 443.
         """
         if port not in (DEFAULT_PORTS if self.port is None else {self.port}):
             return False
@@ -109,7 +114,7 @@ class HostRule:
 
 @dataclass(frozen=True)
 class Named:
-    """The private networks, addresses and hosts that an administrator allows this server to call."""
+    """The private networks and hosts that an administrator allows the app server to call."""
 
     networks: Sequence[Network] = ()
     rules: Sequence[HostRule] = field(default=())
@@ -121,9 +126,8 @@ class Named:
 
 
 def parse_host(text: str) -> str:
-    """Returns the normalized host: an address, or a name in lower case without the last dot.
-
-    Raises BadHost for a text that is not a valid name or address.
+    """Returns the host in its normalized form: an IP address, or a host name in lower case without a dot at
+    the end. Raises BadHost for a text that is neither.
     """
     try:
         address = ip_address(text[1:-1] if text.startswith("[") and text.endswith("]") else text)
@@ -135,7 +139,9 @@ def parse_host(text: str) -> str:
 
 
 def parse_rule(text: str) -> HostRule:
-    """Parses a host with an optional `*.` and port. Raises BadHost."""
+    """Parses a rule for hosts, such as `example.org`, `*.example.org` or
+    `example.org:8443`. Raises BadHost.
+    """
     rest, port = text.strip().lower(), None
     # A bare IPv6 address contains colons.
     if (found := _PORT.search(rest)) and (rest.count(":") == 1 or "]:" in rest):
@@ -150,7 +156,9 @@ def parse_rule(text: str) -> HostRule:
 
 
 def parse_named(texts: Sequence[str]) -> Named:
-    """Parses networks (10.0.0.0/8), addresses and hosts. Raises BadHost."""
+    """Parses the private networks (such as 10.0.0.0/8), IP addresses and host rules that an administrator
+    allows, and returns all of them in one object. Raises BadHost.
+    """
     networks: list[Network] = []
     rules: list[HostRule] = []
     for text in texts:
@@ -162,7 +170,7 @@ def parse_named(texts: Sequence[str]) -> Named:
 
 
 def is_address(host: str) -> bool:
-    """Returns whether the normalized host is an IP address."""
+    """Returns whether `host`, which must be normalized by `parse_host`, is an IP address."""
     try:
         ip_address(host)
     except ValueError:
@@ -171,8 +179,12 @@ def is_address(host: str) -> bool:
 
 
 def is_refused(host: str, address: str, named: Named) -> bool:
-    """Returns whether the server must not call `address`. `host`: the host name that resolved to `address`.
-    `named`: the private networks and hosts that an administrator allows.
+    """Returns whether the app server must not call the IP address. This is so for addresses that are not
+    public, unless an administrator allows them. Addresses at which clouds give a machine its credentials are
+    always refused.
+
+    `host`: the host name that was resolved to `address`. `named`: the private networks and hosts that an
+    administrator allows.
     """
     try:
         found = ip_address(address)

@@ -1,4 +1,4 @@
-"""Runs background tasks. Every task has a name, and all tasks end when the server stops."""
+"""Runs background tasks of the app server. Each task has a name, and all tasks end when the server stops."""
 
 import asyncio
 import contextlib
@@ -14,13 +14,17 @@ logger = logging.getLogger(__name__)
 
 
 class Background:
-    """The background tasks of one process. `close()` cancels and awaits all of them."""
+    """The collection of the background tasks of one process. `close` cancels all tasks and waits until they
+    have ended.
+    """
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
-        """Runs `work` once as a task. If it fails, the error is logged with its traceback."""
+        """Runs `work` once as a background task and returns the task. If the task fails, its error is logged
+        with a traceback.
+        """
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -34,10 +38,11 @@ class Background:
         interval_seconds: float,
         pauses_first: bool = False,
     ) -> asyncio.Task[None]:
-        """Calls `step` again and again, with a pause between two calls. If `step` fails, the error is logged
-        and `step` is called again after the pause.
+        """Starts a background task that calls `step` again and again, with a pause of `interval_seconds`
+        between two calls. Returns the task. If `step` fails, the error is logged, and `step` is called again
+        after the pause.
 
-        `pauses_first`: the first call comes after a pause, not at once.
+        `pauses_first`: whether the first call also comes after a pause.
         """
         return self.start(_repeat(step, name, interval_seconds, pauses_first), name=name)
 
@@ -48,8 +53,8 @@ class Background:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def drain(self) -> None:
-        """Waits until all started tasks have ended. Must not be used after `run_forever`, whose tasks never
-        end.
+        """Waits until all background tasks have ended. Must not be called if `run_forever` was used, because
+        its tasks never end.
         """
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -63,8 +68,9 @@ ServerBackground = Annotated[Background, from_server("background")]
 
 
 async def finish(work: Coroutine[Any, Any, T]) -> T:
-    """Awaits `work` and returns its result. If the caller is cancelled, first waits until `work` has ended,
-    because a thread that `work` started cannot be cancelled.
+    """Awaits `work` and returns its result. If the caller is cancelled, this function first waits until
+    `work` has ended, and only then raises CancelledError. This is for work in threads, because a thread
+    cannot be cancelled.
     """
     task = asyncio.create_task(work)
     try:

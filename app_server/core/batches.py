@@ -1,4 +1,4 @@
-"""Combines the items of several callers that ask at the same time, for example to store their rows in one
+"""A queue that combines the items of several callers, for example to store the rows of several callers in one
 transaction.
 """
 
@@ -11,15 +11,18 @@ ItemT = TypeVar("ItemT")
 OutcomeT = TypeVar("OutcomeT")
 
 Work = Callable[[Sequence[ItemT]], Awaitable[Sequence[OutcomeT | Exception]]]
-"""Returns one outcome for each item, in the same order. An exception among them is raised for its caller; an
-exception that the work itself raises is raised for all callers.
+"""The function that processes a batch. It returns one outcome for each item, in the order of the items. An
+exception in this list is raised for the caller of its item. An exception that the function itself raises is
+raised for all callers of the batch.
 """
 
 
 class Batches(Generic[ItemT, OutcomeT]):
-    """A queue that processes the items of several callers together, in batches. The items that arrive while
-    one batch is processed form the next batch. An item that arrives when no batch is processed is processed
-    at once. at_most: the largest number of items in one batch.
+    """A queue that processes the items of several callers together, in batches. An item that arrives while no
+    batch is processed is processed immediately. Items that arrive while a batch is processed wait and form
+    the next batch.
+
+    `work`: the function that processes a batch. `at_most`: the largest number of items in one batch.
     """
 
     def __init__(self, work: Work[ItemT, OutcomeT], *, at_most: int) -> None:
@@ -29,8 +32,8 @@ class Batches(Generic[ItemT, OutcomeT]):
         self._task: asyncio.Task[None] | None = None
 
     async def do(self, item: ItemT) -> OutcomeT:
-        """Processes the item in a batch and returns its outcome. The batch continues if a caller is
-        cancelled.
+        """Puts the item into the queue, waits until its batch is processed, and returns the outcome of the
+        item. If a caller is cancelled, the batch is still processed for the other callers.
         """
         outcome: asyncio.Future[OutcomeT] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, outcome))

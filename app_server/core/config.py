@@ -1,6 +1,7 @@
-"""Deploy-time configuration: environment variables `SLIPWAY_*`, read once at start.
+"""The deploy-time configuration of the app server. It is read once at the start, from environment variables
+that begin with `SLIPWAY_`.
 
-Settings that users change while the server runs are in `settings/`, not in this module.
+Settings that users change while the server runs are not here but in the folder `settings/`.
 """
 
 import os
@@ -24,7 +25,10 @@ IMAGE_NAME = r"^[a-z0-9][A-Za-z0-9._/:@-]*$"
 
 
 class Config(SignInConfig):
-    """The configuration of the process. Wrong values stop the start (see `load_config`)."""
+    """The deploy-time configuration of this process. Each field is the value of the environment variable
+    `SLIPWAY_` followed by the field's name in upper case. The server does not start if a value is not valid
+    (see `load_config`).
+    """
 
     model_config = SettingsConfigDict(env_prefix="SLIPWAY_", frozen=True, extra="ignore")
 
@@ -323,7 +327,7 @@ class Config(SignInConfig):
     @property
     def preview_suffix(self) -> str | None:
         """The domain at the end of the host names under which browsers reach the ports of sandboxes. None if
-        ports have no host names.
+        the ports have no host names of this kind and are reached below a path of the server.
         """
         if self.preview_domain is None:
             return None if self.public_url else "localhost"
@@ -331,8 +335,8 @@ class Config(SignInConfig):
 
     @property
     def pools(self) -> dict[str | None, int]:
-        """The number of containers to keep ready for new sandboxes, by the image that they are built on. The
-        key None means the server's default image.
+        """How many ready containers are kept for new sandboxes, by the name of their base image. The key None
+        means the base image in the configuration.
         """
         sizes = [(None, self.sandbox_pool), *self.sandbox_pools.items()]
         return {base: size for base, size in sizes if size}
@@ -343,12 +347,14 @@ class Config(SignInConfig):
 
     @property
     def database_file(self) -> Path | None:
-        """The SQLite file of this installation. None if `database_url` names another database."""
+        """The path of the SQLite file of this installation. None if `database_url` names another database."""
         return None if self.database_url else self.home / "slipway.sqlite3"
 
     @property
     def is_database_shared(self) -> bool:
-        """Whether other app servers may use the same database: true for PostgreSQL, false for SQLite."""
+        """Whether other app servers may use the same database. True if `database_url` is set, as for
+        PostgreSQL.
+        """
         return self.database_file is None
 
     @property
@@ -359,9 +365,11 @@ class Config(SignInConfig):
 
 
 def load_config(**overrides: object) -> Config:
-    """Loads the configuration of this process.
+    """Reads the configuration of this process from the environment and returns it. `overrides`: values that
+    replace those of the environment; None values are ignored.
 
-    Raises ConfigurationError with one sentence for each wrong or unknown variable, never with its value.
+    Raises ConfigurationError if a variable is unknown or its value is not valid. The message names each such
+    variable, but never contains its value.
     """
     if unknown := unknown_variables(os.environ, Config.model_fields):
         raise ConfigurationError("; ".join(unknown))
@@ -378,7 +386,9 @@ def load_config(**overrides: object) -> Config:
 
 
 def _not_json(message: str) -> str:
-    """Returns the error sentence for a list or table that is not valid JSON."""
+    """Returns an error sentence for a variable whose value must be JSON but is not. The sentence names the
+    variable and shows an example. `message`: the message of the original error.
+    """
     field = next((name for name in Config.model_fields if f'"{name}"' in message), None)
     if field is None:
         return message

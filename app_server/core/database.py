@@ -1,8 +1,8 @@
 """The database engines, the transactions of requests, and the base class of all tables.
 
-Each request has one transaction. `Session` commits before the reply is sent, so a client that gets a
-successful reply can rely on the change. Only workers also call `commit()`, in sessions that they open
-themselves.
+Each request has one transaction. A route that takes a parameter of the type `Session` commits before its
+reply is sent, so a client that gets a successful reply can rely on the change. Only workers call `commit()`
+themselves, in sessions that they open.
 """
 
 import logging
@@ -38,7 +38,9 @@ NAMING = {
 }
 
 Id = Annotated[UUID, PlainSerializer(lambda value: value.hex, return_type=str, when_used="json")]
-"""An id in the API: a UUID, written without dashes, read with or without."""
+"""The type of ids in the API. An id is a UUID. Replies contain it without dashes; requests may contain it
+with or without dashes.
+"""
 
 
 def _utc_text(value: datetime) -> str:
@@ -46,12 +48,12 @@ def _utc_text(value: datetime) -> str:
 
 
 Timestamp = Annotated[datetime, PlainSerializer(_utc_text, return_type=str, when_used="json")]
-"""A time in the API: UTC, ISO 8601 with a trailing Z."""
+"""The type of times in the API: UTC in the format ISO 8601, with a Z at the end."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A column type for UTC datetimes with a time zone, on both databases. SQLite does not store the zone, so
-    the zone is added when a value is read.
+    """A database column type for times in UTC, for SQLite and PostgreSQL. SQLite does not store the time
+    zone, so the time zone is added when a value is read.
     """
 
     impl = DateTime(timezone=True)
@@ -69,14 +71,16 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class Base(DeclarativeBase):
-    """The base class of all tables."""
+    """The base class of the SQLAlchemy models of all database tables."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {datetime: UtcDateTime, dict[str, Any]: JSON, list[Any]: JSON}
 
 
 def enum_column(choices: type[StrEnum]) -> Enum:
-    """Returns a column type that holds the values of `choices` as text of at most 40 characters."""
+    """Returns a database column type that stores the values of the enum `choices` as text of at most 40
+    characters.
+    """
     return Enum(
         choices, native_enum=False, length=40, values_callable=lambda each: [item.value for item in each]
     )
@@ -87,18 +91,18 @@ def now() -> datetime:
 
 
 class Database:
-    """The engines of the database and the sessions made from them.
+    """The connections to the database. Its methods open sessions for reading and for writing.
 
-    The brief sessions are for the few statements that every model call waits for. These statements find their
-    rows by an index. On SQLite they run in the event loop's thread, so a long statement in a brief session
-    would block all other work.
+    There are ordinary sessions and brief sessions. Brief sessions are for the few short statements that every
+    model call waits for, and that find their rows by an index. On SQLite these statements run in the event
+    loop's thread, so a long statement in a brief session would block all other work.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.engine, self._brief_engine = _create_engines(url)
         self.session_info: dict[str, Any] = {}
-        """What each new session for writing gets as its `info`."""
+        """The values that are copied into the `info` of each new session for writing."""
         self._write = async_sessionmaker(self.engine, expire_on_commit=False)
         self._read = async_sessionmaker(_reading(self.engine), expire_on_commit=False)
         self._write_briefly = async_sessionmaker(self._brief_engine, expire_on_commit=False)
@@ -106,33 +110,37 @@ class Database:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
-        """Yields a session with a transaction. It commits when the block ends normally and rolls back after
-        an error.
+        """Yields a session for writing, with a transaction. The transaction is committed when the block ends,
+        and rolled back if the block raises an error.
         """
         async with self._write(info=dict(self.session_info)) as session, session.begin():
             yield session
 
     @asynccontextmanager
     async def brief_session(self) -> AsyncIterator[AsyncSession]:
-        """Yields a session like `session` does, but for brief statements only."""
+        """Yields a session for writing like `session`, but only for short statements that find their rows by
+        an index.
+        """
         async with self._write_briefly(info=dict(self.session_info)) as session, session.begin():
             yield session
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
-        """Yields a session for reading. The session never waits for a writer."""
+        """Yields a session for reading. It never waits for a session that writes."""
         async with self._read() as session:
             yield session
 
     @asynccontextmanager
     async def brief_read(self) -> AsyncIterator[AsyncSession]:
-        """Yields a session like `read` does, but for brief statements only."""
+        """Yields a session for reading like `read`, but only for short statements that find their rows by an
+        index.
+        """
         async with self._read_briefly() as session:
             yield session
 
     @property
     def sqlite_file(self) -> str | None:
-        """The path of the database file; None on PostgreSQL."""
+        """The path of the SQLite file. None if the database is PostgreSQL."""
         return self.engine.url.database if self.engine.dialect.name == "sqlite" else None
 
     async def close(self) -> None:
@@ -159,12 +167,14 @@ ReadSession = Annotated[AsyncSession, Depends(_get_read_session, scope="function
 
 
 UNAVAILABLE = (OperationalError, InterfaceError, NoConnectionFree)
-"""The errors that are raised when the database cannot work at the moment."""
+"""The errors that are raised if the database cannot be used at the moment, for example because it cannot be
+reached.
+"""
 
 
 def install_database_errors(app: FastAPI) -> None:
-    """Makes `app` reply to database failures with a 503 problem document. The failed request has not changed
-    anything in the database.
+    """Makes `app` reply to database failures with a problem document and status 503. The failed request has
+    changed nothing in the database.
     """
     for failure in UNAVAILABLE:
         app.add_exception_handler(failure, on_database_error)
@@ -184,8 +194,8 @@ async def on_database_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def _create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
-    """Returns the engine for ordinary sessions and the engine for brief sessions. On PostgreSQL both are the
-    same engine.
+    """Returns two database engines: one for ordinary sessions and one for brief sessions. On PostgreSQL both
+    are the same engine.
     """
     if url.startswith("sqlite"):
         return sqlite.create_engines(url)

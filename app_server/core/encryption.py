@@ -1,4 +1,6 @@
-"""Encrypts texts that are stored in the database, with key rotation (Fernet, newest key first)."""
+"""Encrypts texts that are stored in the database (with Fernet). Keys can be replaced: the newest key
+encrypts, and older keys still decrypt.
+"""
 
 import hmac
 import os
@@ -14,8 +16,8 @@ from app_server.core.server_objects import from_server
 
 
 class Cipher:
-    """The encryption keys of this installation. It encrypts short texts for the database with the newest key.
-    Older keys can still decrypt.
+    """The encryption keys of this installation, with the methods that encrypt and decrypt short texts for the
+    database. The newest key encrypts. All keys can decrypt.
     """
 
     def __init__(self, keys: list[str], origin: str = "SLIPWAY_ENCRYPTION_KEYS") -> None:
@@ -40,19 +42,21 @@ class Cipher:
         return True
 
     def renew(self, token: str) -> str:
-        """Decrypts the text `token`, encrypts the text with the newest key, and returns the new encrypted
-        text. Raises ConfigurationError if no known key can decrypt `token`.
+        """Encrypts a stored text again with the newest key and returns the new encrypted text. `token`: the
+        old encrypted text. Raises ConfigurationError if no known key can decrypt it.
         """
         return self.encrypt(self.decrypt(token))
 
     def signing_keys(self, purpose: str) -> list[bytes]:
-        """Returns keys for signatures of one purpose, newest first. The signing keys are derived from the
-        encryption keys; the encryption keys cannot be computed from the signing keys.
+        """Returns the keys for signatures of one purpose, newest first. They are derived from the encryption
+        keys, and differ for each purpose. The encryption keys cannot be computed from them.
         """
         return [hmac.digest(key, purpose.encode(), "sha256") for key in self._keys]
 
     def decrypt(self, token: str) -> str:
-        """Decrypts a text. Raises ConfigurationError if no known key can decrypt it."""
+        """Returns the decrypted text. `token`: the encrypted text. Raises ConfigurationError if no known key
+        can decrypt it.
+        """
         try:
             return self._fernet.decrypt(token.encode()).decode()
         except InvalidToken:
@@ -66,8 +70,9 @@ ServerCipher = Annotated[Cipher, from_server("cipher")]
 
 
 def load_cipher(config: Config) -> Cipher:
-    """Returns the cipher of this installation. Creates `home`/encryption.key (mode 0600) at the
-    first start.
+    """Returns the encryption keys of this installation. They come from SLIPWAY_ENCRYPTION_KEYS, or else from
+    the file `encryption.key` in the home directory (SLIPWAY_HOME). At the first start, the file is created
+    with a new key and the mode 0600.
     """
     if config.encryption_keys:
         return Cipher([key.get_secret_value() for key in config.encryption_keys])
@@ -79,17 +84,21 @@ def load_cipher(config: Config) -> Cipher:
 
 
 def key_file(config: Config) -> Path:
-    """Returns the path of the key file. The file is used only if SLIPWAY_ENCRYPTION_KEYS is not set."""
+    """Returns the path of the file with the encryption keys. The file is used only if SLIPWAY_ENCRYPTION_KEYS
+    is not set.
+    """
     return config.home / "encryption.key"
 
 
 def keys_in(path: Path) -> list[str]:
-    """Returns the keys in a key file: one in each line, the newest first."""
+    """Returns the encryption keys in the file at `path`, newest first. The file has one key in each line."""
     return path.read_text().split()
 
 
 def add_key(path: Path) -> None:
-    """Puts a new key in front of the keys in the file. The file is replaced as a whole or stays unchanged."""
+    """Adds a new encryption key to the file at `path`, before the other keys. If this fails, the file stays
+    unchanged.
+    """
     keys = [Fernet.generate_key().decode(), *keys_in(path)]
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     try:
@@ -103,8 +112,9 @@ def add_key(path: Path) -> None:
 
 
 def _make_key_file(path: Path) -> None:
-    """Creates the key file with its whole content or not at all. On a full disk, an empty key file would make
-    every later start fail.
+    """Creates the file with a new encryption key. The file is never created without its content: an empty
+    file, for example on a full disk, would make every later start fail. Does nothing if another process has
+    created the file.
     """
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     try:

@@ -1,4 +1,6 @@
-"""Errors a client may see, and the one handler that renders them as RFC 9457 problems.
+"""The errors that are sent to clients, and the handlers that write them as problem documents (RFC 9457).
+
+The classes of errors and their HTTP statuses:
 
     AppError
     ├── BadRequest 400            ├── Gone 410
@@ -8,7 +10,7 @@
     ├── NotFound 404              └── Unavailable 503
     └── Conflict 409
 
-A feature raises the most specific class with a stable `code`. Routers never catch these errors.
+A feature raises the most specific class with a stable `code`. Routes never catch these errors.
 """
 
 import logging
@@ -28,8 +30,8 @@ logger = logging.getLogger(__name__)
 
 
 class ConfigurationError(Exception):
-    """Raised if the configuration is not valid, so that the process must not start. The error's text says
-    why.
+    """The error that is raised if the configuration is not valid. The process must then not start. The
+    message says what is wrong.
     """
 
 
@@ -94,13 +96,15 @@ StartCode = Literal[
     "setting_enforced",
     "internal_error",
 ]
-"""Stable codes of failed starts. docs/start-failures.md has the cause and the fix of each."""
+"""The stable codes of the errors that a failed start of a conversation can have. docs/start-failures.md
+explains the cause and the fix of each code.
+"""
 
 
 class StartFailure(Exception):
-    """Raised if a conversation could not be started. The error is shown to the user next to the step of the
-    start that failed. `cause` says what happened, `fix` what to do about it, `output` is the last output of
-    the command that failed.
+    """The error that is raised if a conversation or its sandbox cannot be started. It is shown to the user
+    next to the step of the start that failed. `cause`: what happened. `fix`: what the user should do.
+    `output`: the last output of the command that failed.
     """
 
     def __init__(self, code: StartCode, cause: str, *, fix: str, output: str = "") -> None:
@@ -112,9 +116,10 @@ class StartFailure(Exception):
 
 
 class AppError(Exception):
-    """An error whose text and stable code are sent to the client.
+    """The base class of the errors whose message and stable code are sent to the client.
 
-    `extra`: further members of the problem document (RFC 9457). `headers`: further headers of the reply.
+    `detail`: the message. `fix`: what the user should do. `extra`: additional fields of the problem document
+    (RFC 9457), which is the body of the reply. `headers`: additional headers of the reply.
     """
 
     status: ClassVar[int] = 500
@@ -205,19 +210,22 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
         "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 }
-"""The description of failures for every route in OpenAPI. `add_problem_schema` adds the schema it refers to.
+"""The description of error replies that is added to every route in the OpenAPI document. `add_problem_schema`
+adds the schema that it names.
 """
 
 
 def add_problem_schema(description: dict[str, Any]) -> None:
-    """Adds the schema of `Problem` to an OpenAPI document. Adding it twice changes nothing."""
+    """Adds the schema of `Problem`, the body of error replies, to an OpenAPI document. Does nothing if the
+    schema is there already.
+    """
     schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas = description.setdefault("components", {}).setdefault("schemas", {})
     schemas.update(schema.pop("$defs", {}), Problem=schema)
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Makes `app` reply to every error with a problem document. No other code renders errors."""
+    """Makes `app` reply to every error with a problem document (RFC 9457)."""
     app.add_exception_handler(AppError, _on_app_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(HTTPException, _on_http_exception)
@@ -234,8 +242,9 @@ def problem(
     headers: Mapping[str, str] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> JSONResponse:
-    """Returns a reply in the problem format of RFC 9457. `code` is stable and part of the API; `detail` is
-    for people.
+    """Returns an error reply as a problem document (RFC 9457). `code`: a stable code for programs; it is a
+    part of the API. `detail`: a message for people. `fix`: what the user should do. `extra`: additional
+    fields of the document.
     """
     body: dict[str, Any] = {
         "type": f"urn:slipway:problem:{code}",
@@ -280,8 +289,8 @@ async def _on_app_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def invalid_body(error: ValidationError) -> RequestValidationError:
-    """Returns the validation error that a route must raise if it reads and validates the request's body
-    itself.
+    """Returns the error that a route must raise if it reads and validates the body of the request itself and
+    the body is not valid. `error`: the error of the validation.
     """
     return RequestValidationError(
         [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]
@@ -314,8 +323,8 @@ async def _on_http_exception(request: Request, error: Exception) -> JSONResponse
 
 
 async def on_unexpected(request: Request, error: Exception) -> JSONResponse:
-    """Returns the reply to an unexpected error. The reply reveals nothing about the error except the request
-    id, by which the server's log has the cause.
+    """Returns the reply to an unexpected error, with status 500. The reply says nothing about the error and
+    contains only the request id. The server's log has the error under this id.
     """
     logger.error("unexpected error", exc_info=error, extra={"request_id": request_id(request)})
     return problem(

@@ -1,5 +1,5 @@
-"""Blocks of code that are cancelled when a permission or another condition ends. Most of these blocks are
-open streams.
+"""Cancels running blocks of code when a permission or another condition that they depend on ends. Most of
+these blocks are open streams.
 """
 
 import asyncio
@@ -12,14 +12,16 @@ CauseT = TypeVar("CauseT", bound=Hashable)
 
 
 class HeldBlocks(Generic[CauseT]):
-    """The running blocks, grouped by the condition that they depend on (the cause), such as a permission."""
+    """The collection of running blocks of code that are to be cancelled when a condition ends. The blocks are
+    grouped by this condition, such as a permission. The condition is called the cause.
+    """
 
     def __init__(self) -> None:
         self._timeouts: defaultdict[CauseT, set[asyncio.Timeout]] = defaultdict(set)
 
     @property
     def causes(self) -> Collection[CauseT]:
-        """Returns the conditions, such as permissions, that the running blocks depend on."""
+        """The causes (conditions, such as permissions) that the running blocks depend on."""
         return set(self._timeouts)
 
     def count(self, cause: CauseT) -> int:
@@ -27,8 +29,8 @@ class HeldBlocks(Generic[CauseT]):
 
     @asynccontextmanager
     async def until_ended(self, cause: CauseT, error: type[Exception]) -> AsyncIterator[None]:
-        """Runs the `async with` block. When `end` is called for the same cause, cancels the block and raises
-        `error`.
+        """Runs the `async with` block until it ends, or until `end` is called with the same cause. In the
+        second case, cancels the block and raises `error`.
         """
         try:
             async with asyncio.timeout(None) as timeout:
@@ -43,7 +45,7 @@ class HeldBlocks(Generic[CauseT]):
             raise
 
     def end(self, cause: CauseT) -> None:
-        """Cancels all blocks that depend on this cause."""
+        """Cancels all running blocks that depend on this cause. They raise their `error`."""
         for timeout in self._timeouts.pop(cause, ()):
             timeout.reschedule(asyncio.get_running_loop().time())
 

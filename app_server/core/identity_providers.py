@@ -1,4 +1,6 @@
-"""The configuration of identity providers for sign-in: what all protocols share, and OpenID Connect."""
+"""The configuration of the identity providers by which people sign in: the settings that all protocols share,
+and those of OpenID Connect.
+"""
 
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
@@ -14,24 +16,28 @@ _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
 def is_safe_url(url: str) -> bool:
-    """Returns whether the URL begins with https, or with http and this machine's own name."""
+    """Returns whether the URL begins with https, or with http and the name of this machine, such as
+    localhost.
+    """
     parts = urlsplit(url)
     is_local = parts.scheme == "http" and parts.hostname in _LOOPBACK
     return is_local or (parts.scheme == "https" and bool(parts.hostname))
 
 
 class SignInProvider(BaseModel):
-    """The settings that entries of SLIPWAY_OIDC_PROVIDERS and of SLIPWAY_SAML_PROVIDERS have in common.
+    """The settings of an identity provider that are the same for OpenID Connect and SAML. Entries of
+    SLIPWAY_OIDC_PROVIDERS and SLIPWAY_SAML_PROVIDERS have these settings.
 
-    name: a part of the addresses that are registered at the provider.
-    title: what the button on the sign-in page says after "Continue with".
-    roles: the role for each group of the provider. A person in several groups gets the strongest role.
-    default_role: the role of people in none of these groups. If it is null, they cannot sign in.
-    teams: the Slipway team for each group of the provider. A team that does not exist is created.
-    organisation: the name of the organisation that new people join. Null: the default organisation.
-    knows_scim_people: if true, the first sign-in of a person opens the account that SCIM has made with the
-    person's verified e-mail address as its user name.
-    allowed_domains: when not empty, only people whose verified e-mail address is in one of these domains.
+    `name`: a part of the Slipway URLs that are registered at the provider.
+    `title`: what the button on the sign-in page says after "Continue with".
+    `roles`: the role for each group of the provider. A person in several groups gets the strongest role.
+    `default_role`: the role of people who are in none of these groups. Null: these people cannot sign in.
+    `teams`: the Slipway team for each group of the provider. A team that does not exist is created.
+    `organisation`: the name of the organisation that new people join. Null: the default organisation.
+    `knows_scim_people`: whether a person who signs in for the first time gets the existing account that was
+    created through SCIM. The account must have the person's verified e-mail address as its user name.
+    `allowed_domains`: if not empty, only people whose verified e-mail address has one of these domains can
+    sign in.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -60,10 +66,13 @@ class SignInProvider(BaseModel):
 
 
 class IdentityProvider(SignInProvider):
-    """An OpenID Connect provider for sign-in: one entry of SLIPWAY_OIDC_PROVIDERS.
+    """The settings of an OpenID Connect provider by which people sign in. Each entry of
+    SLIPWAY_OIDC_PROVIDERS is one provider.
 
-    name: a part of the redirect URI, `PUBLIC_URL/api/v1/sign-in/oidc/NAME/callback`.
-    client_secret_file: None for a public client, which PKCE alone protects.
+    `name`: a part of the redirect URI, `PUBLIC_URL/api/v1/sign-in/oidc/NAME/callback`.
+    `client_secret_file`: a file with the client secret. Null: a public client, which has no secret and is
+    protected only by PKCE.
+    `groups_claim`: the name of the claim that contains the groups of a person.
     """
 
     protocol: ClassVar[Protocol] = "oidc"

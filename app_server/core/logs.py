@@ -1,9 +1,9 @@
-"""Formats log records: one line each, with the ids of the request or task that the record belongs to. Records
-never contain secrets.
+"""Writes log records, each as one line with the ids of the request or task that it belongs to. Log records
+must never contain secrets. An example:
 
     2026-11-20T21:57:36Z INFO app_server.conversations.start.steps ready conversation_id=0f3… request_id=91c…
 
-`bind` adds an id to everything that is logged later in the same request or task.
+`bind` adds an id to all later log records of the same request or task.
 """
 
 import logging
@@ -19,12 +19,14 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 def bind(**ids: str) -> None:
-    """Adds the given ids to every later log record of the current request or task."""
+    """Adds ids, such as `conversation_id`, to every later log record of the current request or task."""
     _bound.set({**_bound.get({}), **ids})
 
 
 def configure_logging(*, level: str = "INFO") -> None:
-    """Sends the records of the whole process to stderr, one line each."""
+    """Makes the whole process write its log records to stderr, one line each. `level`: records below this
+    level are left out.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(LineFormatter())
     handler.addFilter(_add_bound_ids)
@@ -34,8 +36,8 @@ def configure_logging(*, level: str = "INFO") -> None:
 
 
 class LineFormatter(logging.Formatter):
-    """A formatter that writes time, level, logger and message, then the extra fields by name. A traceback
-    follows on lines below.
+    """A log formatter that writes one line for each record: the time, the level, the logger and the message,
+    and then the additional fields, sorted by name. A traceback follows on separate lines.
     """
 
     def format(self, record: logging.LogRecord) -> str:

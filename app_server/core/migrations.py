@@ -1,4 +1,4 @@
-"""Applies the missing migrations of the database schema when the server starts."""
+"""Brings the database schema up to date when the server starts, by applying the missing migrations."""
 
 import asyncio
 import importlib
@@ -23,10 +23,10 @@ _POSTGRES_LOCK = 7_164_301
 
 
 async def migrate(database: Database) -> None:
-    """Applies migrations that the database lacks. Alembic is imported only if there are any, to keep other
-    starts fast.
+    """Applies the migrations that the database lacks. Alembic is imported only if there are any, so that
+    other starts are fast.
 
-    Raises ConfigurationError if the database belongs to a newer version.
+    Raises ConfigurationError if a newer version of Slipway has created the database.
     """
     if database.sqlite_file:
         await asyncio.to_thread(use_write_ahead_log, database.sqlite_file)
@@ -40,8 +40,8 @@ async def migrate(database: Database) -> None:
 
 @asynccontextmanager
 async def _patient_engine(database: Database) -> AsyncIterator[AsyncEngine]:
-    """Yields a database engine without a statement timeout. Migrations need it, because they wait for other
-    servers and rebuild whole tables.
+    """Yields a database engine whose statements have no time limit. Migrations need it, because they wait for
+    other servers and rebuild whole tables.
     """
     if database.sqlite_file:
         yield database.engine
@@ -54,19 +54,25 @@ async def _patient_engine(database: Database) -> AsyncIterator[AsyncEngine]:
 
 
 async def is_current(database: Database) -> bool:
-    """Returns whether the database schema is the one that this version of Slipway needs."""
+    """Returns whether the database schema has exactly the revision that this version of Slipway needs.
+    Returns False if migrations are missing or if a newer version has created the database.
+    """
     async with database.engine.connect() as connection:
         return await connection.run_sync(_current_revision) == newest_revision()
 
 
 async def revision_of(database: Database) -> str | None:
-    """Returns the revision of the database's schema. Returns None for a database without tables."""
+    """Returns the revision of the database schema: the id of the last applied migration. Returns None for a
+    database without tables.
+    """
     async with database.engine.connect() as connection:
         return await connection.run_sync(_current_revision)
 
 
 def is_known(revision: str) -> bool:
-    """Returns whether this version of Slipway can migrate a schema of this revision."""
+    """Returns whether this version of Slipway knows this revision of the schema, so that it can migrate the
+    database.
+    """
     return revision in {_slug(path) for path in _files()}
 
 
@@ -80,8 +86,8 @@ async def _require_known(database: Database) -> None:
 
 
 def newest_revision() -> str:
-    """Returns the id of the newest revision: the name of the newest file in migrations/versions, without the
-    date and time.
+    """Returns the id of the newest migration. The id is the name of the newest file in migrations/versions
+    without the date and the time.
     """
     return _slug(max(_files(), key=lambda path: path.stem))
 
@@ -108,17 +114,16 @@ def _current_revision(connection: Connection) -> str | None:
     reraise=True,
 )
 def use_write_ahead_log(file: str) -> None:
-    """Turns on SQLite's write-ahead log, in which readers and writers do not wait for each other.
-
-    The log stays on for every later connection to this file.
+    """Turns on the write-ahead log of an SQLite file. With this log, readers and writers do not wait for each
+    other. It stays on for all later connections to the file.
     """
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
 
 
 async def wait_for_other_servers(connection: AsyncConnection) -> None:
-    """Takes a database lock that is held until the transaction ends. Waits while another server holds the
-    lock. So only one server at a time migrates the database or sets up a new installation.
+    """Takes a lock in the database, and first waits while another server has it. The lock is released at the
+    end of the transaction. So only one server at a time migrates the database or sets up a new installation.
     """
     # SQLite needs nothing: the transaction has begun with the write lock.
     if connection.dialect.name == "postgresql":
@@ -132,7 +137,7 @@ def _upgrade(connection: Connection) -> None:
 
 
 def alembic_config(connection: Connection) -> Any:
-    """Returns Alembic's configuration, bound to this connection."""
+    """Returns the configuration of Alembic, the migration tool, for this database connection."""
     from alembic.config import Config  # heavy; see migrate()
 
     config = Config(attributes={"connection": connection})

@@ -1,5 +1,5 @@
-"""Pages of the search routes: `{items, next_page_id}`. A client passes `next_page_id` as `page_id` to get the
-next page.
+"""The pages in which search routes return their results: `{items, next_page_id}`. A client passes
+`next_page_id` as `page_id` to get the next page.
 """
 
 import base64
@@ -27,15 +27,15 @@ class Page(BaseModel, Generic[Item]):
 
 
 def encode_page_id(*position: str) -> str:
-    """Returns a page id: an opaque text that contains the sort values of the place where the next page
-    begins.
+    """Returns a page id. It is a text that contains the sort values of the position at which the next page
+    begins. Clients must not interpret it.
     """
     return base64.urlsafe_b64encode("\n".join(position).encode()).decode().rstrip("=")
 
 
 def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
-    """Returns the sort values that `page_id` contains. `parts`: how many values there must be. Raises
-    BadRequest (`bad_page_id`) if the id is not valid.
+    """Returns the sort values that a page id contains. `parts`: the expected number of values. Raises
+    BadRequest `bad_page_id` if the id is not valid.
     """
     try:
         padded = page_id + "=" * (-len(page_id) % 4)
@@ -48,8 +48,8 @@ def decode_page_id(page_id: str, parts: int) -> tuple[str, ...]:
 
 
 def page_position(page_id: str) -> tuple[datetime, UUID]:
-    """Returns the creation time and the id after which the page begins, read from `page_id`. Raises
-    BadRequest `bad_page_id`.
+    """Returns the creation time and the id that a page id contains. The page begins after the row with these
+    values. Raises BadRequest `bad_page_id` if the page id is not valid.
     """
     moment, last_id = decode_page_id(page_id, 2)
     try:
@@ -59,8 +59,8 @@ def page_position(page_id: str) -> tuple[datetime, UUID]:
 
 
 def page_of(everything: Sequence[Item], page_id: str | None, limit: int) -> tuple[list[Item], str | None]:
-    """Returns a page of a short list that is in memory, and the id of the next page. Raises BadRequest
-    `bad_page_id`.
+    """Returns one page of a list that is in memory, and the id of the next page. The id is None if this is
+    the last page. Raises BadRequest `bad_page_id` if `page_id` is not valid.
     """
     start = _offset(page_id) if page_id is not None else 0
     end = start + limit

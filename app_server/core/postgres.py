@@ -1,6 +1,7 @@
-"""PostgreSQL connections with time limits, so that no request waits for the database forever.
+"""Creates connections to PostgreSQL with time limits, so that no request waits for the database forever.
 
-If PostgreSQL does not answer, for any reason, callers get an OperationalError and the connection is dropped.
+If PostgreSQL does not answer, for any reason, the caller gets an OperationalError, and the connection is
+closed.
 """
 
 from typing import Any
@@ -15,16 +16,16 @@ STATEMENT_SECONDS = 30.0
 PING_SECONDS = 5.0
 
 _NOT_OURS = frozenset({"08", "40", "53", "57", "58"})
-"""SQLSTATE classes of failures that a request did not cause: connections, rollbacks due to other
-transactions, resources, the operator, the system.
+"""The classes of SQLSTATE error codes that are not caused by the request: failed connections, rollbacks
+because of other transactions, missing resources, actions of the operator, and system errors.
 """
 
 
 def create_engine(url: str, *, is_patient: bool = False) -> AsyncEngine:
-    """Creates an engine. is_patient: the statements of this engine have no time limit.
+    """Returns a database engine for PostgreSQL whose statements have a time limit. `is_patient`: whether the
+    statements have no time limit.
 
-    The time limit of other engines is measured by this process, because a frozen database server cannot
-    measure it.
+    This process measures the time limit, because a database server that hangs cannot measure it.
     """
     limits = {"timeout": CONNECT_SECONDS, "command_timeout": None if is_patient else STATEMENT_SECONDS}
     engine = create_async_engine(
@@ -47,8 +48,9 @@ async def _connect(*args: Any, **kwargs: Any) -> Any:
 
 
 def _give_up_dead(connection: Any, record: Any, _proxy: object) -> None:
-    """Tests a pooled connection before it is used, and drops it if it is dead. Unlike SQLAlchemy's
-    pool_pre_ping the test has a time limit, so a frozen server cannot block callers.
+    """Tests a connection from the pool before it is used again. Raises DisconnectionError if the connection
+    is dead; the pool then replaces it. Unlike SQLAlchemy's pool_pre_ping, the test has a time limit, so that
+    a database server that hangs cannot block callers.
     """
     if not record.info.setdefault("was_used", False):
         record.info["was_used"] = True

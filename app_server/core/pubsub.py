@@ -1,9 +1,9 @@
-"""Sends messages about new data ("frames") to connected clients at once. There is one channel for each
-conversation and one for each user.
+"""Sends messages about new data to connected clients immediately. Such a message is called a frame. There is
+one channel for each conversation and one for each user.
 
-The database has the complete data; this module only distributes messages about new data. If a subscriber is
-too slow, so that a frame would be lost, the subscription is ended. The client then connects again and reads
-the missing data from the database.
+The database has all data; frames are only an additional notification. If a subscriber is too slow, so that a
+frame would be lost, its subscription is ended. The client then connects again and reads the missing data from
+the database.
 """
 
 import asyncio
@@ -39,18 +39,20 @@ LOOK_SECONDS = 2.0
 MAX_STANDING = 1000
 CHANNEL_PREFIX = "slipway:conversation:"
 EVERYONE = uuid5(NAMESPACE_OID, "everyone")
-"""The channel that the streams of all users read, beside the channel with the id of their user."""
+"""The id of the channel for frames to all users. The stream of each user reads this channel and the channel
+of the user.
+"""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One message to connected clients about new data, as JSON text.
+    """A message to connected clients about new data.
 
-    `seq`: the number of an event; only for frames with an event of the event log. `item_id`: only for frames
-    with a piece of a streaming reply. `stands`: true if clients that subscribe later also get this frame,
-    until a newer frame with the same `subject` replaces it. False if this frame ends the earlier frame with
-    that subject, or all such frames if `subject` is empty. `kept_seconds`: the age of the frame when a later
-    subscriber gets it.
+    `text`: the message as JSON text. `seq`: the position of the event in the conversation's log; only for
+    frames with an event of the log. `item_id`: only for frames with a piece of a streaming reply. `stands`:
+    true if clients that subscribe later also get the frame, until a newer frame with the same `subject`
+    replaces it. False if the frame ends an earlier frame with that subject, or all such frames if `subject`
+    is empty. None for all other frames. `kept_seconds`: the age of the frame when a later subscriber gets it.
     """
 
     text: str
@@ -62,20 +64,22 @@ class Frame:
 
 
 LOOK = Frame("")
-"""A signal that is not shown to clients: something may have been stored without a message about it."""
+"""A signal that is not shown to clients. It makes the subscriber read the database, because data may have
+been stored without a frame about it.
+"""
 
 
 class End(StrEnum):
-    """The reason why a subscription ended."""
+    """The reason why a subscription has ended."""
 
     OVERRUN = "overrun"
-    """The subscriber fell behind, or frames were lost on the way to it."""
+    """The subscriber was too slow, or frames for it were lost."""
 
     CLOSED = "closed"
-    """This server shuts down."""
+    """This app server shuts down."""
 
     GONE = "gone"
-    """The watched conversation no longer exists."""
+    """The conversation of the channel no longer exists."""
 
 
 class Ended(Exception):
@@ -85,8 +89,8 @@ class Ended(Exception):
 
 
 class Subscription:
-    """A queue with the frames for one subscriber. The number and the total size of the frames are limited.
-    The first frame above a limit ends the subscription.
+    """A queue with the frames for one subscriber of a channel. The number and the total size of the frames
+    are limited. A frame that exceeds a limit ends the subscription.
     """
 
     def __init__(self, limit: int, *, characters: int = QUEUE_CHARACTERS) -> None:
@@ -97,8 +101,8 @@ class Subscription:
         self._changed = asyncio.Event()
 
     async def next(self) -> Frame:
-        """Waits for the next frame of this subscription and returns it. Raises Ended if the subscription has
-        ended.
+        """Waits for the next frame, removes it from the queue and returns it. Raises Ended if the
+        subscription has ended.
         """
         while not self._frames:
             if self._ended:
@@ -110,7 +114,7 @@ class Subscription:
         return frame
 
     def drain(self) -> list[Frame]:
-        """Removes and returns all frames that have arrived so far."""
+        """Removes all frames from the queue and returns them, without waiting."""
         frames = list(self._frames)
         self._frames.clear()
         self._characters_left += sum(len(frame.text) for frame in frames)
@@ -136,8 +140,8 @@ class Subscription:
 
 
 class PubSub(Protocol):
-    """A publisher that sends frames to channels. Publishing never waits and never fails; `subscribe` yields a
-    Subscription.
+    """The interface of an object that sends frames to channels. `publish` never waits and never fails.
+    `subscribe` yields a Subscription to one channel.
     """
 
     def publish(self, channel: UUID, frames: Sequence[Frame]) -> None: ...
@@ -153,8 +157,8 @@ ServerPubSub = Annotated[PubSub, from_server("pubsub")]
 def publish_after_commit(
     session: AsyncSession, pubsub: PubSub, channel: UUID, frames: Sequence[Frame]
 ) -> None:
-    """Publishes the frames when the transaction of `session` has committed. After a rollback, publishes
-    nothing.
+    """Publishes the frames when the transaction of `session` has committed. Publishes nothing if the
+    transaction is rolled back.
     """
 
     def publish(_session: object) -> None:
@@ -164,7 +168,7 @@ def publish_after_commit(
 
 
 class LocalPubSub:
-    """A publisher that distributes frames inside this process."""
+    """A PubSub that sends frames only to the subscribers in this process."""
 
     def __init__(self, *, queue_frames: int = QUEUE_FRAMES) -> None:
         self._subscriptions: dict[UUID, set[Subscription]] = defaultdict(set)
@@ -221,11 +225,12 @@ class LocalPubSub:
 
 
 class RedisPubSub:
-    """A publisher that sends frames to the subscribers of all app servers, through Redis. Every server
-    receives the frames of all channels and passes them on to its own subscribers. Redis keeps no messages for
-    a disconnected server, so all subscriptions end when the connection to Redis is lost. While Redis is not
-    reachable, new subscribers get the frames of this server only, and LOOK frames that make them read the
-    database.
+    """A PubSub that sends frames to the subscribers of all app servers, through Redis. Every app server
+    receives the frames of all channels and passes them on to its own subscribers.
+
+    Redis does not store frames for an app server that is not connected. So all subscriptions are ended when
+    the connection to Redis is lost. While Redis cannot be reached, new subscribers get only the frames of
+    this app server, and LOOK frames that make them read the database.
     """
 
     def __init__(self, url: str, *, queue_frames: int = QUEUE_FRAMES) -> None:
@@ -358,8 +363,8 @@ def _client(url: str) -> "Redis":
 
 
 async def require_redis(url: str) -> None:
-    """Checks the URL of Redis. Raises ConfigurationError for an invalid URL. Accepts a Redis that cannot be
-    reached now.
+    """Checks the URL of Redis. Raises ConfigurationError if the URL is not valid or Redis refuses the
+    password. Only logs a warning if Redis cannot be reached now.
     """
     from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
@@ -382,5 +387,7 @@ async def require_redis(url: str) -> None:
 
 
 def make_pubsub(redis_url: str | None) -> PubSub:
-    """Creates the publisher of this installation. Must be called in a running event loop."""
+    """Returns a RedisPubSub, or a LocalPubSub if `redis_url` is None. Must be called in a
+    running event loop.
+    """
     return RedisPubSub(redis_url) if redis_url else LocalPubSub()

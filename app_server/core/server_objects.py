@@ -1,7 +1,7 @@
-"""Lets routes take objects of the running server, such as the database, as parameters.
+"""Lets routes receive objects of the running server, such as the database, as parameters.
 
-The lifespan of the app opens these objects (server_state.py). Next to the class of each object there is an
-alias for parameters, such as `ServerDatabase`.
+The objects are created when the server starts (server_state.py). The module of each class defines a type
+alias for such parameters, for example `ServerDatabase`.
 """
 
 from typing import Annotated, Any
@@ -13,8 +13,8 @@ from app_server.core.config import Config
 
 
 def from_server(name: str) -> Any:
-    """Returns the FastAPI dependency that finds an object of the server. `name`: the object's field in
-    `ServerState`.
+    """Returns a FastAPI dependency that gives a route one object of the running server. `name`: the field of
+    `ServerState` that contains the object.
     """
 
     # Asynchronous, or FastAPI would call it in a thread.

@@ -1,9 +1,9 @@
-"""Configures SQLite for this server: waiting for the write lock, durability, and threads.
+"""Configures SQLite for the app server: the order of writers, the durability of data, and the use of threads.
 
-The driver runs every step of a statement in a thread. This suits long statements. For a statement that finds
-a row by its index, the switch between threads costs much more than the statement itself. So there is a second
-kind of connection, which runs statements in the event loop's thread and uses another thread only where it may
-have to wait.
+The SQLite driver runs every step of a statement in a thread. This suits long statements. For a statement that
+finds a row by its index, the switch between threads takes much longer than the statement. So there is a
+second kind of connection. It runs statements in the event loop's thread, and uses another thread only for
+steps that may have to wait.
 """
 
 import asyncio
@@ -20,12 +20,15 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 _BEGIN_TO_READ, _BEGIN_TO_WRITE = "BEGIN", "BEGIN IMMEDIATE"
 _TURN_SECONDS = 5.0
-"""A writer that has waited for its turn for so long asks SQLite itself, as if there were no turns."""
+"""How long a writer waits for its turn in WriteTurns, in seconds. After this time it asks SQLite for the
+write lock without having its turn.
+"""
 
 
 def create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
-    """Creates two engines. Connections of the first run all statements in threads. Connections of the second
-    use threads only to wait for locks and disks. The writers of both engines wait in one queue.
+    """Returns two database engines for the same SQLite file. Connections of the first engine run all
+    statements in threads. Connections of the second engine use threads only to wait for locks and disks. The
+    writers of both engines wait in one queue.
     """
     turns = WriteTurns()
     return _engine(url, _OrderedConnection, turns), _engine(url, _BriefConnection, turns)
@@ -39,11 +42,11 @@ def _engine(url: str, kind: "type[_OrderedConnection]", turns: "WriteTurns") -> 
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that releases its locks when it is closed, even during a statement.
+    """An SQLite connection that releases its locks when it is closed, even if a statement is not finished.
 
-    A task that is cancelled before it has read all rows of a statement leaves a cursor open. SQLite keeps a
-    closed connection with open cursors, and its write lock, until garbage collection. All other connections
-    would then get "database is locked" for half a minute.
+    A task that is cancelled before it has read all rows of a statement leaves a cursor open. SQLite then
+    keeps the closed connection and its write lock until garbage collection. Without this class, all other
+    connections would get the error "database is locked" for half a minute.
     """
 
     def close(self) -> None:
@@ -56,10 +59,11 @@ _CONNECT_ARGS = {"timeout": 30, "factory": _Connection}
 
 
 class WriteTurns:
-    """A queue that gives the writers of this process the write lock of SQLite in the order of their requests.
+    """A queue of the writers in this process. It gives them SQLite's write lock in the order of their
+    requests.
 
-    SQLite alone has no order: waiting writers sleep for up to 100 ms between two tries, and the lock goes to
-    the first one that tries again. Among many writers, some would wait for seconds. A turn in this queue only
+    SQLite itself has no order. A waiting writer sleeps for up to 100 ms between two tries, and the first
+    writer that tries again gets the lock. Among many writers, some would wait for seconds. This queue only
     sets the order; SQLite's own lock protects the data. So a writer that never ends its turn delays the next
     writer by at most _TURN_SECONDS.
     """
@@ -69,7 +73,9 @@ class WriteTurns:
         self._waiting: deque[tuple[object, asyncio.Future[None]]] = deque()
 
     async def take(self, writer: object) -> None:
-        """Waits until all writers that asked before this writer have ended their turns."""
+        """Waits until it is this writer's turn: until all earlier writers have ended their turns, or for at
+        most _TURN_SECONDS.
+        """
         if self._holder is None or self._holder is writer:
             self._holder = writer
             return
@@ -87,7 +93,9 @@ class WriteTurns:
             self._holder = writer
 
     def give_back(self, writer: object) -> None:
-        """Ends the writer's turn and wakes the next writer. Does nothing if it is not the writer's turn."""
+        """Ends the turn of this writer and wakes the next writer in the queue. Does nothing if another writer
+        has the turn.
+        """
         if self._holder is not writer:
             return
         self._holder = None
@@ -100,7 +108,7 @@ class WriteTurns:
 
 
 class _OrderedConnection(aiosqlite.Connection):
-    """An SQLite connection that takes its turn in the queue of writers before it begins to write."""
+    """An SQLite connection that waits for its turn in WriteTurns before it begins to write."""
 
     def __init__(self, connector: Callable[[], sqlite3.Connection], turns: WriteTurns) -> None:
         super().__init__(connector, iter_chunk_size=64)
@@ -142,8 +150,8 @@ class _OrderedConnection(aiosqlite.Connection):
         return await super()._execute(in_thread)  # type: ignore[no-untyped-call]
 
     def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-        """Returns whether this step of a statement may wait for a lock or a disk. Steps that begin or end
-        reading do not wait.
+        """Returns whether this step of a statement may have to wait for a lock or for the disk, so that it
+        must run in a thread. `fn`: the function of the SQLite driver that performs the step.
         """
         if fn == self._conn.rollback:
             return self._is_writing
@@ -156,10 +164,10 @@ class _OrderedConnection(aiosqlite.Connection):
 
 
 class _BriefConnection(_OrderedConnection):
-    """A connection that runs most statements in the event loop's thread.
+    """An SQLite connection that runs most statements in the event loop's thread.
 
-    Readers do not wait for others, and neither does the holder of the write lock. Only two steps may take
-    long and use another thread: getting the write lock, and writing to the disk.
+    Only two steps may take long and run in another thread: getting the write lock, and writing to the disk.
+    All other steps do not wait for other connections.
     """
 
     def _may_wait(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:

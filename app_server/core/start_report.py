@@ -1,6 +1,8 @@
-"""The type of the callback that receives the lines that `slipway serve` prints while the server starts."""
+"""The type of a callback that receives progress lines while something starts, such as the server or a
+sandbox.
+"""
 
 from collections.abc import Callable
 
 Report = Callable[[str], None]
-"""A callback that gets one line about what a start does or waits for."""
+"""A callback that receives one line of text about the progress of a start."""

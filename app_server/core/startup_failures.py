@@ -1,4 +1,6 @@
-"""Explains why the server cannot start: one sentence with the cause and the fix, without a traceback."""
+"""Explains to the operator why the server cannot start. The explanation is one sentence with the cause and
+the fix, without a traceback.
+"""
 
 import errno
 import sqlite3
@@ -18,8 +20,9 @@ _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 @contextmanager
 def explained(config: Config) -> Iterator[None]:
-    """Runs the block of a server start. Converts an error that the operator can fix to a ConfigurationError:
-    problems with the home directory, its disk or the database.
+    """Runs a part of the server start in a `with` block. If the block fails because of the home directory,
+    its disk or the database, raises ConfigurationError with a sentence that tells the operator what to do.
+    All other errors are raised unchanged.
     """
     try:
         yield
@@ -42,7 +45,9 @@ def explained(config: Config) -> Iterator[None]:
 
 
 def home_sentence(home: Path, error: OSError) -> str:
-    """Returns one sentence that says why the server cannot use its home directory `home`."""
+    """Returns one sentence that says why the server cannot use its home directory, and what the operator
+    should do. `home`: the path of the directory.
+    """
     if error.errno in _FULL:
         return _full(home)
     if isinstance(error, (FileExistsError, NotADirectoryError)):
@@ -56,8 +61,8 @@ def home_sentence(home: Path, error: OSError) -> str:
 
 
 def database_sentence(config: Config, error: BaseException | None) -> str | None:
-    """Returns the sentence that says why the database cannot be used. Returns None if the failure may be a
-    bug of Slipway.
+    """Returns one sentence that says why the database cannot be used, and what the operator should do.
+    Returns None if the error may be a bug of Slipway.
     """
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(config, error)
@@ -98,7 +103,9 @@ def _of_sqlite(config: Config, error: sqlite3.Error) -> str | None:
 
 
 def _place(config: Config) -> str:
-    """Returns the URL or the file path of the database, without its password, for an error text."""
+    """Returns the path of the database file, or the host and port of the database server. The text is for
+    error messages and contains no password.
+    """
     if config.database_file:
         return str(config.database_file)
     url = make_url(config.resolved_database_url)

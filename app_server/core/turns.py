@@ -1,5 +1,5 @@
-"""Limits how many requests of one client, such as a sandbox, are served at once. So no client delays all
-other clients.
+"""Limits how many requests of one client, such as a sandbox, are processed at the same time. So one client
+with many requests does not delay the other clients.
 """
 
 import asyncio
@@ -8,8 +8,8 @@ from weakref import WeakValueDictionary
 
 
 class Turns:
-    """The semaphores of all clients, such as sandboxes. `at_once`: how many requests of one client may be
-    served at the same time.
+    """The collection of the semaphores of all clients. Each client has one semaphore. `at_once`: how many
+    requests of one client may be processed at the same time.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -17,7 +17,7 @@ class Turns:
         self._clients: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
 
     def of(self, client: Hashable) -> asyncio.Semaphore:
-        """Returns the semaphore of this client. The semaphore is deleted when no request uses it or waits for
-        it.
+        """Returns the semaphore of this client. It is created at the first call, and deleted when no request
+        uses it or waits for it.
         """
         return self._clients.setdefault(client, asyncio.Semaphore(self._at_once))

@@ -1,6 +1,8 @@
-"""Variables `SLIPWAY_*` that are not settings of the app server, and the check for misspelled names.
+"""Finds misspelled names among the environment variables that begin with `SLIPWAY_`, and lists the variables
+that are not settings of the app server.
 
-A misspelled variable stops the start. If it were ignored, agents could run without isolation.
+A misspelled variable stops the start. If it were ignored, a setting such as the isolation of agents could be
+missing without a warning.
 """
 
 import difflib
@@ -19,17 +21,17 @@ OTHERS = frozenset(
         "SLIPWAY_URL",  # where programs that use the library find an app server
     }
 )
-"""Variables that other programs read or set: agent servers, git in sandboxes, programs that use
-the library.
+"""Variables that are not settings of the app server. Other programs read or set them: agent servers, git in
+sandboxes, and programs that use the library.
 """
 
 OF_TESTS = ("SLIPWAY_TEST_", "SLIPWAY_CI_", "SLIPWAY_COMPAT_", "SLIPWAY_FUZZ_", "SLIPWAY_PYTHON")
-"""Prefixes of names that only the tests and their scripts read."""
+"""The beginnings of the names of variables that only the tests and their scripts read."""
 
 
 def unknown_variables(environment: Iterable[str], fields: Collection[str]) -> list[str]:
-    """Returns one error sentence for each variable in `environment` that Slipway does not know. `fields`: the
-    fields of Config.
+    """Returns one error sentence for each variable in `environment` that begins with `SLIPWAY_` and that
+    Slipway does not know. `fields`: the names of the fields of Config.
     """
     known = {f"{PREFIX}{field.upper()}" for field in fields}
     names = sorted({name.upper() for name in environment if name.upper().startswith(PREFIX)})

@@ -1,4 +1,4 @@
-"""The version number of this Slipway installation."""
+"""Finds the version number of this Slipway installation."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,4 +1,6 @@
-"""Runs the `docker` command and similar programs, and reports each line of their output immediately."""
+"""Runs the command `docker` and similar programs, and passes on each line of their output as soon as it is
+written.
+"""
 
 import asyncio
 import os
@@ -23,11 +25,11 @@ async def run_command(
     stdin: bytes | IO[bytes] = b"",
     environment: dict[str, str] | None = None,
 ) -> tuple[int, str]:
-    """Runs a command and returns `(exit status, last output lines)`. Calls `report` with each output line
-    immediately.
+    """Runs a command. Returns its exit status and the last lines of its output. Exit status 124 means that
+    the command was killed after `timeout_seconds`.
 
-    `stdin`: the input of the command. `environment`: environment variables that are added to those of this
-    process. Exit status 124 means that the command was ended after `timeout_seconds`.
+    `report`: is called with each line of the output as soon as it is written. `stdin`: the input of the
+    command. `environment`: environment variables that the command gets in addition to those of this process.
     """
     lines: deque[str] = deque(maxlen=KEPT_LINES)
     # From a file, not through a pipe: a program that ends without reading it is no error of ours.
@@ -62,10 +64,8 @@ async def run_command(
 
 
 def _ending_with_us() -> list[str]:
-    """Returns arguments that are put in front of a command line, so that the kernel ends the command when the
-    app server is killed.
-
-    Returns an empty list if the program `setpriv` is not installed.
+    """Returns the beginning of a command line: the program `setpriv` with options that make the kernel kill
+    the following command when the app server is killed. Returns an empty list if `setpriv` is not installed.
     """
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []

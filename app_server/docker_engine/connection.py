@@ -1,4 +1,6 @@
-"""Connects to the Docker engine, calls it, and turns its errors into explained StartFailures."""
+"""Connects to the Docker engine and calls it. Errors of the Docker library are converted to StartFailure,
+which explains them to users.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,8 +20,10 @@ Result = TypeVar("Result")
 
 
 def connect() -> "DockerClient":
-    """Connects to the Docker engine at the address `DOCKER_HOST`, or by default to this machine's engine.
-    Raises StartFailure.
+    """Returns a client that is connected to the Docker engine. The address is that in `DOCKER_HOST`, or by
+    default that of this machine's engine.
+
+    Raises StartFailure `docker_not_permitted`, or `docker_unavailable` if the engine does not answer.
     """
     import docker  # 0.3 s that a start without Docker need not pay
     from requests.exceptions import RequestException
@@ -38,7 +42,7 @@ def connect() -> "DockerClient":
 
 
 def ask(call: Callable[..., Result], *arguments: Any) -> Result:
-    """Calls a function that uses the Docker SDK, and returns the function's result. Blocks. Raises
+    """Calls a function that uses the Docker library, and returns the result of the function. Blocking. Raises
     StartFailure if the engine does not answer or refuses the request.
     """
     from docker.errors import APIError, DockerException  # as above
@@ -55,9 +59,9 @@ def ask(call: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _api_version() -> str:
-    """Asks the Docker engine for its API version and returns the version.
+    """Asks the Docker engine for the version of its API and returns the version.
 
-    The Docker SDK could also determine the version. But the SDK then leaves its connection open if no engine
+    The Docker library could also determine the version, but it then leaves its connection open if no engine
     answers.
     """
     import docker
@@ -74,8 +78,8 @@ def unavailable(
 
 
 def _causes(error: BaseException | None) -> Iterator[object]:
-    """Yields the error, the errors that caused it, and the arguments of these errors. The arguments are
-    included because the Docker SDK and its HTTP library pass a causing error as an argument.
+    """Yields the error, the errors that caused it, and the arguments of all these errors. The arguments are
+    included because the Docker library and its HTTP library pass a causing error as an argument.
     """
     while error is not None:
         yield error

@@ -1,4 +1,4 @@
-"""The Docker labels of the containers that this app server creates."""
+"""The label of the containers that this app server starts for short checks."""
 
 import platform
 
@@ -6,8 +6,8 @@ from app_server.core.config import Config
 
 
 def owner_of_helpers(config: Config) -> str:
-    """Returns the label that marks the helper containers of this app server, which run only for seconds. The
-    label is the same after a restart, so that the restarted app server can remove helper containers of the
-    killed one.
+    """Returns the value of the Docker label that marks helper containers: containers of this app server that
+    run only for seconds. The value stays the same after a restart, so that the app server can remove helper
+    containers that were left over when it was killed.
     """
     return f"{platform.node()}:{config.home}"

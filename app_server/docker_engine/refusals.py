@@ -1,5 +1,5 @@
-"""Translates the error texts with which the Docker engine refuses to start a container into StartFailures.
-The engine's errors have no codes, so each error is recognized by parts of its text.
+"""Converts the error texts of the Docker engine to StartFailure, which explains them to users. The errors of
+the engine have no codes, so each error is recognized by parts of its text.
 """
 
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from app_server.core.errors import StartCode, StartFailure
 
 @dataclass(frozen=True)
 class _Meaning:
-    """One kind of Docker engine error, with the code, cause and fix that are shown to users.
+    """One kind of error of the Docker engine, with the code, the cause and the fix that are shown to users.
 
-    `signs`: texts in lower case; an error that contains one of these texts is of this kind. The texts are
+    `signs`: texts in lower case. An error is of this kind if its text contains one of them. The texts come
     from Docker 20.10 to 28.
     """
 
@@ -88,7 +88,9 @@ _MEANINGS = (
 
 
 def explain(refusal: str) -> StartFailure:
-    """Returns the StartFailure that explains this error text of the Docker engine to users."""
+    """Returns the StartFailure that explains an error of the Docker engine to users. `refusal`: the error
+    text of the engine.
+    """
     said = refusal.lower()
     for meaning in _MEANINGS:
         if any(sign in said for sign in meaning.signs):

@@ -1,7 +1,7 @@
 """The checks of the command `slipway doctor`. They find problems that keep sandboxes from working on this
 machine or that make sandboxes less safe, and suggest fixes.
 
-A check returns each problem as a Finding and does not raise an exception for it.
+A check does not raise an exception for a problem. It returns a Finding that describes the problem.
 """
 
 import asyncio
@@ -48,8 +48,8 @@ _BROWSER = "browser_tool_set"
 
 
 async def examine(config: Config) -> AsyncIterator[Finding]:
-    """Runs all checks of `slipway doctor` and yields each Finding as soon as it is known. Takes a few
-    seconds, mostly for the start of a test sandbox.
+    """Runs all checks of `slipway doctor` and yields each result as soon as it is known. Takes a few seconds,
+    mostly for the start of a test sandbox.
     """
     yield await asyncio.to_thread(check_disk, "disk", config.home)
     for finding in await check_database(config):
@@ -167,8 +167,9 @@ def _check_policy(config: Config, *, is_walled: bool) -> Finding:
 
 
 def _check_builders(config: Config) -> list[Finding]:
-    """Returns a warning if all users may let the Docker engine build images, because builds are not isolated
-    like sandboxes. Otherwise returns no findings.
+    """Returns a warning if the configuration allows all users to choose base images. Image builds are not
+    isolated like sandboxes, so every user can then run commands on the machine of the Docker engine. Returns
+    an empty list otherwise.
     """
     if config.sandbox_specs != "everybody" or config.sandbox_image:
         return []
@@ -183,7 +184,9 @@ def _check_builders(config: Config) -> list[Finding]:
 
 
 async def _check_base(client: "DockerClient", config: Config) -> Finding:
-    """Checks whether the missing sandbox image can be built from the configured base image."""
+    """Checks whether the sandbox image, which is missing, can be built from the configured base image.
+    Returns the result as a Finding.
+    """
     base, flavour = config.sandbox_base_image, config.sandbox_flavour
     docker = shutil.which("docker")
     if docker is None:
@@ -272,8 +275,9 @@ def _judge_screen(plugin: RuntimePluginInfo, backend: Backend, config: Config) -
 async def _start_probe(
     backend: Backend, sandbox_id: UUID, seconds: float
 ) -> tuple[Collection[str], Collection[RuntimePluginInfo]]:
-    """Starts the test sandbox and waits until its agent server answers. Returns the tools that agents can use
-    in the sandbox, and the plugins that users can open.
+    """Starts the test sandbox and waits until its agent server answers. Returns the names of the tools that
+    agents can use in the sandbox, and the runtime plugins of the sandbox. Raises StartFailure if there is no
+    answer within `seconds`.
     """
     key = new_token()
     machine = await backend.start(sandbox_id, key, lambda _line: None)

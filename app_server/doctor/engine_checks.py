@@ -1,5 +1,5 @@
-"""Checks of the command `slipway doctor` that query the Docker engine. All checks block and raise the errors
-of the Docker engine.
+"""Checks of the command `slipway doctor` that query the Docker engine. All checks block, and they raise the
+errors of the Docker library.
 """
 
 import os
@@ -98,10 +98,11 @@ def check_network(client: "DockerClient", config: Config) -> list[Finding]:
 
 @contextmanager
 def _as_a_server_would(gateway: str, port: int) -> Iterator[str]:
-    """Sets the packet filter rules that a running app server sets, for the duration of the `with` block. If
-    an app server has set these rules already, they also stay after the block.
+    """Sets the same packet filter rules that a running app server sets, while the `with` block runs. Removes
+    the rules after the block, unless they existed before it.
 
-    Yields an error text if the rules cannot be set, and an empty text otherwise.
+    Yields an error text if the rules cannot be set, and an empty text otherwise. `gateway`, `port`: the
+    address and the port of the app server that sandboxes may reach.
     """
     try:
         is_served = is_admitted(gateway, port)

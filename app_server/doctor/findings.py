@@ -1,4 +1,6 @@
-"""The findings of the command `slipway doctor`: the results of its checks, as texts for users."""
+"""The class of the results that the checks of `slipway doctor` return, and functions that create results. The
+results are texts for users.
+"""
 
 import shutil
 from dataclasses import dataclass
@@ -16,9 +18,10 @@ NEEDED_BYTES = GIBIBYTE
 class Finding:
     """The result of one check of the command `slipway doctor`.
 
-    `name`: what was checked. `state`: "error" means that sandboxes cannot work. `cause`: a sentence about the
-    result. `fix`: what to do; empty if there is no problem. `code`: the code of the error that the start of a
-    sandbox would raise (docs/start-failures.md).
+    `name`: what was checked. `state`: "error" means that sandboxes cannot work; "warning" means that they
+    work with a disadvantage. `cause`: a sentence about the result. `fix`: what the user should do; empty if
+    there is no problem. `code`: the code of the error with which a sandbox would fail to start because of
+    this problem (docs/start-failures.md).
     """
 
     name: str
@@ -41,15 +44,15 @@ def failed(name: str, cause: str, fix: str, code: StartCode | None = None) -> Fi
 
 
 def fails_starts(name: str, failure: StartFailure) -> Finding:
-    """Turns a StartFailure that a check has raised into a Finding with the state "error". The same failure
-    would prevent the start of a sandbox.
+    """Returns a Finding with the state "error" for a StartFailure that a check has raised. The name says that
+    this failure would also prevent the start of a sandbox.
     """
     return failed(name, f"{failure.cause} {failure.output}".strip(), failure.fix, failure.code)
 
 
 def check_disk(name: str, place: Path) -> Finding:
-    """Checks whether the disk with the path `place` has enough free space. The path need not exist yet.
-    Blocks.
+    """Checks whether the disk that contains the path `place` has enough free space, and returns the result.
+    The path need not exist yet. Blocking.
     """
     while not place.exists():
         place = place.parent

@@ -1,5 +1,5 @@
-"""Checks of the command `slipway doctor` that concern one home directory of Slipway: the app server's ports,
-its database and its sandboxes.
+"""Checks of the command `slipway doctor` that concern the home directory of one app server (SLIPWAY_HOME, the
+directory with its data): the ports of the app server, its database and its sandboxes.
 """
 
 import asyncio
@@ -24,8 +24,10 @@ from app_server.sandbox_records.models import Sandbox
 
 
 def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
-    """Checks whether the app server's ports are free. Also succeeds if an app server with this home directory
-    already listens there. Blocks.
+    """Checks whether the ports that the app server needs are free, and returns the result. The result is also
+    "ok" if an app server with the same home directory already runs. Blocking.
+
+    `inner_addresses`: the addresses on which the app server accepts connections from sandboxes.
     """
     if _is_served(config.home):
         return well("ports", "A Slipway server of this home listens.")
@@ -43,10 +45,8 @@ def check_ports(config: Config, inner_addresses: list[str]) -> Finding:
 
 
 async def check_database(config: Config) -> list[Finding]:
-    """Checks whether the app server's database can be read. Checks the whole file of an SQLite database
-    (`PRAGMA quick_check`).
-
-    Returns no findings if there is no SQLite file yet.
+    """Checks whether the app server's database can be reached. For SQLite, also checks whether the file is
+    intact (`PRAGMA quick_check`). Returns an empty list if the SQLite file does not exist yet.
     """
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
         return []
@@ -81,8 +81,11 @@ async def _ask_for_revision(config: Config) -> None:
 
 
 async def check_workspaces(config: Config, backend: str) -> list[Finding]:
-    """Checks whether all existing sandboxes are of the kind that `backend` can start ("docker" or "process").
-    Conversations in sandboxes of another kind cannot continue.
+    """Checks whether this app server can start all existing sandboxes. Sandboxes of the other kind cannot be
+    started, so their conversations cannot continue.
+
+    `backend`: the kind of sandboxes that the server now starts, "docker" or "process". Returns an empty list
+    if the SQLite file does not exist yet.
     """
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
         return []
@@ -115,8 +118,8 @@ async def _count_others(config: Config, backend: str) -> int:
 
 
 def _is_served(home: Path) -> bool:
-    """Returns whether an app server with this home directory runs. Checks the process whose id serve.py has
-    written into a file, because the file alone also stays after an app server is killed.
+    """Returns whether an app server with this home directory runs. The file server.json contains the id of
+    its process. The process is also checked, because the file stays if an app server is killed.
     """
     try:
         os.kill(int(json.loads((home / "server.json").read_text())["pid"]), 0)

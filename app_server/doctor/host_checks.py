@@ -1,4 +1,6 @@
-"""Checks of the command `slipway doctor` that test each configured sandbox host with a temporary sandbox."""
+"""Checks of the command `slipway doctor` for the sandbox hosts: the other machines on which sandboxes run.
+Each host is tested with a temporary sandbox.
+"""
 
 import asyncio
 import time
@@ -20,10 +22,11 @@ POLL_SECONDS = 0.1
 
 
 async def check_host(told: SandboxHost, config: Config) -> list[Finding]:
-    """Checks whether the configured sandbox host `told` answers and accepts the token. Also checks the host's
-    version, memory, image and isolation.
+    """Checks one sandbox host and returns the findings: whether the host answers and accepts the token, and
+    whether its version, memory, image and isolation are suitable. If the host has a sandbox image, also
+    checks whether a sandbox starts there.
 
-    If the host has a sandbox image, also checks whether a sandbox starts there.
+    `told`: the configuration of the host.
     """
     name = f"host {told.name}"
     try:

@@ -1,5 +1,5 @@
-"""Checks of the command `slipway doctor` that find out whether the sign-in by identity providers can work on
-this machine.
+"""A check of the command `slipway doctor`: whether people can sign in with identity providers on this
+machine.
 """
 
 from collections.abc import Sequence

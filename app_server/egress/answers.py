@@ -1,5 +1,5 @@
-"""The replies of the proxy to refused requests of programs in a sandbox: the reason, and what the user can
-do.
+"""The replies of the egress proxy to requests that it refuses. They tell the program in the sandbox the
+reason, and what the user can do.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,11 @@ REASON_HEADER = "X-Slipway-Egress"
 
 @dataclass(frozen=True)
 class ProxyAnswer:
-    """A reply of the proxy to a refused request. `phrase` is in the status line, which is all that some
-    programs show.
+    """A reply of the egress proxy to a refused request.
+
+    code: a short code of the reason, for programs. It is sent in the header `X-Slipway-Egress`. phrase: the
+    reason in the status line of the reply, because some programs show only this line. text: the body of the
+    reply, with the reason and what to do.
     """
 
     status: HTTPStatus

@@ -1,7 +1,8 @@
-"""Finds the conversations that may have made a network request of a sandbox: all conversations that worked in
-the sandbox at that time.
+"""Finds the conversations that may have made a network request of a sandbox. These are all conversations that
+worked in the sandbox at the time of the request.
 
-The proxy knows only sandboxes. `AttributionOf` is the interface to the code that knows conversations.
+The egress proxy knows only sandboxes, no conversations. `AttributionOf` is the interface through which it
+gets the conversations of a sandbox.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -17,7 +18,9 @@ from app_server.core.database import Id
 
 @dataclass(frozen=True)
 class AttributedConversation:
-    """A conversation that works in a sandbox. `since`: the time when it began to work there."""
+    """A conversation that works in a sandbox. `since`: the time when the conversation began to work in the
+    sandbox.
+    """
 
     id: UUID
     title: str | None
@@ -25,7 +28,9 @@ class AttributedConversation:
 
 
 class OccupantInfo(BaseModel):
-    """A conversation in the API. title: null until it has one."""
+    """The id and the title of a conversation that worked in a sandbox, as the API returns them. title: null
+    if the conversation has no title yet.
+    """
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -34,13 +39,17 @@ class OccupantInfo(BaseModel):
 
 
 Attribution = Mapping[UUID, Sequence[AttributedConversation]]
-"""The conversations of each sandbox, oldest first. A sandbox without conversations is not in it."""
+"""The conversations of each sandbox by the id of the sandbox, oldest first. Sandboxes without conversations
+are left out.
+"""
 
 AttributionOf = Callable[[AsyncSession, UUID, Collection[UUID]], Awaitable[Attribution]]
-"""Returns the user's conversations in these sandboxes, without deleted ones."""
+"""A function that returns the conversations of a user in these sandboxes, without deleted ones."""
 
 
 def possible(attribution: Attribution, sandbox_id: UUID, moment: datetime) -> list[OccupantInfo]:
-    """Returns the conversations that were in the sandbox at `moment`."""
+    """Returns the conversations that worked in the sandbox at the time `moment`. Returns an empty list if
+    there were none.
+    """
     there = (each for each in attribution.get(sandbox_id, ()) if each.since <= moment)
     return [OccupantInfo.model_validate(each) for each in there]

@@ -1,5 +1,5 @@
-"""The connection between a program in a sandbox and the proxy: reads the program's requests and sends
-replies. h11 handles the HTTP syntax.
+"""The connection from a program in a sandbox to the egress proxy: reads the program's HTTP requests and sends
+the replies. The library h11 parses the HTTP.
 """
 
 import asyncio
@@ -13,13 +13,15 @@ from app_server.egress.answers import REASON_HEADER, ProxyAnswer
 
 MAX_HEAD_BYTES = 32 * 1024
 NEXT_HEAD_SECONDS = 60.0
-"""Time limit for the head of further requests, after the connection's sandbox is known."""
+"""Time limit for the heads of the second and later requests of a connection."""
 PIECE_BYTES = 64 * 1024
 _MAX_CLIENT_CHARACTERS = 40
 
 
 class Malformed(Exception):
-    """The data that a program in a sandbox has sent is not a request that a proxy can handle."""
+    """The error that is raised when a program in a sandbox sends data that is not a valid request to the
+    egress proxy.
+    """
 
 
 class ByteReader(Protocol):
@@ -34,10 +36,10 @@ class ByteWriter(Protocol):
 
 @dataclass(frozen=True)
 class Asked:
-    """A request of a program in a sandbox to the proxy.
+    """A request that a program in a sandbox has sent to the egress proxy.
 
-    `path`: the path of a plain request; None for CONNECT. `host`: the text that the client wrote, not checked
-    yet.
+    host, port: where the request goes. The host is the text that the program wrote; it is not checked yet.
+    path: the path and query of a plain HTTP request; None for a CONNECT request.
     """
 
     request: h11.Request
@@ -51,8 +53,8 @@ class Asked:
 
     @property
     def client(self) -> str:
-        """Returns the name that the program gives itself in the request. The name is only for display and
-        must not be trusted.
+        """The name that the program gives in the first word of its User-Agent header; empty if it gives none.
+        The name is only for display and must not be trusted.
         """
         word = self.header("user-agent").split(" ")[0]
         return "".join(one for one in word if one.isascii() and one.isprintable())[:_MAX_CLIENT_CHARACTERS]
@@ -62,7 +64,9 @@ ReadRequest = Callable[[h11.Request], Asked]
 
 
 def of_proxy(request: h11.Request) -> Asked:
-    """Returns the parsed form of a request that is addressed to a proxy. Raises Malformed."""
+    """Parses a request that is addressed to a proxy: CONNECT, or a method with a complete http:// address.
+    Raises Malformed for other requests.
+    """
     target = request.target.decode("ascii")
     if request.method == b"CONNECT":
         host, port = _authority(target, default_port=None)
@@ -77,8 +81,8 @@ def of_proxy(request: h11.Request) -> Asked:
 
 
 def of_host(host: str, port: int) -> ReadRequest:
-    """Returns a parser for requests that are addressed directly to this host instead of to a proxy. The
-    parser raises Malformed.
+    """Returns a function that parses requests to this host. Such requests are sent inside a tunnel, so they
+    name only a path. The function raises Malformed for other requests.
     """
 
     def read(request: h11.Request) -> Asked:
@@ -99,7 +103,10 @@ class ClientSide:
         *,
         head_seconds: float = NEXT_HEAD_SECONDS,
     ) -> None:
-        """Sets up the connection. head_seconds: the time limit for the head of the first request."""
+        """Creates the proxy's side of a connection from a program in a sandbox.
+
+        read: parses a request. head_seconds: the time limit in seconds for the head of the first request.
+        """
         self._head_seconds = head_seconds
         self._reader = reader
         self._writer = writer
@@ -107,8 +114,8 @@ class ClientSide:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
     async def next_request(self) -> Asked | None:
-        """Returns the next request of the connection. Returns None if there are no more requests. Raises
-        Malformed, TimeoutError.
+        """Reads and returns the next request of the connection. Returns None if there are no more requests.
+        Raises Malformed, and TimeoutError if the head of the request does not arrive in time.
         """
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
@@ -122,7 +129,7 @@ class ClientSide:
         return self._read(event)
 
     async def body(self) -> AsyncIterator[bytes]:
-        """Yields the pieces of the request's body. Raises Malformed if the body is incomplete."""
+        """Yields the body of the current request in pieces. Raises Malformed if the body is incomplete."""
         while True:
             if self._http.they_are_waiting_for_100_continue:
                 await self.send(h11.InformationalResponse(status_code=100, headers=[]))
@@ -141,12 +148,16 @@ class ClientSide:
             await self._writer.drain()
 
     async def open_tunnel(self) -> bytes:
-        """Accepts a CONNECT request. Returns the data that the client has already sent after the request."""
+        """Accepts a CONNECT request with a reply. Returns the data for the tunnel that the program has
+        already sent; empty if there is none.
+        """
         await self.send(h11.Response(status_code=200, headers=[], reason=b"Connection established"))
         return self._http.trailing_data[0]
 
     async def refuse(self, answer: ProxyAnswer) -> None:
-        """Sends a refusal as the reply to the request. Does nothing if a reply has already begun."""
+        """Sends `answer` as the reply to the current request. Does nothing if another reply has already
+        begun.
+        """
         if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             return
         body = f"{answer.text}\n".encode()
@@ -176,8 +187,11 @@ class ClientSide:
 
 
 def _authority(text: str, *, default_port: int | None) -> tuple[str, int]:
-    """Returns the host and the port of the text `host:port`. Raises Malformed, also for a user name in the
-    text, which could disguise the host.
+    """Returns the host and the port of a text such as `host:port`. default_port: the port for a text without
+    one; None if the text must have a port.
+
+    Raises Malformed for other texts. A text with a user name is refused, too, because a user name could
+    disguise the host.
     """
     host, colon, digits = text.rpartition(":")
     if not colon or digits.endswith("]"):

@@ -1,5 +1,5 @@
-"""Records which hosts sandboxes tried to reach: before a request is sent, and again when the request has
-ended.
+"""Writes records of the hosts that sandboxes tried to reach. A request is recorded before it is sent; its
+bytes are added when the request has ended.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ OnRefused = Callable[[UUID], None]
 
 @dataclass(frozen=True)
 class EgressTarget:
-    """A host and port that a sandbox tries to reach. client: the name that the requesting program gives
-    itself.
+    """A host and port that a program in a sandbox tries to reach. client: the name that the program gives in
+    its request; empty if it gives none.
     """
 
     sandbox_id: UUID
@@ -58,10 +58,11 @@ class _Batch:
 
 
 class EgressLog:
-    """Writes records of the hosts that sandboxes tried to reach. Records that come at the same time are
-    written together.
+    """The log of the egress proxy: it writes database records of the hosts that sandboxes tried to reach.
+    Records that arrive at the same time are written in one transaction.
 
-    `on_refused(sandbox_id)` is called for a new refusal.
+    on_refused: a function that is called with the sandbox's id when a host is refused to a sandbox for the
+    first time in an hour.
     """
 
     def __init__(self, database: Database, on_refused: OnRefused) -> None:
@@ -79,9 +80,10 @@ class EgressLog:
         bytes_sent: int = 0,
         bytes_received: int = 0,
     ) -> None:
-        """Adds requests and bytes to the record of this target and hour. Returns when the record is written.
+        """Adds requests and bytes to the record of this target, reason and hour. Returns when the record is
+        written.
 
-        reason: why the request was refused; None if the request was not refused.
+        reason: why the request was refused; None if it was not refused. count: the number of requests to add.
         """
         moment = now()
         hour = moment.replace(minute=0, second=0, microsecond=0)
@@ -93,7 +95,7 @@ class EgressLog:
         entry.bytes_sent += bytes_sent
         entry.bytes_received += bytes_received
         async with self._writing:
-            # The first task writes the batch for all that wait. If it fails, the next one tries again.
+            # The first task writes the batch for all tasks that wait. If it fails, the next task tries again.
             if not batch.is_written:
                 await self._write(batch)
 
@@ -113,8 +115,12 @@ class EgressLog:
 
 
 async def _add(session: AsyncSession, key: _Key, entry: _Sum) -> bool:
-    """Writes a record of a target and hour. Returns whether it is the first record of its kind in this hour
-    and has a row with its own host.
+    """Adds counted requests and bytes to the database record of one target, reason and hour. Creates the
+    record if there is none.
+
+    Returns True if a record for this host was created. Returns False if the record already existed. Also
+    returns False if the sandbox has MAX_HOSTS_PER_HOUR records in this hour; then the requests are added to
+    one common record for all further hosts.
     """
     sandbox_id, user_id, hour, host, port, reason = key
     in_hour = (EgressRecord.sandbox_id == sandbox_id, EgressRecord.hour == hour)

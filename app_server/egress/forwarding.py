@@ -1,4 +1,4 @@
-"""Forwards one HTTP request of a sandbox to its host, and the reply to the sandbox."""
+"""Sends one HTTP request of a sandbox to its host, and sends the host's reply to the sandbox."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,19 +22,20 @@ _HOP_BY_HOP = frozenset(
 
 
 class Broken(Exception):
-    """The host or the program in the sandbox closed the connection too early, or the host's reply is not
-    valid HTTP.
+    """The error that is raised when a request cannot be completed, because the host closed the connection too
+    early or its reply is not valid HTTP.
     """
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes that the proxy makes to a request and to its reply.
+    """The changes that the egress proxy makes to a request of a sandbox and to the reply.
 
-    `dropped`: names of headers to remove, in lower case. `added`: headers to add; `redaction` masks their
-    secrets in the reply. `proxy`: the upstream proxy, if `world` is a connection to it and not to the host.
-    `keeper`: stores the reply in the package cache; the request then has the headers SENT instead of the
-    client's.
+    default_port: the port that is left out of the Host header. proxy: the upstream proxy if the request is
+    sent to one; None if it is sent to the host. dropped: names of headers to remove from the request, in
+    lower case. added: headers to add to the request. redaction: masks the secrets of the added headers in the
+    reply. keeper: stores the reply in the package cache; None if the reply is not stored. With a keeper, the
+    request has the headers SENT instead of those of the program.
     """
 
     default_port: int = 80
@@ -52,8 +53,12 @@ async def pass_on(
     traffic: Traffic,
     changes: Changes | None = None,
 ) -> None:
-    """Forwards the request over the connection `world`, which cannot be used again, and sends the reply to
-    the client. Raises Broken, Malformed, OSError, TimeoutError.
+    """Sends the request over the connection `world` to its host, and the reply to the program in the sandbox.
+    Adds the numbers of bytes to `traffic`. The connection `world` cannot be used for another request
+    afterwards.
+
+    Raises Malformed if the body of the request is incomplete, Broken if the reply is incomplete or not valid
+    HTTP, OSError if a connection is lost, and TimeoutError if the host does not reply in time.
     """
     changes = changes or Changes()
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
@@ -65,7 +70,7 @@ async def pass_on(
         await asyncio.wait({sending, answering}, return_when=asyncio.FIRST_COMPLETED)
         if sending.done() and isinstance(failure := sending.exception(), Malformed):
             raise failure
-        # An answer may come before everything was sent. The rest is then not needed.
+        # The reply may end before the whole request was sent. The rest of the request is then not needed.
         await answering
     finally:
         sending.cancel()
@@ -91,8 +96,8 @@ async def _send(
 
 
 def _request(asked: Asked, changes: Changes) -> h11.Request:
-    """Returns the request that is sent to the host. Its Host header is the host that was checked, even if the
-    sandbox sent another one.
+    """Returns the request that is sent to the host, with the changes applied. Its Host header names the host
+    that was checked, even if the program in the sandbox sent another one.
     """
     host = f"[{asked.host}]" if ":" in asked.host else asked.host
     place = host if asked.port == changes.default_port else f"{host}:{asked.port}"

@@ -1,7 +1,9 @@
-"""Makes sure that a sandbox pushes to its git hosts only through the git proxy, which checks each push.
+"""Checks requests of sandboxes to the user's git hosts, so that a sandbox can push only through Slipway's git
+proxy, which checks each push.
 
-A request with a credential from inside the sandbox could push without the git proxy. So the egress proxy
-refuses such requests to git hosts, and all pushes.
+A program in a sandbox that has a credential could push directly to the git host. Therefore the egress proxy
+refuses all pushes to git hosts, all requests with a credential from inside the sandbox, and other requests
+that may change something.
 """
 
 import re
@@ -32,15 +34,17 @@ _CREDENTIAL_FIELD = re.compile(r"[?&;](access_token|private_token|job_token|oaut
 
 @dataclass(frozen=True)
 class GitHost:
-    """A git host of the user. `port`: the port that the user has configured, in addition to the usual
-    ports.
+    """A git host of the user. `name`: its host name. `port`: the port that the user has configured in
+    addition to 22, 80 and 443; None if there is none.
     """
 
     name: str
     port: int | None
 
     def is_at(self, host: str, port: int) -> bool:
-        """Returns whether `host` is this git host or a name below it, such as that of its API."""
+        """Returns whether a request to `host` and `port` goes to this git host. This includes names below its
+        name, such as `api.github.com`.
+        """
         is_named = host == self.name or host.endswith(f".{self.name}")
         return is_named and (port in _USUAL_PORTS or port == self.port)
 
@@ -48,8 +52,10 @@ class GitHost:
 async def git_hosts_of(
     session: AsyncSession, user_id: UUID, repositories: Iterable[str | None]
 ) -> Sequence[GitHost]:
-    """Returns the git hosts for which the user has a token, and the git hosts of the sandbox's
+    """Returns the git hosts for which the user has saved a token, and the git hosts of the given
     repositories.
+
+    repositories: identities of repositories; None stands for a conversation without a repository.
     """
     named = [row.origin.partition("://")[2] for row in await list_credentials(session, user_id)]
     named += [identity for identity in repositories if identity and not identity.startswith("/")]
@@ -59,7 +65,9 @@ async def git_hosts_of(
 def refusal(asked: Asked, replaced: Collection[bytes]) -> Reason | None:
     """Returns the reason why a request to a git host is refused. Returns None if the request is allowed.
 
-    replaced: the headers in which this proxy replaces a stand-in by a credential of the user.
+    Refused are pushes, requests with a credential from inside the sandbox, and requests that may change
+    something, unless the egress proxy itself sets their credential. replaced: the names of the headers whose
+    credentials the egress proxy itself sets.
     """
     target, is_reading = _decoded(asked.path or ""), asked.request.method.upper() in _READING_METHODS
     if _PUSH in target:
@@ -80,11 +88,13 @@ def _host(text: str) -> GitHost | None:
     try:
         return GitHost(parse_host(parts.hostname or ""), parts.port)
     except (BadHost, ValueError):
-        return None  # the way out refuses a name like that as well
+        return None  # the egress proxy refuses an invalid name, too
 
 
 def _decoded(target: str) -> str:
-    """Returns the percent-decoded request target, as the git host may read it."""
+    """Returns the path and query of a request in lower case and with percent-encoding removed repeatedly,
+    because a git host may decode them several times.
+    """
     for _ in range(_MAX_DECODINGS):
         target = unquote_plus(target)
     return target.lower()

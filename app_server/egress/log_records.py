@@ -1,4 +1,4 @@
-"""Queries the records of the hosts that sandboxes tried to reach."""
+"""Reads the records of the hosts that sandboxes tried to reach."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,11 @@ async def search(
     before: tuple[datetime, UUID] | None = None,
     limit: int,
 ) -> Sequence[EgressRecord]:
-    """Returns a page of the records of hosts that the user's sandboxes tried to reach, latest first."""
+    """Returns records of the hosts that the user's sandboxes tried to reach, latest first.
+
+    sandbox_id: None means all sandboxes of the user. before: returns only records before this position, which
+    is the time and the id of a record.
+    """
     query = select(EgressRecord).where(EgressRecord.user_id == user_id)
     if sandbox_id is not None:
         query = query.where(EgressRecord.sandbox_id == sandbox_id)
@@ -31,7 +35,9 @@ async def search(
 
 
 async def refused(session: AsyncSession, sandbox_id: UUID) -> Sequence[EgressRecord]:
-    """Returns the latest refused requests of a sandbox, counted by hour, latest first."""
+    """Returns the records of the sandbox's refused requests, latest first, at most MAX_REFUSED. One record
+    counts the requests to one host and port within one hour.
+    """
     query = (
         select(EgressRecord)
         .where(EgressRecord.sandbox_id == sandbox_id, EgressRecord.reason != "")

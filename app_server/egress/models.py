@@ -1,4 +1,6 @@
-"""Database tables of network settings, credentials for https hosts, and records of network requests."""
+"""Database tables of the egress proxy: network settings, credentials for https hosts, and records of the
+network requests of sandboxes.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -20,8 +22,10 @@ MAX_PATH_CHARACTERS = 300
 
 
 class EgressScope(StrEnum):
-    """What a network setting applies to: all sandboxes of a user, those of one repository, or a single
-    sandbox.
+    """The range of sandboxes that a user's network setting applies to.
+
+    USER: all sandboxes of the user. REPOSITORY: the user's sandboxes that work on one repository. SANDBOX: a
+    single sandbox. The members are in order from the widest to the narrowest range.
     """
 
     USER = "user"
@@ -30,7 +34,11 @@ class EgressScope(StrEnum):
 
 
 class CredentialScope(StrEnum):
-    """Which requests get a credential: those of all users, of one user, or of one user for one repository."""
+    """The range of requests that the egress proxy adds a credential to.
+
+    SERVER: requests from the sandboxes of all users of the default organisation. USER: requests from all
+    sandboxes of one user. REPOSITORY: requests from the sandboxes of one user that work on one repository.
+    """
 
     SERVER = "server"
     USER = "user"
@@ -38,8 +46,10 @@ class CredentialScope(StrEnum):
 
 
 class CredentialKind(StrEnum):
-    """How a credential is sent to the host: `Authorization: Bearer`, `Authorization: Basic`, or in a named
-    header.
+    """The form in which a credential is sent to a host.
+
+    BEARER: in the header `Authorization: Bearer`. BASIC: in the header `Authorization: Basic`, with a user
+    name. HEADER: in a header that the user names.
     """
 
     BEARER = "bearer"
@@ -48,11 +58,12 @@ class CredentialKind(StrEnum):
 
 
 class EgressSetting(Base):
-    """A user's network setting for one scope. `subject`: empty, an Address.identity, or the sandbox's id,
-    depending on the scope.
+    """The database row of one network setting of a user: which hosts the sandboxes in one scope may call.
 
-    mode: None means the mode of the next wider scope. hosts: additional allowed hosts. ignored: refused hosts
-    that the user does not want to be notified of.
+    subject: what the setting applies to. It is empty for the scope USER, the identity of the repository
+    (`Address.identity`) for REPOSITORY, and the id of the sandbox for SANDBOX. mode: None means that the mode
+    of the next wider scope applies. hosts: hosts that are allowed in addition to those of the wider scopes.
+    ignored: refused hosts that the user does not want to be notified of.
     """
 
     __tablename__ = "egress_settings"
@@ -70,10 +81,11 @@ class EgressSetting(Base):
 
 
 class EgressRecord(Base):
-    """A host and port that a sandbox tried to reach within one hour. `reason`: why the requests were refused;
-    empty if they were not.
+    """The database row that counts the requests of one sandbox to one host and port within one hour.
 
-    client: the name that the program last gave itself. Byte counts are from the sandbox's point of view.
+    Refused requests are counted in separate rows. reason: why the requests were refused; empty if they were
+    not refused. client: the name that the program in the sandbox gave in its latest request; may be empty.
+    bytes_sent, bytes_received: bytes that the sandbox sent and received.
     """
 
     __tablename__ = "egress_records"
@@ -98,12 +110,15 @@ class EgressRecord(Base):
 
 
 class EgressCredential(Base):
-    """A credential that the proxy adds to requests to one https host. The value is never shown again.
+    """The database row of a credential that the egress proxy adds to requests to one https host. No API route
+    returns the value of a credential.
 
-    user_id: its owner; None: the server. `owner` has the same meaning as text for the unique constraint,
-    where two None values would not be equal. subject: the identity of the repository, else empty.
-    path_prefix: the required beginning of paths, or empty. header, username: for the kinds that need one,
-    else empty.
+    user_id: the user that owns the credential; None for a credential of the server. owner: `user_id` as text;
+    empty for a credential of the server. The unique constraint uses `owner`, because a database does not
+    regard two NULL values as equal. subject: the identity of the repository for the scope REPOSITORY, else
+    empty. path_prefix: the credential is added only to requests for this path and the paths below it; empty
+    for all paths. header: the name of the header for the kind HEADER, else empty. username: the user name for
+    the kind BASIC, else empty.
     """
 
     __tablename__ = "egress_credentials"
@@ -126,10 +141,11 @@ class EgressCredential(Base):
 
 
 class EgressCredentialUse(Base):
-    """One request that a credential was added to, written before the request is sent.
+    """The database row of one request that the egress proxy added a credential to. The row is written before
+    the request is sent.
 
-    The row stays when the credential or the sandbox is deleted, so it has no foreign keys to them; it is
-    deleted with its user. path: without its query.
+    The row stays when the credential or the sandbox is deleted. Therefore it has no foreign keys to them. It
+    is deleted together with its user. path: the path of the request without the query.
     """
 
     __tablename__ = "egress_credential_uses"

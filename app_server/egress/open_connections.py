@@ -1,4 +1,6 @@
-"""Counts the open connections of each sandbox through the proxy, and knows their targets."""
+"""The register of the open connections of each sandbox through the egress proxy. It limits their number and
+can close them.
+"""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -14,7 +16,11 @@ MAX_CONNECTIONS = 256
 
 @dataclass(eq=False)
 class ConnectionSlot:
-    """An open connection of a sandbox through the proxy. target: set after the connection was allowed."""
+    """One open connection of a sandbox through the egress proxy.
+
+    task: the asyncio task that serves the connection. target: the host and port that the connection goes to;
+    None until the connection is allowed.
+    """
 
     task: asyncio.Task[object] | None
     target: EgressTarget | None = None
@@ -26,8 +32,8 @@ class OpenConnections:
 
     @contextmanager
     def place(self, sandbox_id: UUID) -> Iterator[ConnectionSlot | None]:
-        """Counts a connection of the sandbox for the current task during the block. Yields None if the
-        sandbox has too many connections.
+        """Counts the current task as one open connection of the sandbox during the `with` block. Yields the
+        entry of the connection. Yields None if the sandbox already has MAX_CONNECTIONS connections.
         """
         places = self._places.setdefault(sandbox_id, set())
         if len(places) >= MAX_CONNECTIONS:
@@ -43,7 +49,9 @@ class OpenConnections:
                 del self._places[sandbox_id]
 
     def targets(self) -> Mapping[UUID, set[EgressTarget]]:
-        """Returns the targets (host and port) of the connections that were allowed, by sandbox."""
+        """Returns the hosts and ports of the open connections that were allowed, by the id of the sandbox. A
+        sandbox without such connections is left out.
+        """
         found = {
             sandbox_id: {place.target for place in places if place.target}
             for sandbox_id, places in self._places.items()
@@ -51,7 +59,7 @@ class OpenConnections:
         return {sandbox_id: targets for sandbox_id, targets in found.items() if targets}
 
     def end(self, sandbox_id: UUID, targets: set[EgressTarget]) -> None:
-        """Closes the sandbox's connections to these targets at once."""
+        """Closes the sandbox's open connections to these hosts and ports by cancelling their tasks."""
         for place in self._places.get(sandbox_id, ()):
             if place.task and place.target in targets:
                 place.task.cancel()

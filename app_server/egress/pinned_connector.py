@@ -1,4 +1,6 @@
-"""Connects to a requested host at exactly the address that the policy has checked."""
+"""Resolves the name of a host once, checks its addresses, and connects to one of the checked addresses. If an
+upstream proxy is used, connects through the proxy, which resolves the name itself.
+"""
 
 import asyncio
 import re
@@ -28,10 +30,11 @@ class PinnedConnection:
 
 
 async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
-    """Returns the IP addresses of the host, which `resolve` looks up.
+    """Returns the IP addresses of the host, which `resolve` looks up, at most MAX_ADDRESSES.
 
-    If one of the addresses is not allowed, all are refused, because only an attacker gives one name both
-    allowed and forbidden addresses. Raises Refused.
+    named: private addresses and hosts that an administrator allows. Raises Refused `unknown_host` if no
+    address is found, and `private_address` if one of the addresses is not allowed. One such address is enough
+    to refuse the host, because a name with both allowed and forbidden addresses may be an attack.
     """
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
@@ -47,8 +50,8 @@ async def addresses_of(host: str, resolve: Resolver, named: Named) -> list[str]:
 
 @dataclass(frozen=True)
 class Tls:
-    """The TLS settings of a connection to a host: the name that the certificate must contain, and the context
-    that verifies the certificate.
+    """The TLS settings of a connection to a host. `name`: the host name that the certificate must contain.
+    `context`: verifies the certificate.
     """
 
     name: str
@@ -58,9 +61,11 @@ class Tls:
 async def connect(
     addresses: list[str], port: int, tls: Tls | None = None, tunnel: "ProxyTunnel | None" = None
 ) -> PinnedConnection:
-    """Connects to the first of the addresses that answers, or through the tunnel.
+    """Connects to the first of the addresses that accepts a connection. If `tunnel` is given, connects
+    through this tunnel instead.
 
-    Raises Refused `unreachable`, `bad_certificate`, and with a tunnel `upstream_refused`.
+    tls: None means a connection without TLS. Raises Refused `unreachable`, `bad_certificate`, and with a
+    tunnel `upstream_refused`.
     """
     if tunnel:
         return await _through(tunnel, port, tls)
@@ -84,15 +89,18 @@ async def connect(
 
 @dataclass(frozen=True)
 class ProxyTunnel:
-    """A tunnel to a host through an upstream proxy. The proxy resolves the name of the host."""
+    """The settings of a tunnel to `host` through an upstream proxy, which resolves the name of the host."""
 
     proxy: UpstreamProxy
     host: str
 
 
 async def _through(tunnel: ProxyTunnel, port: int, tls: Tls | None) -> PinnedConnection:
-    """Connects to the host through the tunnel. Raises Refused `unreachable`, `upstream_refused`,
-    `bad_certificate`.
+    """Connects to the host of the tunnel through its upstream proxy. tls: None means a connection without
+    TLS.
+
+    Raises Refused `unreachable`, `bad_certificate`, and `upstream_refused` if the upstream proxy does not
+    allow the tunnel.
     """
     line = await connect_to_proxy(tunnel.proxy)
     host = f"[{tunnel.host}]" if ":" in tunnel.host else tunnel.host
@@ -119,7 +127,7 @@ async def _through(tunnel: ProxyTunnel, port: int, tls: Tls | None) -> PinnedCon
 
 
 async def connect_to_proxy(proxy: UpstreamProxy) -> PinnedConnection:
-    """Connects to an upstream proxy. Raises Refused `unreachable`."""
+    """Opens a connection to an upstream proxy. Raises Refused `unreachable`."""
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             return PinnedConnection(*await asyncio.open_connection(proxy.host, proxy.port))

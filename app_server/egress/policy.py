@@ -1,5 +1,5 @@
-"""The network policy of sandboxes: which hosts they may call. Does no I/O, except that the data file is read
-once.
+"""The network policy of sandboxes: decides which hosts a sandbox may call. Does no I/O, except that it reads
+the list of known hosts from a file once.
 """
 
 import tomllib
@@ -16,8 +16,11 @@ from app_server.levels.resolution import LevelValue, in_order
 
 @dataclass(frozen=True)
 class RuleOfLevel:
-    """A rule of the organisation or a team for a host. `level_value.value`: whether the rule allows the host
-    or denies it.
+    """A rule of the organisation or of a team that allows or forbids sandboxes to call a host.
+
+    rule: the host. level_value: its `value` is True if the rule allows the host, and False if it forbids the
+    host. It also says which organisation or team has made the rule, and whether the rule is enforced. Users
+    cannot override an enforced rule.
     """
 
     rule: HostRule
@@ -25,7 +28,11 @@ class RuleOfLevel:
 
 
 class EgressMode(StrEnum):
-    """What may be called: nothing, the listed hosts, or all public hosts."""
+    """The mode of a network policy, which says how much of the network a sandbox may use.
+
+    NONE: the sandbox may call no host. ALLOWLIST: it may call the allowed hosts. OPEN: it may call all public
+    hosts.
+    """
 
     NONE = "none"
     ALLOWLIST = "allowlist"
@@ -33,7 +40,9 @@ class EgressMode(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a request was refused."""
+    """The reason why the egress proxy refuses a request of a sandbox. The API and the replies of the proxy
+    use it as a code.
+    """
 
     NETWORK_OFF = "network_off"
     NOT_ALLOWED = "not_allowed"
@@ -52,18 +61,19 @@ class Reason(StrEnum):
 
 
 ALLOWABLE = frozenset((Reason.NOT_ALLOWED,))
-"""The refusals that a user can lift by allowing the host. What is denied can be allowed in the settings only,
-if the denial is not enforced.
+"""The reasons for which a user is asked to allow the host. DENIED is not among them. A user can allow a
+denied host only in the network settings, and only if the rule that denies it is not enforced.
 """
 
 
 @dataclass(frozen=True)
 class Policy:
-    """The rules for which hosts a sandbox may call. `rules`: the allowed hosts. In the mode OPEN all public
-    hosts are allowed on the default ports, and `rules` allow further ports.
+    """The rules that decide which hosts a sandbox may call.
 
-    `own`: those of the rules that the user has made. `of_levels`: rules of the organisation and of teams.
-    `others`: further policies that must also allow a request.
+    rules: the allowed hosts. In the mode OPEN, all public hosts are allowed on the default ports, and `rules`
+    allow further ports. own: those of the `rules` that the user has added. of_levels: the rules of the
+    organisation and of the user's teams, which allow or deny hosts. others: further policies; a request must
+    be allowed by all of them, too.
     """
 
     mode: EgressMode
@@ -74,33 +84,39 @@ class Policy:
 
     @classmethod
     def strictest(cls, policies: "Sequence[Policy]") -> "Policy":
-        """Returns a policy that allows only what all these policies allow. It has the strictest of their
-        modes.
+        """Returns a policy that allows a request only if all these policies allow it. Its mode is the
+        strictest of their modes. `policies` must not be empty.
         """
         first, *others = sorted(policies, key=lambda policy: [*EgressMode].index(policy.mode))
         return replace(first, others=others)
 
     def with_hosts(self, rules: Sequence[HostRule]) -> "Policy":
-        """Returns the policy with additional allowed hosts. If the mode allows no network, these hosts are
-        not allowed either.
+        """Returns a copy of the policy that allows these additional hosts. In the mode NONE, the additional
+        hosts are refused, too.
         """
         others = [replace(policy, rules=[*policy.rules, *rules]) for policy in self.others]
         return replace(self, rules=[*self.rules, *rules], others=others)
 
     def equals(self, other: "Policy") -> bool:
-        """Returns whether both policies have the same rules, in any order."""
+        """Returns whether both policies have the same modes and the same allowed hosts, in any order. Does
+        not compare the rules of the organisation and of teams.
+        """
         return self.parts() == other.parts()
 
     def refusal(self, host: str, port: int) -> Reason | None:
-        """Returns the reason why a host is refused. Returns None if the host is allowed. host: normalized by
-        `addresses.parse_host`.
+        """Returns the reason why this policy refuses requests to the host and port. Returns None if it allows
+        them.
+
+        host: a host name or address that `addresses.parse_host` has normalized.
         """
         policies = (self, *self.others)
         refusals = (_refusal(policy, host, port) for policy in policies)
         return next((reason for reason in refusals if reason), None)
 
     def parts(self) -> frozenset[tuple[EgressMode, frozenset[HostRule]]]:
-        """Returns the modes and rules of all policies that must allow a request."""
+        """Returns the mode and the allowed hosts of this policy and of each policy in `others`. `equals`
+        compares them.
+        """
         return frozenset((policy.mode, frozenset(policy.rules)) for policy in (self, *self.others))
 
 
@@ -118,8 +134,12 @@ def _refusal(policy: Policy, host: str, port: int) -> Reason | None:
 
 
 def _decided(policy: Policy, host: str, port: int) -> bool | None:
-    """Returns whether a rule of the organisation, a team or the user allows or denies the host. Returns None
-    if no rule is about the host. At the same level a denial has priority over an allowance.
+    """Returns True if the rules of the organisation, the teams and the user allow the host, and False if they
+    deny it. Returns None if the organisation and the teams have no rule for the host.
+
+    An enforced rule of the organisation has the highest priority. Then follow enforced rules of teams, rules
+    of the user, other rules of teams, and other rules of the organisation. Of two rules with the same owner,
+    the one that denies the host has priority.
     """
     said = [one.level_value for one in policy.of_levels if _is_about(one, host, port)]
     if not said:
@@ -131,7 +151,9 @@ def _decided(policy: Policy, host: str, port: int) -> bool | None:
 
 
 def _is_about(one: RuleOfLevel, host: str, port: int) -> bool:
-    """Returns whether the rule is about the host. A denial without a port is about all ports."""
+    """Returns whether the rule applies to requests to this host and port. A rule that denies a host and names
+    no port applies to all ports.
+    """
     if one.rule.port is None and not one.level_value.value:
         return one.rule.covers(host)
     return one.rule.permits(host, port)
@@ -139,6 +161,8 @@ def _is_about(one: RuleOfLevel, host: str, port: int) -> bool:
 
 @cache
 def known_hosts() -> tuple[HostRule, ...]:
-    """Returns the built-in allowed hosts of package registries and git hosts."""
+    """Returns the hosts that all sandboxes may call by default: package registries and git hosts from the
+    file `known_hosts.toml`.
+    """
     groups = tomllib.loads(Path(__file__).with_name("known_hosts.toml").read_text())
     return tuple(parse_rule(host) for group in groups.values() for hosts in group.values() for host in hosts)

@@ -35,22 +35,28 @@ from app_server.sandboxes.auth import authenticate_patiently, is_revoked
 from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
 RepositoriesOf = Callable[[AsyncSession, UUID], Awaitable[Sequence[str | None]]]
-"""Returns the repository identity of each conversation in a sandbox; None for one without a repository."""
+"""A function that returns the repository identity of each conversation in a sandbox. The identity is None for
+a conversation without a repository.
+"""
 
 IsPackageHost = Callable[[str, int], bool]
 
 DECIDED_AT_ONCE = 2
-"""The number of decisions for one sandbox that read the database at the same time."""
+"""Maximum number of decisions for one sandbox that read the database at the same time."""
 
 _UP = frozenset((SandboxStatus.STARTING, SandboxStatus.RUNNING))
 
 
 @dataclass(frozen=True)
 class AllowedRoute:
-    """How an allowed request reaches its host: the addresses, or the upstream proxy that resolves the host.
+    """The route of an allowed request: how the request reaches its host, and what the egress proxy must do
+    with it.
 
-    `held`: credentials for the host. `brokered`: variables whose values may be sent to the host. is_git_host:
-    pushes must use the git proxy. has_packages: some files of the host can be cached.
+    addresses: the checked IP addresses of the host; empty if only the upstream proxy can resolve its name.
+    proxy: the upstream proxy to use; None to connect to the host directly. held: the credentials for the
+    host. brokered: the secret variables whose values may be sent to the host; the sandbox has only
+    placeholders of them. is_git_host: whether the host is a git host of the user, where pushes must use the
+    git proxy. has_packages: whether some files of the host can be cached.
     """
 
     target: EgressTarget
@@ -63,8 +69,8 @@ class AllowedRoute:
 
     @property
     def must_be_read(self) -> bool:
-        """Returns whether the requests to this host are allowed only if the proxy can read them, also inside
-        TLS.
+        """Whether the egress proxy must read each request to this host, also inside TLS. This is needed to
+        add credentials, to replace placeholders, and to check requests to git hosts.
         """
         return self.is_git_host or bool(self.held) or bool(self.brokered)
 
@@ -72,25 +78,31 @@ class AllowedRoute:
         return next((one for one in self.held if one.opens(asked.path or "")), None)
 
     def exchange(self, asked: Asked) -> Exchange:
-        """Returns the headers of the request that contain stand-ins, with the real values in their place."""
+        """Returns the headers of the request in which placeholders of secret variables were replaced by the
+        real values.
+        """
         return exchange(asked.request.headers, self.brokered)
 
     def check(self, asked: Asked, replaced: Collection[bytes] = ()) -> None:
-        """Checks that a request to a git host is allowed. replaced: the headers in which this proxy replaces
-        a stand-in by a credential of the user. Raises Refused.
+        """Checks a request to a git host of the user. Does nothing for other hosts. Raises Refused if the
+        request has a credential from inside the sandbox or may change something at the git host.
+
+        replaced: the names of the headers whose credentials the egress proxy itself sets.
         """
         if self.is_git_host and (reason := git_hosts.refusal(asked, replaced)):
             raise Refused(reason)
 
     async def connect(self, tls: Tls | None = None) -> PinnedConnection:
-        """Connects to the allowed host. Raises Refused."""
+        """Connects to the allowed host, through the upstream proxy if there is one. tls: None means a
+        connection without TLS. Raises Refused if the connection fails.
+        """
         tunnel = ProxyTunnel(self.proxy, self.target.host) if self.proxy else None
         return await connect(self.addresses, self.target.port, tls, tunnel)
 
 
 class PolicyDecisions:
-    """Decides for each request of a sandbox separately whether it is allowed, so that changed settings apply
-    at once.
+    """The component of the egress proxy that decides whether requests of sandboxes are allowed. It reads the
+    settings again for each request, so that a changed setting applies at once.
     """
 
     def __init__(
@@ -114,25 +126,26 @@ class PolicyDecisions:
         self._named = parse_named(config.egress_private)
 
     async def sandbox(self, key: str) -> Sandbox | None:
-        """Returns the sandbox with this session key. Returns None if there is none. Raises Unavailable
-        `session_key_expired`.
+        """Returns the sandbox that has this session key. Returns None if there is none. Raises Unavailable
+        `session_key_expired` if an expired key is not renewed within some seconds.
         """
         return await authenticate_patiently(self._database, key)
 
     async def again(self, sandbox: Sandbox | None) -> Sandbox | None:
-        """Returns the sandbox, read again from the database. Returns None if it was deleted or its access is
-        revoked.
+        """Reads the sandbox from the database again and returns it. Returns None if the argument is None, or
+        if the sandbox was deleted or its session keys are no longer valid.
         """
         async with self._database.read() as session:
             found = await session.get(Sandbox, sandbox.id) if sandbox else None
         return None if found is None or is_revoked(found) else found
 
     async def way(self, target: EgressTarget, written: str, scheme: Scheme = "https") -> AllowedRoute:
-        """Returns how the allowed request reaches its host. `written`: the host, as the sandbox wrote it.
-        Raises Refused.
+        """Checks whether a request is allowed, and returns how it reaches its host. Raises Refused if it is
+        not allowed.
 
-        A name that is not allowed is not looked up. If only the upstream proxy can resolve the name, the
-        upstream proxy decides.
+        written: the host, as the program in the sandbox wrote it. scheme: selects the upstream proxy. The
+        name of a host is looked up in the DNS only if the policy allows the host. If the name is not found
+        there, but an upstream proxy is used, the upstream proxy resolves the name.
         """
         try:
             host = parse_host(written)
@@ -172,7 +185,11 @@ class PolicyDecisions:
         )
 
     async def ended(self, sandbox_id: UUID, targets: Collection[EgressTarget]) -> set[EgressTarget]:
-        """Returns those targets of the sandbox's open connections that are no longer allowed."""
+        """Returns those of the targets that the sandbox may no longer call. Returns all targets if the
+        sandbox is deleted, or is neither starting nor running.
+
+        targets: the hosts and ports of the sandbox's open connections.
+        """
         async with self._database.read() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
             if sandbox is None or sandbox.status not in _UP:
@@ -184,8 +201,10 @@ class PolicyDecisions:
         return {target for target in targets if policy.refusal(target.host, target.port)}
 
     def _told(self, reason: Reason, host: str) -> Reason:
-        """Returns the reason for a refusal in the form that the user is told. An address that only an
-        administrator can allow is reported as private, so that the user is not asked to allow it.
+        """Returns the reason for a refusal in the form that is shown to the user.
+
+        For an address that only an administrator can allow, the reason NOT_ALLOWED is replaced by
+        PRIVATE_ADDRESS. Otherwise the user would be asked to allow an address that the user cannot allow.
         """
         is_closed = is_address(host) and is_refused(host, host, self._named)
         return Reason.PRIVATE_ADDRESS if reason is Reason.NOT_ALLOWED and is_closed else reason

@@ -1,8 +1,9 @@
-"""The egress proxy: the way of sandboxes to the network. Requests are checked by host name, sent to a checked
-address, and recorded.
+"""The egress proxy: the HTTP proxy through which sandboxes reach the network. It checks each request by its
+host name, connects to an address that was checked, and records the request.
 
-A connection of a sandbox requests either a tunnel (CONNECT) or plain HTTP. It is authorised by the sandbox's
-session key, which the agent server adds. Commands of the agent do not know this key.
+A program in a sandbox asks the proxy for a tunnel (CONNECT) or sends a plain HTTP request. The proxy
+recognises the sandbox by its session key. The agent server adds this key to the request, so the commands that
+the agent runs do not know the key.
 """
 
 import asyncio
@@ -38,10 +39,12 @@ PLAIN_PORT = 80
 
 
 class EgressProxy:
-    """The proxy through which sandboxes reach the network; there is one for each process.
+    """The proxy through which sandboxes reach the network. There is one for each process of the app server.
 
-    `resolve`: looks up addresses. `outside`: verifies certificates of real hosts. upstream: the proxies to
-    use, if any. head_seconds: the time limit for the head of a connection's first request.
+    repositories_of: returns the repositories of the conversations in a sandbox. resolve: looks up the
+    addresses of a host name. outside: the TLS context that verifies the certificates of real hosts. upstream:
+    the outgoing proxies of this server's network, if any. head_seconds: the time limit for the head of the
+    first request of a connection.
     """
 
     def __init__(
@@ -69,17 +72,19 @@ class EgressProxy:
         self._open = OpenConnections()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serves one connection of a sandbox until the connection ends."""
+        """Serves one connection of a sandbox to the proxy until the connection ends."""
         line = PinnedConnection(reader, writer)
         try:
             await self._answer(line, ClientSide(reader, writer, head_seconds=self._head_seconds))
         except (OSError, TimeoutError):
-            return  # the side that ended the connection needs no message
+            return  # the connection has ended, so no reply can be sent
         finally:
             await close(line)
 
     async def end_forbidden(self) -> None:
-        """Closes open connections of sandboxes that are no longer allowed. Must be called repeatedly."""
+        """Closes open connections to hosts that the sandbox may no longer call, for example because a setting
+        was changed. A background job calls this method repeatedly.
+        """
         for sandbox_id, targets in self._open.targets().items():
             self._open.end(sandbox_id, await self._decisions.ended(sandbox_id, targets))
 
@@ -140,8 +145,14 @@ class EgressProxy:
     async def _speak(
         self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
     ) -> None:
-        """Serves a tunnel and reads the requests in it. At a git host, these requests may be plain HTTP on
-        any port.
+        """Serves a tunnel whose requests the proxy must read.
+
+        On port 80, the requests are plain HTTP. On other ports, the proxy decrypts TLS. If the first data is
+        not TLS, the proxy reads plain HTTP, but not on port 443 and not for a host with a credential: there,
+        the data must be TLS.
+
+        early: the data that the sandbox has already sent for the tunnel. Raises TimeoutError if no data
+        arrives.
         """
         if way.target.port != PLAIN_PORT:
             async with asyncio.timeout(HELLO_SECONDS):
@@ -153,8 +164,8 @@ class EgressProxy:
     async def _speak_plainly(
         self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
     ) -> None:
-        """Serves a tunnel with plain HTTP. Requests go to the host that was checked, even if they name
-        another one.
+        """Serves a tunnel with plain HTTP requests. All requests go to the host that was checked when the
+        tunnel was opened, even if they name another host.
         """
         inside = ClientSide(
             _Begun(early, line.reader), line.writer, of_host(way.target.host, way.target.port)
@@ -172,8 +183,11 @@ class EgressProxy:
         return None
 
     async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: ConnectionSlot) -> bool:
-        """Forwards one request to its host. Returns whether another request may follow on the same
-        connection.
+        """Sends one plain HTTP request to its host and the reply to the program in the sandbox. Serves
+        package files from the package cache if they are stored there.
+
+        Returns False if the request was refused. Then the connection must be closed. Returns True if another
+        request may follow on the connection.
         """
         way = await self._admit(client, asked, sandbox, place)
         if way is None:
@@ -243,7 +257,9 @@ class EgressProxy:
 
 
 class _Begun:
-    """A stream reader that first returns the data that was already read from the connection."""
+    """A stream reader that returns first the data `early`, which was already read from the connection, and
+    then the rest of the connection's data.
+    """
 
     def __init__(self, early: bytes, reader: asyncio.StreamReader) -> None:
         self._early = early
@@ -255,7 +271,12 @@ class _Begun:
 
 
 class _Disguised(Exception):
-    """The tunnel's first data is for another host than requested, or is not TLS."""
+    """The error that is raised when the first data in a tunnel is for another host than the requested one, or
+    when it is not TLS.
+
+    reason: why the tunnel is refused. alert: a TLS alert for the program in the sandbox; empty if there is
+    none.
+    """
 
     def __init__(self, reason: Reason, alert: bytes = b"") -> None:
         super().__init__(reason)
@@ -264,9 +285,12 @@ class _Disguised(Exception):
 
 
 async def _first_words(sandbox: PinnedConnection, target: EgressTarget, early: bytes) -> bytes:
-    """Returns the first data that the sandbox sends, after a check that it is for the requested host.
+    """Returns the first data that the sandbox sends in a tunnel, after a check that it is for the requested
+    host.
 
-    TLS must name that host; for an IP address it must name no host. On port 443 the data must be TLS.
+    A TLS connection must name that host; for an IP address, it must name no host. On port 443 the data must
+    be TLS. On other ports, data that is not TLS is not checked. Raises _Disguised if the check fails, and
+    TimeoutError if no data arrives on port 443.
     """
     async with asyncio.timeout(HELLO_SECONDS if target.port == TLS_PORT else None):
         begun = early or await sandbox.reader.read(PIECE_BYTES)
@@ -288,7 +312,9 @@ def _key_of(asked: Asked) -> str:
 
 
 def _shown(host: str) -> str:
-    """Returns the host name that a sandbox wrote, in a form that can be stored and displayed."""
+    """Returns the host name that a program in a sandbox wrote, in a form that can be stored and displayed. If
+    the name is not valid, unprintable characters are removed and the text is shortened to 100 characters.
+    """
     try:
         return parse_host(host)
     except BadHost:

@@ -1,4 +1,6 @@
-"""Routes for the network settings of the current user and for the records of requests."""
+"""Routes for the current user's network settings and for the records of the network requests of the user's
+sandboxes.
+"""
 
 from datetime import datetime
 from uuid import UUID
@@ -43,7 +45,11 @@ async def get_network(user: CurrentUser, session: ReadSession, request: Request)
 async def set_network(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetNetwork, request: Request
 ) -> NetworkSettings:
-    """Saves the user's network settings. They apply at once, to new requests. 409 `too_many_hosts`."""
+    """Replaces the network settings of the current user and returns them. They apply at once to new requests
+    of the user's sandboxes.
+
+    403 `setting_enforced` for a new host that an enforced rule denies, 409 `too_many_hosts`.
+    """
     await settings.save(session, user.id, OF_USER, body.mode, [parse_rule(host) for host in body.hosts])
     trail.record(
         session, AuditAction.EGRESS_CHANGED, (AuditTarget.NETWORK, "user"), mode=body.mode, hosts=body.hosts
@@ -55,9 +61,11 @@ async def set_network(
 async def set_repository_network(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetRepositoryNetwork
 ) -> RepositoryNetwork:
-    """Saves the network settings of a repository. They apply at once, to new requests.
+    """Replaces the current user's network settings for a repository and returns them. They apply at once to
+    new requests of the sandboxes that work on the repository.
 
-    409 `too_many_hosts`, 422 `repository_not_found`.
+    403 `setting_enforced` for a new host that an enforced rule denies, 409 `too_many_hosts`, 422
+    `repository_not_found`.
     """
     scope = Scope.of_repository(await identity_of(session, user.id, body.repository))
     hosts = [parse_rule(host) for host in body.hosts]
@@ -70,7 +78,10 @@ async def set_repository_network(
 async def forget_repository_network(
     user: CurrentUser, trail: CurrentTrail, session: Session, repository: RepositoryInQuery
 ) -> None:
-    """Deletes the network settings of a repository, given by its identity. Does nothing if there are none."""
+    """Deletes the current user's network settings for a repository. Does nothing if there are none.
+
+    repository: the identity of the repository, as in the replies of the API.
+    """
     await settings.forget(session, user.id, Scope.of_repository(repository))
     trail.record(session, AuditAction.EGRESS_CHANGED, (AuditTarget.NETWORK, repository), change="forgotten")
 
@@ -84,8 +95,10 @@ async def search_network_records(
     page_id: PageId = None,
     limit: Limit = 50,
 ) -> NetworkRecordPage:
-    """Returns what the sandboxes tried to reach, latest first; counted by sandbox, hour, host, port and
-    outcome.
+    """Returns a page of the records of network requests from the current user's sandboxes, latest first.
+
+    One record counts the requests of one sandbox to one host and port within one hour. Allowed requests and
+    refused requests, by reason, have separate records.
     """
     before = position_of(page_id) if page_id else None
     found = await search(session, user.id, sandbox_id=sandbox_id__eq, before=before, limit=limit + 1)
@@ -116,9 +129,10 @@ async def _shown(request: Request, session: AsyncSession, user_id: UUID) -> Netw
 
 
 async def identity_of(session: AsyncSession, user_id: UUID, repository: str) -> str:
-    """Returns the identity of the repository, which is given as an identity or as users write it.
+    """Returns the identity of a repository (`host/owner/name` or a path).
 
-    Raises InvalidRepository.
+    repository: an identity for which the user has network settings, or the address of a repository. Raises
+    InvalidRepository if the address cannot be read.
     """
     known = await settings.of_repositories(session, user_id)
     if any(setting.subject == repository for setting in known):
@@ -127,7 +141,9 @@ async def identity_of(session: AsyncSession, user_id: UUID, repository: str) -> 
 
 
 def position_of(page_id: str) -> tuple[datetime, UUID]:
-    """Returns the position in the page id. Raises BadRequest `bad_page_id`."""
+    """Returns the time and the id that a page id contains. They belong to the last item of the previous page.
+    Raises BadRequest `bad_page_id` if the page id is not valid.
+    """
     moment, record_id = decode_page_id(page_id, 2)
     try:
         return datetime.fromisoformat(moment), UUID(record_id)

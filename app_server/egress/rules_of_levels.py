@@ -1,4 +1,6 @@
-"""Rules of the organisation and of teams for the hosts that sandboxes may call: allowances and denials."""
+"""Reads and saves the rules of the organisation and of teams for the hosts that sandboxes may call or may not
+call.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,8 +19,10 @@ from app_server.levels.service import LevelOwner, setting_enforced
 
 
 class SaveEgressRule(BaseModel):
-    """A rule for a host. `allows`: false denies the host. `enforced`: what a person allows does not override
-    it.
+    """A request to save a rule of the organisation or of a team for one host.
+
+    allows: true allows sandboxes to call the host, false forbids it. enforced: whether the rule has priority
+    over the network settings of users.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -29,8 +33,8 @@ class SaveEgressRule(BaseModel):
 
 
 async def rules_for(session: AsyncSession, user_id: UUID) -> Sequence[RuleOfLevel]:
-    """Returns the rules of the organisation and of the person's teams for the hosts that sandboxes may
-    call.
+    """Returns the rules of the user's organisation and teams that allow or forbid hosts. Returns an empty
+    list if there are none.
     """
     return [
         RuleOfLevel(parse_rule(item.name), replace(item.level_value, value=item.level_value.value["allows"]))
@@ -40,8 +44,8 @@ async def rules_for(session: AsyncSession, user_id: UUID) -> Sequence[RuleOfLeve
 
 
 async def require_not_denied(session: AsyncSession, user_id: UUID, hosts: Iterable[HostRule]) -> None:
-    """Checks that no enforced rule denies one of the hosts that a person wants to allow. Raises Forbidden
-    `setting_enforced`.
+    """Checks the hosts that a user wants to allow. Raises Forbidden `setting_enforced` if an enforced rule of
+    the organisation or of a team denies one of them.
     """
     denials = [
         one
@@ -57,8 +61,10 @@ async def require_not_denied(session: AsyncSession, user_id: UUID, hosts: Iterab
 async def save_for_level(
     session: AsyncSession, owner: LevelOwner, name: str, body: SaveEgressRule, set_by: UUID
 ) -> LevelItem:
-    """Adds or replaces a host rule of the organisation or a team. name: the host, as `str(HostRule)`. Raises
+    """Adds or replaces the rule of the organisation or of a team for one host, and returns it. Raises
     Conflict `too_many_items`.
+
+    owner: the organisation or the team. name: the host, in the form of `str(HostRule)`.
     """
     value = {"allows": body.allows, "description": body.description}
     return await items.save_item(

@@ -1,7 +1,9 @@
-"""Serves the proxy on the same port as the inner listener. The proxy runs before ASGI, because ASGI has no
-CONNECT.
+"""Serves two kinds of connections on the port for sandboxes (`inner_port`): requests to the app server's
+routes for sandboxes, and connections to the egress proxy.
 
-A connection goes to the proxy if its first bytes are CONNECT, or a method with a complete http:// address.
+A connection goes to the egress proxy if its first bytes are CONNECT, or a method with a complete http://
+address. All other connections go to uvicorn's HTTP protocol. The decision is made before ASGI, because ASGI
+does not support CONNECT.
 """
 
 import asyncio
@@ -34,9 +36,11 @@ _LONGEST_METHOD = 20
 def same_port(
     serve: Serve, limits: ConnectionLimits | None = None, head_seconds: float = HEAD_SECONDS
 ) -> type[asyncio.Protocol]:
-    """Returns a protocol for uvicorn that passes connections of proxy clients to `serve`.
+    """Returns a protocol class for uvicorn that gives connections of proxy clients to the function `serve`,
+    and all others to uvicorn's HTTP protocol.
 
-    head_seconds: the time limit for the first bytes, and then for the head of an HTTP request.
+    limits: the maximum numbers of connections; None means those for sandboxes. head_seconds: the time limit
+    in seconds for the first bytes of a connection, and then for the head of an HTTP request.
     """
     http = limited_http(None, head_seconds)
     counted = limits or limits_for_sandboxes()
@@ -95,7 +99,9 @@ class _SamePort(asyncio.Protocol):
         self._connections.discard(self)
 
     def shutdown(self) -> None:
-        """Ends the proxy's tunnels when the server ends."""
+        """Ends the connection because the server shuts down. Cancels the task that serves the connection if
+        the connection was given to the egress proxy.
+        """
         if self._task:
             self._task.cancel()
         elif self._transport:
@@ -131,7 +137,7 @@ class _SamePort(asyncio.Protocol):
         try:
             await type(self).proxy(reader, writer)
         except Exception:
-            # A connection is not awaited, so its failure would go unnoticed.
+            # No code waits for this task, so its error must be logged here.
             logger.exception("a connection to the outside failed")
         finally:
             writer.close()
@@ -139,7 +145,9 @@ class _SamePort(asyncio.Protocol):
 
 
 def _is_decided(begun: bytes) -> bool:
-    """Returns whether the first bytes of the connection show that it is no proxy request."""
+    """Returns whether the first bytes of a connection are enough to decide that it is not a request to a
+    proxy.
+    """
     method, space, rest = begun.partition(b" ")
     if not space:
         return len(method) > _LONGEST_METHOD or not method.isalpha()

@@ -1,4 +1,4 @@
-"""The API's models of network settings and of records of network requests."""
+"""The request and reply models of the API for network settings and for records of network requests."""
 
 from typing import Annotated
 
@@ -19,15 +19,18 @@ def _checked(text: str) -> str:
 
 
 HostText = Annotated[str, StringConstraints(max_length=300), AfterValidator(_checked)]
-"""A host in one of the forms `name`, `*.name`, `name:port`, or an address."""
+"""A host name or an IP address. A name may begin with `*.`, for all names below it. A port may follow."""
 
 RepositoryText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SUBJECT_CHARACTERS)]
 RepositoryInQuery = Annotated[RepositoryText, Query()]
 
 
 class SetNetwork(BaseModel):
-    """Network settings. mode: null means the mode of the next wider scope. hosts: in addition to those of the
-    wider scopes.
+    """A request to replace a user's network settings: which hosts the user's sandboxes may call.
+
+    mode: null means that the mode of the next wider scope applies. hosts: hosts that are allowed in addition
+    to those of the wider scopes. The scopes are, from wide to narrow: the installation, the user, the
+    repository, the sandbox.
     """
 
     mode: EgressMode | None
@@ -35,13 +38,20 @@ class SetNetwork(BaseModel):
 
 
 class SetRepositoryNetwork(SetNetwork):
-    """Network settings of a repository. repository: as users write it, or its identity from a reply."""
+    """A request to replace a user's network settings for one repository.
+
+    repository: the address of the repository, or its identity (`host/owner/name`) from a reply of the API.
+    """
 
     repository: RepositoryText
 
 
 class RepositoryNetwork(BaseModel):
-    """Network settings of a repository. repository: its identity, `host/owner/name` or a path."""
+    """A user's network settings for one repository: which hosts the sandboxes that work on the repository may
+    call.
+
+    repository: the identity of the repository, which is `host/owner/name` or a path on the server.
+    """
 
     repository: str
     mode: EgressMode | None
@@ -53,10 +63,11 @@ class RepositoryNetwork(BaseModel):
 
 
 class NetworkSettings(BaseModel):
-    """The user's network settings. default_mode: the meaning of null. default_hosts: hosts allowed for all
-    users.
+    """A user's network settings: which hosts the user's sandboxes may call.
 
-    is_enforced: whether the proxy is the only way out of sandboxes here.
+    mode: null means that `default_mode` applies. hosts: the hosts that the user allows. default_hosts: the
+    hosts that are allowed for all users of the installation. is_enforced: whether the egress proxy is the
+    only way from sandboxes to the network. If false, programs in a sandbox can go around the proxy.
     """
 
     mode: EgressMode | None
@@ -68,10 +79,13 @@ class NetworkSettings(BaseModel):
 
 
 class NetworkRecord(BaseModel):
-    """What one sandbox tried to reach within one hour. reason: why it was refused; null if it was not.
+    """A summary of the requests of one sandbox to one host and port within one hour. Refused requests have
+    separate records.
 
-    conversations: the conversations that were there then and still exist; any of them may have made the
-    request. client: the name that the program gives itself. Byte counts are from the sandbox's point of view.
+    reason: why the requests were refused; null if they were not refused. conversations: the conversations
+    that used the sandbox at the time of the last request and still exist. Each of them may have made the
+    requests. client: the name that the program in the sandbox gives in its requests. bytes_sent,
+    bytes_received: bytes that the sandbox sent and received.
     """
 
     id: Id

@@ -1,4 +1,6 @@
-"""Stores the network settings of users, repositories and sandboxes."""
+"""Reads and changes the network settings of users, repositories and sandboxes in the database, and computes
+the network policy of a sandbox from them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +23,12 @@ MAX_HOSTS = 500
 
 @dataclass(frozen=True)
 class Scope:
-    """What a network setting applies to: a user, a repository or a sandbox. `subject`: see EgressSetting."""
+    """The scope of a network setting: which sandboxes the setting applies to. These are all sandboxes of a
+    user, those that work on one repository, or a single sandbox.
+
+    subject: empty for all sandboxes of a user; otherwise the identity of the repository, or the id of the
+    sandbox as hexadecimal text. sandbox_id: None except for a single sandbox.
+    """
 
     kind: EgressScope
     subject: str = ""
@@ -33,8 +40,8 @@ class Scope:
 
     @classmethod
     def of_repository(cls, identity: str) -> "Scope":
-        """Returns the scope for one repository. Raises BadRequest if the repository's identity is too long to
-        be stored.
+        """Returns the scope of the sandboxes that work on the repository with this identity. Raises
+        BadRequest if the identity is empty or too long to be stored.
         """
         if not 0 < len(identity) <= MAX_SUBJECT_CHARACTERS:
             raise BadRequest("The name of the repository is too long to be remembered.")
@@ -52,12 +59,12 @@ async def policy_of(
     repositories: Sequence[str | None],
     sandbox_id: UUID | None,
 ) -> Policy:
-    """Returns the network policy of a sandbox: the mode of the narrowest scope that has one, and the hosts of
-    all scopes.
+    """Returns the network policy of a sandbox. Its mode is the one of the narrowest scope that has a mode.
+    Its allowed hosts are those of all scopes together.
 
-    repositories: one for each conversation in the sandbox, None for a conversation without a repository. If
-    their policies differ, a host is allowed only if all of them allow it. sandbox_id: None means any sandbox
-    with these repositories.
+    repositories: the repository identity of each conversation in the sandbox; None stands for a conversation
+    without a repository. If the policies of the repositories differ, a host is allowed only if all of them
+    allow it. sandbox_id: if None, the settings of single sandboxes are left out.
     """
     settings = await _about(session, user_id, repositories, sandbox_id)
     of_levels = await rules_for(session, user_id)
@@ -84,7 +91,9 @@ def _policy(
 
 
 async def get(session: AsyncSession, user_id: UUID, scope: Scope) -> EgressSetting:
-    """Returns the stored network setting. Returns an empty setting, which is not stored, if there is none."""
+    """Returns the user's network setting for this scope. If there is none, returns a new setting without a
+    mode and without hosts, which is not stored.
+    """
     found = await session.scalar(_query(user_id, scope))
     return found or EgressSetting(
         user_id=user_id, scope=scope.kind, subject=scope.subject, mode=None, hosts=[], ignored=[]
@@ -101,8 +110,11 @@ async def of_repositories(session: AsyncSession, user_id: UUID) -> Sequence[Egre
 async def save(
     session: AsyncSession, user_id: UUID, scope: Scope, mode: EgressMode | None, hosts: Sequence[HostRule]
 ) -> EgressSetting:
-    """Replaces the mode and the hosts of a network setting; ignored hosts stay. Raises Conflict
-    `too_many_hosts`, Forbidden `setting_enforced` for a new host that is denied.
+    """Replaces the mode and the allowed hosts of the user's network setting for this scope, and returns the
+    setting. The list of ignored hosts does not change.
+
+    Raises Conflict `too_many_hosts`. Raises Forbidden `setting_enforced` if an enforced rule of the
+    organisation or of a team denies one of the new hosts.
     """
     setting = await _locked(session, user_id, scope)
     await require_not_denied(session, user_id, [rule for rule in hosts if str(rule) not in setting.hosts])
@@ -113,8 +125,11 @@ async def save(
 
 
 async def allow(session: AsyncSession, user_id: UUID, scope: Scope, rule: HostRule) -> None:
-    """Adds an allowed host to a network setting. Raises Conflict `too_many_hosts`, Forbidden
-    `setting_enforced`.
+    """Adds a host to the allowed hosts of the user's network setting for this scope. Creates the setting if
+    there is none.
+
+    Raises Conflict `too_many_hosts`. Raises Forbidden `setting_enforced` if an enforced rule of the
+    organisation or of a team denies the host.
     """
     await require_not_denied(session, user_id, [rule])
     setting = await _locked(session, user_id, scope)
@@ -122,7 +137,9 @@ async def allow(session: AsyncSession, user_id: UUID, scope: Scope, rule: HostRu
 
 
 async def ignore(session: AsyncSession, user_id: UUID, sandbox_id: UUID, rule: HostRule) -> None:
-    """Stops notifications about a host that was refused to the sandbox. Raises Conflict `too_many_hosts`."""
+    """Stops notifications to the user about a host that the egress proxy refuses to this sandbox. The host
+    stays refused. Raises Conflict `too_many_hosts`.
+    """
     setting = await _locked(session, user_id, Scope.of_sandbox(sandbox_id))
     setting.ignored = _few([*dict.fromkeys([*setting.ignored, str(rule)])])
 
@@ -133,8 +150,10 @@ async def forget(session: AsyncSession, user_id: UUID, scope: Scope) -> None:
 
 
 async def _locked(session: AsyncSession, user_id: UUID, scope: Scope) -> EgressSetting:
-    """Returns the locked database row of a network setting and creates the row if needed. The lock is needed
-    because two browser windows may change the same setting at the same time.
+    """Returns the database row of the user's network setting for this scope and locks the row until the
+    transaction ends. Creates the row if there is none.
+
+    The lock is needed because two browser windows may change the same setting at the same time.
     """
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     row = insert(EgressSetting).values(

@@ -12,7 +12,7 @@ IDLE_SECONDS = 600.0
 
 @dataclass
 class Traffic:
-    """The numbers of bytes that a connection has sent and received, from the sandbox's point of view."""
+    """The numbers of bytes that a sandbox has sent and received over one connection."""
 
     sent: int = 0
     received: int = 0
@@ -24,10 +24,11 @@ async def join(
     traffic: Traffic,
     first_words: Callable[[], Awaitable[bytes]],
 ) -> None:
-    """Copies data between the two connections until both have ended. `first_words`: reads the sandbox's first
-    data and may refuse it.
+    """Copies data between the connections `sandbox` and `world` (the host) until both have ended. Adds the
+    numbers of bytes to `traffic`.
 
-    Raises the errors of `first_words`, OSError if a connection is lost, and TimeoutError after a long time
+    first_words: a function that returns the first data of the sandbox, or raises an error to refuse it.
+    Raises the errors of `first_words`, OSError if a connection is lost, and TimeoutError after IDLE_SECONDS
     without data.
     """
     loop = asyncio.get_running_loop()
@@ -60,11 +61,13 @@ async def close(line: PinnedConnection) -> None:
     try:
         await line.writer.wait_closed()
     except OSError:
-        return  # the other side was faster
+        return  # the other side has already closed the connection
 
 
 async def _both(*tasks: asyncio.Task[None]) -> None:
-    """Waits for the tasks of both directions; the first failure cancels the other task."""
+    """Waits until the tasks for both directions have ended. If one of them fails, cancels the other one and
+    raises the error.
+    """
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     finally:

@@ -24,18 +24,18 @@ from app_server.events.models import EventBlob
 
 MAX_INLINE_CHARACTERS = 64 * 1024
 SHOWN_CHARACTERS = 4000
-"""How many characters of the beginning and of the end of a long text stay in the event."""
+"""How many characters of the beginning and of the end of a long text stay in the stored event."""
 MAX_WHOLE_BYTES = 32 * 1024 * 1024
-"""Of the large parts in one reply with several complete events. A part that many events share is stored once,
-but stands in the reply for each.
+"""The maximum total size of the large parts in one reply with several complete events. A part that several
+events contain is stored once, but counts for each of these events.
 """
 
 TEXT = "text/plain"
 _IMAGE = re.compile(r"data:(image/[A-Za-z0-9.+-]{1,80});base64,")
 
 Reference = dict[str, Any]
-"""`path`: the keys and indexes that lead to the part; `sha256`: of the part as it stood in the event;
-`media_type`; `size`: in bytes.
+"""A reference to a large part of an event. `path`: the keys and indexes that lead to the part in the event;
+`sha256`: the hash of the part as it was in the event; `media_type`; `size`: in bytes.
 """
 
 
@@ -81,7 +81,7 @@ def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> Stored
 
 def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str]) -> str:
     """Returns a stored event as JSON text with its large parts in place of the references. `body`: the stored
-    JSON text. `parts`: the large parts by their hash.
+    JSON text. `references`: the references in it. `parts`: the large parts by their SHA-256 hash.
     """
     event = from_json(body)
     for reference in references:
@@ -94,8 +94,8 @@ def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str
 
 
 async def add(session: AsyncSession, conversation_id: UUID, blobs: Iterable[Blob]) -> None:
-    """Stores the large parts of the conversation's events that are not stored yet. The caller must hold the
-    lock of the conversation's row.
+    """Stores those large parts of the conversation's events that are not in the database yet. The caller must
+    hold the lock of the conversation's row.
     """
     new = {blob.sha256: blob for blob in blobs}
     if not new:
@@ -129,7 +129,7 @@ async def whole(
     """Returns stored events as JSON texts with their large parts in place of the references. The texts are
     equal to those that the agent server has sent.
 
-    `rows`: for each event, the stored text and the references to its large parts.
+    `rows`: for each event, the stored JSON text and the references to its large parts.
     """
     wanted = {reference["sha256"] for _, references in rows for reference in references or ()}
     if not wanted:
@@ -144,8 +144,9 @@ async def whole(
 
 
 def fitting(rows: Sequence[tuple[str, list[Reference] | None]]) -> int:
-    """Returns how many of these events, with all their large parts, fit into one reply of the API. The result
-    is at least one. rows: for each event, the stored text and the references to its large parts.
+    """Returns how many of these events, counted from the first, fit into one reply of the API with all their
+    large parts. Returns at least 1 if there is an event. `rows`: for each event, the stored JSON text and the
+    references to its large parts.
     """
     size = 0
     for number, (_, references) in enumerate(rows):
@@ -160,8 +161,8 @@ async def delete_all(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...], kept: StoredForm) -> Any:
-    """Returns a copy of `value` with references in place of its large parts. Adds these parts to `kept`.
-    `path`: the keys and indexes that lead to `value` in the event.
+    """Returns a copy of `value`, a part of an event, with references in place of its large parts. Adds these
+    parts and the references to `kept`. `path`: the keys and indexes that lead to `value` in the event.
     """
     if isinstance(value, dict):
         return {key: _without_large(conversation_id, one, (*path, key), kept) for key, one in value.items()}
@@ -184,9 +185,11 @@ def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...
 
 
 def _blob(value: str, is_text: bool) -> Blob | None:
-    """Returns the large string `value` of an event as a large part that is stored outside the event. Returns
-    None if `value` must stay in the event, because it is the text of a message or a URL that is not canonical
+    """Returns the large string `value` of an event as a Blob that is stored outside the event. Returns None
+    if `value` must stay in the event, because it is the text of a message or a URL that is not canonical
     base64.
+
+    `is_text`: whether `value` is the text of a tool result; otherwise it can be the data URL of an image.
     """
     encoded = value.encode()
     sha256 = hashlib.sha256(encoded).hexdigest()

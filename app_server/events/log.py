@@ -1,5 +1,5 @@
 """Stores and reads the event logs of conversations in SQL. Each event is appended once and never changed.
-Callers must check before that the user may read the conversation.
+Callers must check beforehand that the user may read the conversation.
 """
 
 import json
@@ -32,8 +32,8 @@ class EventSortOrder(StrEnum):
 
 @dataclass(frozen=True)
 class Appended:
-    """The result of the function `append`. `acknowledged_seq`: the position of the newest stored event.
-    `new`: the frames that were not stored before.
+    """The result of the function `append`. `acknowledged_seq`: the position of the newest event in the log.
+    `new`: the frames whose events were not in the log before.
     """
 
     acknowledged_seq: int
@@ -48,13 +48,13 @@ class EventFilter:
 
 
 async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> Appended:
-    """Appends the frames of events that are not in the conversation's log yet. A batch of frames may be sent
-    again, or overlap an earlier batch.
+    """Appends those events to the conversation's log that are not in the log yet. A sandbox may send the same
+    events again.
 
-    frames: ascending by seq. The caller must hold the lock of the conversation's row, so that only one caller
-    appends at a time. Raises Conflict `seq_gap` (with `acknowledged_seq`) if an event before the first new
-    frame is missing. Raises Conflict `seq_conflict` if another event is stored with the seq of a frame, or if
-    the event of a frame is stored with another seq.
+    `frames`: the frames with the events, sorted by seq. The caller must hold the lock of the conversation's
+    row, so that only one caller appends at a time. Raises Conflict `seq_gap` (with `acknowledged_seq`) if an
+    event between the log and the frames is missing. Raises Conflict `seq_conflict` if another event is stored
+    with the seq of a frame, or if the event of a frame is stored with another seq.
     """
     last = await last_seq(session, conversation_id)
     known = await _known(session, conversation_id, frames)
@@ -82,7 +82,9 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
 
 
 async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
-    """Returns the position of the newest event in the conversation's log. Returns 0 if the log is empty."""
+    """Returns the position of the newest event in the conversation's log. Positions begin at 1. Returns 0 if
+    the log is empty.
+    """
     query = select(func.max(StoredEvent.seq)).where(StoredEvent.conversation_id == conversation_id)
     return await session.scalar(query) or 0
 
@@ -90,9 +92,9 @@ async def last_seq(session: AsyncSession, conversation_id: UUID) -> int:
 async def read_frames(
     session: AsyncSession, conversation_id: UUID, *, after_seq: int, through_seq: int, limit: int
 ) -> list[Frame]:
-    """Returns up to `limit` events of the conversation's log as frames for the live stream. These are the
-    events after the position `after_seq`, up to and including the position `through_seq`. The events contain
-    references in place of large parts (see blobs.py).
+    """Returns up to `limit` events of the conversation's log as frames (messages of the live stream). These
+    are the events after the position `after_seq`, up to and including the position `through_seq`. The events
+    contain references in place of large parts (see blobs.py).
     """
     query = (
         select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs)
@@ -108,8 +110,8 @@ async def read_frames(
 
 
 async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> str | None:
-    """Returns the event at this position of the log as JSON text, exactly as it was reported. Returns None if
-    there is no event at this position.
+    """Returns the event at this position of the conversation's log as JSON text, exactly as the sandbox
+    reported it. Returns None if there is no event at this position.
     """
     bodies = await read_bodies(session, conversation_id, from_seq=seq, through_seq=seq, limit=1)
     return bodies[0] if bodies else None
@@ -118,8 +120,8 @@ async def read_body(session: AsyncSession, conversation_id: UUID, seq: int) -> s
 async def read_bodies(
     session: AsyncSession, conversation_id: UUID, *, from_seq: int, through_seq: int = 2**53, limit: int
 ) -> list[str]:
-    """Returns up to `limit` events of the log as JSON texts, exactly as they were reported. The first event
-    is at the position `from_seq`, the last event is at `through_seq` or before.
+    """Returns up to `limit` events of the conversation's log as JSON texts, exactly as the sandbox reported
+    them. These are the events from the position `from_seq` up to and including the position `through_seq`.
     """
     query = (
         select(StoredEvent.body, StoredEvent.blobs)
@@ -147,8 +149,11 @@ async def search(
 ) -> str:
     """Returns one page of the conversation's events that meet the criteria, as JSON text. The events are in
     the order of the log. If the criteria contain an earliest or latest time, the events are sorted by
-    timestamp instead. full: returns the large parts of the events in place of the references to them. Then a
-    page has fewer events if the events together would be too large (see blobs.fitting).
+    timestamp instead.
+
+    `page_id`: the id of the page; None for the first page. `full`: whether the events contain their large
+    parts instead of references to them. Then a page has fewer events if the events together would be too
+    large (see blobs.fitting).
 
     The two orders differ only if a sandbox reports timestamps that do not grow. The database has an index for
     each order.
@@ -182,8 +187,8 @@ async def count(session: AsyncSession, conversation_id: UUID, criteria: EventFil
 async def batch(
     session: AsyncSession, conversation_id: UUID, event_ids: Sequence[str], *, full: bool = False
 ) -> str:
-    """Returns the events with these ids as a JSON array. An id without an event gives null. full: returns the
-    large parts of the events in place of the references to them.
+    """Returns the events with these ids as a JSON array, in the order of the ids. The array has null for an
+    id without an event. `full`: whether the events contain their large parts instead of references to them.
 
     Raises PayloadTooLarge `events_too_large` if the events are too large together.
     """
@@ -204,8 +209,8 @@ async def batch(
 
 
 async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> dict[str, Any] | None:
-    """Returns the event with this id, exactly as it was reported. Returns None if the conversation has no
-    such event.
+    """Returns the event with this id, exactly as the sandbox reported it. Returns None if the conversation
+    has no such event.
     """
     [event] = json.loads(await batch(session, conversation_id, [event_id], full=True))
     found: dict[str, Any] | None = event
@@ -213,8 +218,8 @@ async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> d
 
 
 async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
-    """Deletes all events of the conversation, with their index entries and large parts. For a long log,
-    `words.delete_some` should be called several times before.
+    """Deletes all events of the conversation, with their search index entries and large parts. If the log is
+    long, callers should first delete the index entries in steps with `words.delete_some`.
     """
     await words.delete_some(session, conversation_id)
     await session.execute(delete(StoredEvent).where(StoredEvent.conversation_id == conversation_id))
@@ -224,8 +229,9 @@ async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
 async def _known(
     session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
 ) -> dict[str, int]:
-    """Returns the positions of events that are stored already, by event id. An event is included if its
-    position lies between those of the frames, or if a frame has the same event id.
+    """Returns the positions of events that are already in the log, by event id. The result contains the
+    events at the positions from the first to the last frame, and the events that have the same id as the
+    event of a frame.
     """
     if not frames:
         return {}
@@ -267,7 +273,7 @@ def _filtered(query: Select[*Columns], conversation_id: UUID, criteria: EventFil
 
 
 def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
-    """Returns the SQL conditions for events that meet the criteria."""
+    """Returns the SQL conditions that select the events that meet the criteria."""
     found: list[ColumnElement[bool]] = []
     if criteria.kind is not None:
         found.append(StoredEvent.kind == criteria.kind)
@@ -279,8 +285,8 @@ def conditions(criteria: EventFilter) -> list[ColumnElement[bool]]:
 
 
 def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement[bool]:
-    """Returns the SQL condition for events that come after the event at the position `at` in the order of
-    timestamps; this order is ascending or descending.
+    """Returns the SQL condition that selects the events after the event at the position `at`, if events are
+    sorted by timestamp. `ascending`: whether the oldest event is first.
     """
     moment = select(StoredEvent.timestamp).where(
         StoredEvent.conversation_id == conversation_id, StoredEvent.seq == at
@@ -291,16 +297,17 @@ def _beyond(conversation_id: UUID, at: int, *, ascending: bool) -> ColumnElement
 
 
 def next_page(seqs: Sequence[int], number: int) -> str:
-    """Returns the id of the next page of events as JSON text, or `null` if this page is the last page.
+    """Returns the id of the next page of events as JSON text, or `null` if this page is the last one.
+
     `number`: how many events this page has. `seqs`: the positions of these events. If more events follow,
-    `seqs` also contains the position of at least one of these.
+    `seqs` also contains the position of at least one of them.
     """
     return f'"{encode_page_id("events", str(seqs[number - 1]))}"' if len(seqs) > number else "null"
 
 
 def page_position(page_id: str) -> int:
-    """Returns the position of the last event on the page before. The page id contains this position. Raises
-    BadRequest `bad_page_id`.
+    """Returns the position in the log that a page id contains: the position of the last event on the page
+    before. Raises BadRequest `bad_page_id`.
     """
     name, position = decode_page_id(page_id, 2)
     if name != "events" or not position.isascii() or not position.isdecimal() or len(position) > 16:

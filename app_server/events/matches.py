@@ -1,5 +1,5 @@
-"""Searches for words in the events of one conversation. Callers must check before that the user may read the
-conversation.
+"""Searches for words in the events of one conversation. Callers must check beforehand that the user may read
+the conversation.
 """
 
 import asyncio
@@ -28,9 +28,11 @@ async def search(
     full: bool = False,
 ) -> str:
     """Returns one page of the conversation's events that contain all words of the query and meet the
-    criteria, in the order of the log. The result is a JSON text (schemas.FoundEvents). Returns an empty page
-    if the query contains no word. full: returns the large parts of the events in place of the references to
-    them.
+    criteria, in the order of the log. The result is a JSON text with the fields of schemas.FoundEvents. The
+    page is empty if the query contains no word.
+
+    `page_id`: the id of the page; None for the first page. `full`: whether the events contain their large
+    parts instead of references to them.
     """
     wanted = wanted_words(query)
     at = None if page_id is None else log.page_position(page_id)
@@ -55,7 +57,9 @@ async def search(
 
 
 async def count(session: AsyncSession, conversation_id: UUID, query: str, criteria: EventFilter) -> int:
-    """Returns how many events of the conversation contain all words of the query and meet the criteria."""
+    """Returns how many events of the conversation contain all words of the query and meet the criteria.
+    Returns 0 if the query contains no word.
+    """
     wanted = wanted_words(query)
     if not wanted:
         return 0

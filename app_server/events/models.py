@@ -1,4 +1,4 @@
-"""The database tables of stored events and of the large parts of events."""
+"""The database tables of the events of conversations and of the large parts of events."""
 
 from datetime import datetime
 from typing import Any
@@ -11,9 +11,9 @@ from app_server.core.database import Base
 
 
 class StoredEvent(Base):
-    """One row of the table of events: an event of a conversation at its position in the log. `body` is the
-    event as JSON text. It is written once and never changed. `blobs`: the references in `body` to large parts
-    of the event (see blobs.py); None if the event has no large parts.
+    """The database row of one event of a conversation. `seq`: the position of the event in the conversation's
+    log. `body`: the event as JSON text; it is written once and never changed. `blobs`: the references in
+    `body` to large parts of the event (see blobs.py); None if the event has no large parts.
     """
 
     __tablename__ = "events"
@@ -35,9 +35,9 @@ class StoredEvent(Base):
 
 
 class EventBlob(Base):
-    """One row of the table of large parts of events. Several events of a conversation can contain the same
-    part. `sha256`: the hash of the part as it was in the event. `content`: the bytes of an image, or a text
-    in UTF-8.
+    """The database row of a large part of events, for example an image. Several events of a conversation can
+    contain the same part. `sha256`: the hash of the part as it was in the event. `content`: the bytes of an
+    image, or a text in UTF-8.
     """
 
     __tablename__ = "event_blobs"

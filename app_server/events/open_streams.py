@@ -12,7 +12,7 @@ from starlette.websockets import WebSocketState
 from app_server.core.server_objects import from_server
 
 MAX_STREAMS = 256
-"""Maximum number of open streams of one user."""
+"""The maximum number of live streams that one user can have open at the same time."""
 
 
 class OpenStream(Protocol):
@@ -26,7 +26,9 @@ class OpenStream(Protocol):
 
 
 class OpenStreams:
-    """The open live streams of this server process, by user. A stream is removed when it ends."""
+    """The live streams that are open in this server process, by user. A stream no longer counts when it has
+    ended.
+    """
 
     def __init__(self, limit: int = MAX_STREAMS) -> None:
         self._limit = limit

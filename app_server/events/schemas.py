@@ -24,16 +24,16 @@ from app_server.events.blobs import Reference, StoredForm, shortened
 
 MAX_FRAMES = 4096
 MAX_REPORT_BYTES = 8 * 1024**2
-"""Maximum size of a report. It is decoded in the event loop, which blocks other requests
-(webhooks/fairness.py).
+"""The maximum size of a report of a sandbox. A report is decoded in the event loop, which blocks other
+requests meanwhile (webhooks/fairness.py).
 """
 
 MAX_OUTPUT_CHARS = 16_000
-"""Maximum output of one running call in an output frame."""
+"""The maximum length of the output of one running tool call in an output frame."""
 
 OUTPUT, RETRY = "output", "retry"
-"""Subjects of frames that later subscribers also get: the output of running calls, and a pending
-model retry.
+"""The subjects of those frames that clients which connect later also get. OUTPUT: the output of running tool
+calls. RETRY: the announcement that a failed model call will be tried again.
 """
 
 _Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.:\-]+$")]
@@ -49,12 +49,12 @@ def _as_utc(value: datetime) -> datetime:
 
 
 Moment = Annotated[datetime, AfterValidator(_as_utc)]
-"""A time given by a client, with any offset; UTC if none is given."""
+"""A time that a client has sent, converted to UTC. A time without an offset counts as UTC."""
 
 
 class _Envelope(BaseModel):
-    """The fields that every event must have and that the app server reads. Other fields of an event are not
-    checked.
+    """The fields of an event that the app server reads. Every event must have them. Other fields of an event
+    are not checked.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -66,16 +66,17 @@ class _Envelope(BaseModel):
 
 
 def durable_frame(seq: int, body: str, blobs: Sequence[Reference] | None = None) -> Frame:
-    """Returns the frame of the live stream for a stored event. `body`: the event as JSON text, which is sent
-    unchanged. `blobs`: the references in `body` to large parts of the event.
+    """Returns the frame (message of the live stream) for a stored event at the position `seq`. `body`: the
+    event as JSON text, which is sent unchanged. `blobs`: the references in `body` to large parts of the
+    event.
     """
     told = f',"blobs":{to_json(blobs).decode()}' if blobs else ""
     return Frame(f'{{"type":"durable","seq":{seq},"event":{body}{told}}}', seq)
 
 
 class DurableFrame(BaseModel):
-    """A frame with one event of the log, as a sandbox reports it. `envelope`: the fields of the event that
-    the app server reads.
+    """A frame with one event of the log, as a sandbox reports it. `seq`: the position of the event in the
+    log. `envelope`: the fields of the event that the app server reads.
     """
 
     type: Literal["durable"]
@@ -102,7 +103,8 @@ class DurableFrame(BaseModel):
 
     def keep(self, conversation_id: UUID) -> StoredForm:
         """Returns the event in the form in which the log stores it, with references in place of large parts.
-        From then on, the property `frame` contains the event in this form.
+        After this call, the property `frame` contains the event in this form too. Does not write to the
+        database.
         """
         self._kept = shortened(conversation_id, self.event, self._body)
         return self._kept
@@ -113,12 +115,12 @@ class DurableFrame(BaseModel):
 
     @property
     def body(self) -> str:
-        """Returns the event as JSON text, with the same content as the sandbox reported."""
+        """The event as JSON text, with the same content as the sandbox reported."""
         return self._body
 
     @property
     def frame(self) -> Frame:
-        """Returns the frame with this event that is sent to the clients that follow the conversation."""
+        """The frame with this event for the clients that follow the conversation."""
         kept = self._kept or StoredForm(self._body, [], [])
         frame = durable_frame(self.seq, kept.body, kept.references)
         return replace(frame, stands=False, subject=RETRY) if self._ends_retry else frame
@@ -158,8 +160,8 @@ class DeltaFrame(_ItemFrame):
 
 
 class Retry(BaseModel):
-    """The part of a frame of the live stream that announces that a failed model call will be tried again,
-    possibly with another model.
+    """The part of an ItemAbortedFrame that announces that a failed model call will be tried again, possibly
+    with another model. `wait_seconds`: the time until then.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -196,8 +198,8 @@ class _LiveOutput(BaseModel):
 
 
 class OutputFrame(BaseModel):
-    """A frame with the complete output of the running tool calls so far. The next frame of this kind replaces
-    this frame.
+    """A frame with the output of the running tool calls from the beginning until now. The next frame of this
+    kind replaces this frame.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -216,8 +218,9 @@ ReportedFrame = Annotated[
 
 
 def as_of_now(frame: Frame) -> Frame:
-    """Returns the frame as a client that has just connected must get it. If the frame announces that a model
-    call will be tried again, the seconds until then are updated. Other frames are returned unchanged.
+    """Returns a stored frame in the form that a client which connects now must get. If the frame announces
+    that a model call will be tried again, the remaining seconds until then are updated. Other frames are
+    returned unchanged.
     """
     if frame.subject != RETRY or not frame.stands or not frame.kept_seconds:
         return frame
@@ -230,8 +233,8 @@ def as_of_now(frame: Frame) -> Frame:
 
 
 class EventsReport(BaseModel):
-    """The request body with which a sandbox reports frames (messages for the live stream of a conversation)
-    in the order in which they were created.
+    """A request of a sandbox that reports frames (messages of the live stream of a conversation) in the order
+    in which they were created.
     """
 
     frames: list[ReportedFrame] = Field(max_length=MAX_FRAMES)
@@ -246,11 +249,10 @@ class Acknowledged(BaseModel):
 
 
 class BlobReference(BaseModel):
-    """A reference to a large part of an event, which is stored outside the event.
+    """A reference to a large part of an event that is stored outside of the event.
 
     `path`: the keys and indexes that lead to the part in the event. `sha256`: the hash of the part as it was
-    in the event; the route of large parts uses this hash as the part's name. `size`: the size of the part in
-    bytes.
+    in the event. The URL of the part contains this hash. `size`: the size of the part in bytes.
     """
 
     path: list[str | int]
@@ -260,8 +262,8 @@ class BlobReference(BaseModel):
 
 
 class WindowEvent(BaseModel):
-    """One event of the log, in the same form as in the live stream. `blobs`: the references to the event's
-    large parts; left out if there are none.
+    """One event of the log in a reply, in the same form as in the live stream. `seq`: the position of the
+    event in the log. `blobs`: the references to the event's large parts; left out if there are none.
     """
 
     type: Literal["durable"]
@@ -271,8 +273,8 @@ class WindowEvent(BaseModel):
 
 
 class EventWindow(BaseModel):
-    """A reply with consecutive events of a log, from the position `first_seq` to `last_seq`. There are no
-    events if `first_seq` is after `last_seq`.
+    """A reply with consecutive events of a conversation's log, from the position `first_seq` to the position
+    `last_seq`. There are no events if `first_seq` is after `last_seq`.
 
     `log_seq`: the position of the newest event of the log. `state`: the events outside the window that
     determine the conversation's settings, task list and open tool calls. It is null if the request named a
@@ -287,8 +289,8 @@ class EventWindow(BaseModel):
 
 
 class MatchPart(BaseModel):
-    """A part of the passage that a search in a conversation's events shows. `is_match`: whether this part is
-    a word that was searched for.
+    """A part of the passage that the search in a conversation shows for an event. `is_match`: whether this
+    part is a searched word.
     """
 
     text: str
@@ -296,8 +298,8 @@ class MatchPart(BaseModel):
 
 
 class EventMatch(BaseModel):
-    """The passage around the first searched word in an event. `passage`: about 200 characters of the event's
-    text, split into searched words and other text.
+    """The passage of an event that the search in a conversation shows. `passage`: about 200 characters around
+    the first searched word, split into searched words and other text.
     """
 
     event_id: str
@@ -306,8 +308,8 @@ class EventMatch(BaseModel):
 
 
 class FoundEvents(BaseModel):
-    """A reply with one page of events. `matches`: one entry for each event, with the text around the searched
-    word; only if the request had a `query`.
+    """The reply with one page of events. `matches`: for each event, the passage around the first searched
+    word; empty if the request had no `query`.
     """
 
     items: list[dict[str, Any]]

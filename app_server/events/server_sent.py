@@ -14,9 +14,11 @@ KEEP_ALIVE_SECONDS = 15.0
 
 
 class ServerSentEvents(Response):
-    """An HTTP reply that sends server-sent events. `serve` is a function that produces the events. It gets a
-    function that sends one JSON text as an event. The reply ends when `serve` returns. If the client
-    disconnects or does not read for 30 s, `serve` is cancelled.
+    """An HTTP reply that stays open and sends server-sent events to the client.
+
+    `serve`: an async function that produces the events. It gets a function that sends one JSON text as an
+    event. The reply ends when `serve` returns. If the client disconnects or does not read for 30 s, `serve`
+    is cancelled.
     """
 
     media_type = "text/event-stream"
@@ -55,7 +57,9 @@ class ServerSentEvents(Response):
 
 
 class _Body:
-    """The body of one open reply of server-sent events. Only one task at a time writes to the body."""
+    """The body of one open reply of server-sent events. A lock makes sure that only one task at a time writes
+    to the body.
+    """
 
     def __init__(self, send: Send) -> None:
         self._send = send

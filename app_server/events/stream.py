@@ -1,5 +1,5 @@
-"""Sends the live stream of a conversation over a WebSocket: first the stored events, then new frames as they
-arrive. No event is missing or sent twice.
+"""Sends the live stream of a conversation over a WebSocket: first the stored events, then new frames
+(messages) as they arrive. No event is missing or sent twice.
 
 The caller checks the user's access and supplies the frames that follow the `sync` frame (see the package
 conversations).
@@ -37,8 +37,8 @@ _CLOSE_CODES = {
 }
 
 DELETED = Frame('{"type":"deleted"}', stands=False)
-"""Published when a conversation is deleted. It is not shown to clients; it closes the streams of
-subscribers.
+"""The frame that is published when a conversation is deleted. It is not sent to clients. It makes the server
+close the streams of the conversation.
 """
 
 SendText = Callable[[str], Awaitable[None]]
@@ -61,11 +61,11 @@ async def serve(
     """Sends the live stream of a conversation over the accepted `websocket`, until the client or the server
     ends the stream.
 
-    after_seq: the position of the newest event that the client already has. greeting: a function that returns
-    the frames after the `sync` frame. opening: a function that returns the position of the first event to
-    send, and a frame that is sent before all others; None means that the stream begins after `after_seq`.
-    shown: a function that returns the part of a frame that the client may see, or None if the client may not
-    see the frame; without this function, all frames are sent.
+    `after_seq`: the position of the newest event that the client already has. `greeting`: a function that
+    returns the frames after the `sync` frame. `opening`: a function that returns the position of the first
+    event to send, and a frame that is sent before all others; None means that the stream begins after
+    `after_seq`. `shown`: a function that returns the part of a frame that the client may see, or None if the
+    client may not see the frame; without this function, all frames are sent.
     """
     source = _Source(database, conversation_id, after_seq, greeting, opening)
 
@@ -80,9 +80,9 @@ async def serve(
 
 
 async def serve_with(websocket: WebSocket, send_all: Callable[[SendText], Awaitable[None]]) -> None:
-    """Calls `send_all` with a function that sends one text frame over the accepted `websocket`. Ends when the
-    client or the server ends the stream. If `send_all` raises Ended, or if the client does not read for 30 s,
-    the client gets a frame with the reason.
+    """Calls `send_all` with a function that sends one text frame over the accepted `websocket`. Returns when
+    the client or the server ends the stream. If `send_all` raises Ended, or if the client does not read for
+    30 s, the client gets an error frame with the reason and the WebSocket is closed.
     """
     listener = asyncio.create_task(_until_disconnected(websocket), name="stream-listen")
     sender = asyncio.create_task(_send_all(websocket, send_all), name="stream-send")
@@ -140,8 +140,8 @@ DETAILS = {
 
 @dataclass(frozen=True)
 class _Source:
-    """Produces the frames for one client that follows a conversation: stored events from SQL, and new frames
-    from the subscription.
+    """The source of the frames for one client that follows a conversation. It reads stored events from SQL
+    and gets new frames from a subscription.
     """
 
     database: Database
@@ -151,8 +151,8 @@ class _Source:
     opening: Opening | None
 
     async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
-        """Yields the stored events after the position `after_seq`, and then new frames, until the
-        subscription ends.
+        """Yields the frames for the client: first the stored events after the position `after_seq`, and then
+        new frames. Raises Ended when the subscription ends or the conversation is deleted.
         """
         # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
         through_seq = await self._last_seq()
@@ -179,8 +179,9 @@ class _Source:
 
     async def _due(self, frame: Frame, reached: int) -> AsyncIterator[Frame]:
         """Yields the frames to send to the client when `frame` arrives. These are stored events that were not
-        sent yet, and then `frame`, unless it was sent already. LOOK only says that new events are stored, so
-        LOOK is not sent. `reached`: the position of the last event that was sent.
+        sent yet, and then `frame`, unless the client has it already. The frame LOOK only informs the server
+        that new events are stored, so it is not sent. `reached`: the position of the last event that was
+        sent.
         """
         if frame == LOOK:
             async for untold in self._stored(reached, await self._last_seq()):
@@ -216,8 +217,8 @@ class _Source:
 
 
 def _without_stale_pieces(frames: list[Frame], reached: int) -> list[Frame]:
-    """Returns the frames without pieces of replies that are finished at the position `reached` or before. The
-    client gets the finished reply as a stored event.
+    """Returns the frames of a subscription without pieces of those model replies that are finished at the
+    position `reached` or before. The client gets a finished reply as a stored event.
     """
     last_known = max(
         (index for index, frame in enumerate(frames) if frame.seq is not None and frame.seq <= reached),

@@ -1,5 +1,5 @@
-"""Extracts the searchable text of an event, the words of this text, and the passage that contains the
-searched words.
+"""Text functions for the search in a conversation. They extract the searchable text of an event, the words of
+this text, and the passage around the searched words.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 from app_server.events.blobs import SHOWN_CHARACTERS
 
 MAX_MESSAGE_CHARACTERS = 20_000
-"""Of a longer message, only the beginning is found."""
+"""The search finds only words in this many characters at the beginning of a message."""
 
 _MAX_CHARACTERS = 40_000
 _MAX_DEPTH = 4
@@ -29,8 +29,8 @@ class PassagePart:
 
 
 def text_of(event: Mapping[str, Any]) -> str:
-    """Returns the text by which a user can find the event: messages, tool calls with their arguments, tool
-    results, errors and summaries. Returns an empty text for events of other kinds.
+    """Returns the text of an event that the search looks through: messages, tool calls with their arguments,
+    tool results, errors and summaries. Returns an empty text for events of other kinds.
 
     From each string of a tool call and each text of a result, only the first and the last 4,000 characters
     are used. A stored event whose large parts are replaced by references (see blobs.py) still contains these
@@ -57,35 +57,35 @@ def text_of(event: Mapping[str, Any]) -> str:
 
 
 def content_texts(content: Any) -> list[str]:
-    """Returns the text parts in the content of a message or of a tool result."""
+    """Returns the text of each text part in the content of a message or of a tool result."""
     listed = content if isinstance(content, list) else []
     texts = (part.get("text") for part in listed if isinstance(part, Mapping))
     return [text for text in texts if isinstance(text, str)]
 
 
 def words_of(text: str) -> set[str]:
-    """Returns the words of the text as a set, in lower case and without accents."""
+    """Returns the set of words in the text, in lower case and without accents."""
     return {word[:_MAX_WORD] for word in _WORD.findall(_folded(text))}
 
 
 def wanted_words(query: str) -> list[str]:
-    """Returns the words of a search query, in the order of the query. Each word is returned once. At most ten
-    words are returned.
+    """Returns the different words of a search query, in lower case and without accents, in the order of the
+    query. Returns at most ten words.
     """
     found = dict.fromkeys(word[:_MAX_WORD] for word in _WORD.findall(_folded(query)))
     return list(found)[:_MAX_QUERY_WORDS]
 
 
 def is_prefix(word: str) -> bool:
-    """Returns whether a searched word also matches longer words that begin with it. A single letter
-    does not.
+    """Returns whether a searched word also finds longer words that begin with it. Every word with at least
+    two letters does.
     """
     return len(word) > 1
 
 
 def passage(text: str, wanted: Sequence[str]) -> list[PassagePart]:
-    """Returns about 200 characters of the text around the first searched word, in parts. `wanted`: the
-    searched words from `wanted_words`.
+    """Returns about 200 characters of the text around the first searched word. They are split into parts:
+    searched words and other text. `wanted`: the searched words, as `wanted_words` returns them.
     """
     first = next(_matches(text, wanted, 0), None)
     begin = max(0, (first.start() if first else 0) - _BEFORE)
@@ -116,8 +116,8 @@ def _matches(text: str, wanted: Sequence[str], begin: int) -> Iterator[re.Match[
 
 @lru_cache
 def _pattern_of(wanted: tuple[str, ...]) -> re.Pattern[str]:
-    """Returns a regular expression that finds the searched words in a text without accents. The regular
-    expression is twice as fast as comparing each word of the text.
+    """Returns a regular expression that finds the searched words in an ASCII text. This is twice as fast as
+    comparing each word of the text.
     """
     words = (rf"{word}[^\W_]*" if is_prefix(word) else rf"{word}(?![^\W_])" for word in wanted)
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(words)})", re.IGNORECASE)

@@ -17,15 +17,17 @@ from app_server.events.schemas import durable_frame
 
 MAX_EVENTS = 500
 MAX_CHARACTERS = 192 * 1024
-"""Maximum size of the events of a window. A window has one event more than fits if it would be empty."""
+"""The maximum total size of the events of a window. A window has at least one event, even if this event is
+larger.
+"""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Consecutive events of a log, from the position `first_seq` to the position `last_seq`. In an empty
-    window, `first_seq` is after `last_seq`.
+    """Consecutive events of the event log of a conversation, from the position `first_seq` to the position
+    `last_seq`. In an empty window, `first_seq` is after `last_seq`.
 
-    log_seq: the position of the newest event of the log.
+    `log_seq`: the position of the newest event of the log. `frames`: the events.
     """
 
     first_seq: int
@@ -35,13 +37,13 @@ class Window:
 
 
 async def newest(session: AsyncSession, conversation_id: UUID, limit: int) -> Window:
-    """Returns the window with at most `limit` events at the end of the conversation's log."""
+    """Returns the window with at most `limit` events at the end of the conversation's event log."""
     return await before(session, conversation_id, None, limit)
 
 
 async def before(session: AsyncSession, conversation_id: UUID, seq: int | None, limit: int) -> Window:
     """Returns the window with at most `limit` events directly before the position `seq` of the conversation's
-    log. `seq`: None means the end of the log.
+    event log. `seq`: None means the end of the log.
     """
     log_seq = await log.last_seq(session, conversation_id)
     end = log_seq + 1 if seq is None else min(seq, log_seq + 1)
@@ -52,7 +54,7 @@ async def before(session: AsyncSession, conversation_id: UUID, seq: int | None, 
 
 async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: int) -> Window:
     """Returns the window with at most `limit` events directly after the position `seq` of the conversation's
-    log.
+    event log.
     """
     log_seq = await log.last_seq(session, conversation_id)
     begin = min(seq, log_seq) + 1
@@ -62,8 +64,8 @@ async def after(session: AsyncSession, conversation_id: UUID, seq: int, limit: i
 
 
 async def around(session: AsyncSession, conversation_id: UUID, event_id: str, limit: int) -> Window:
-    """Returns a window with the event `event_id` and the events before and after this event. The window has
-    at most twice the usual size.
+    """Returns a window with the event `event_id` and the events before and after it, at most `limit` events
+    together. Their total size is at most twice MAX_CHARACTERS.
 
     Raises NotFound `event_not_found`.
     """
@@ -81,7 +83,9 @@ async def around(session: AsyncSession, conversation_id: UUID, event_id: str, li
 
 
 async def read_at(session: AsyncSession, conversation_id: UUID, positions: Collection[int]) -> list[Frame]:
-    """Returns the events at these positions of the conversation's log, sorted by position."""
+    """Returns the events at these positions of the conversation's event log, sorted by position. Positions
+    without an event are ignored.
+    """
     query = (
         select(StoredEvent.seq, StoredEvent.body, StoredEvent.blobs)
         .where(StoredEvent.conversation_id == conversation_id, StoredEvent.seq.in_(positions))
@@ -104,7 +108,9 @@ def _sizes(conversation_id: UUID) -> Select[int]:
 
 
 def _fitting(sizes: Iterable[int]) -> int:
-    """Returns how many events fit into a window. `sizes`: the size of each event, in order."""
+    """Returns how many of these events fit into one window of at most MAX_CHARACTERS, counted from the first.
+    The result is at least 1 if there is an event. `sizes`: the size of each event in characters.
+    """
     room, count = MAX_CHARACTERS, 0
     for size in sizes:
         room -= size

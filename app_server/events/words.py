@@ -1,9 +1,9 @@
-"""Stores which words the events of a conversation contain, in an index for the search within one
-conversation. SQLite uses FTS5. PostgreSQL uses a text search vector with a GIN index.
+"""A search index of the words in the events of conversations, for the search within one conversation. SQLite
+uses FTS5. PostgreSQL uses a text search vector with a GIN index.
 
-In the index, each word has a short form of the conversation's id in front. So a search reads only the entries
-of this conversation, and words of the conversation with the same beginning are neighbours in the index. The
-index says which events contain a word, but not where in the event the word is.
+In the index, each word begins with a short form of the conversation's id. Therefore a search reads only the
+entries of this conversation, and words of the conversation with the same beginning are neighbours in the
+index. The index contains which events have a word, but not where in the event the word is.
 """
 
 import asyncio
@@ -45,15 +45,18 @@ from app_server.events.texts import is_prefix, text_of, words_of
 
 _SQLITE: Final = "sqlite"
 _KEY_CHARACTERS = 6
-"""Of the conversation's id. Conversations with the same key are told apart by their rows."""
+"""How many characters of a conversation's id are put in front of each word. If two conversations have the
+same characters, the table EventWords distinguishes them.
+"""
 
 _LONG_REPORT = 64 * 1024
-"""In characters. The words of a longer report are found in a thread."""
+"""In characters. The words of events that are longer in total are extracted in a thread."""
 
 
 class EventWords(Base):
-    """One row of the search index for the events of conversations: the words of one event. On PostgreSQL,
-    each word has a short form of the conversation's id in front. `id` grows with `seq` within a conversation.
+    """The database row with the words of one event, for the search index. On PostgreSQL, each word begins
+    with a short form of the conversation's id. `seq`: the position of the event in its log. `id`: increases
+    with `seq` within a conversation.
     """
 
     __tablename__ = "event_words"
@@ -87,7 +90,9 @@ END
 """
 _GIN = "CREATE INDEX ix_event_words_words ON event_words USING gin (words)"
 INDEX: Final[Mapping[str, tuple[str, ...]]] = {_SQLITE: (_FTS, _ADDED, _REMOVED), "postgresql": (_GIN,)}
-"""What makes the table searchable. The migration that creates the table has the same statements."""
+"""The SQL statements that create the search index of the table, by the name of the database system. The
+migration that creates the table has the same statements.
+"""
 
 _INDEX = table("event_words_index", column("rowid", Integer))
 
@@ -101,7 +106,9 @@ event.listen(EventWords.__table__, "after_create", _make_searchable)
 
 
 async def add(session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Adds the words of new events to the search index. The events must be in the order of the log."""
+    """Adds the words of new events of a conversation to the search index. The events must be in the order of
+    the log.
+    """
     # A long report would keep the event loop from other requests.
     is_long = sum(len(frame.body) for frame in frames) > _LONG_REPORT
     found = await asyncio.to_thread(_words_of, frames) if is_long else _words_of(frames)
@@ -126,8 +133,8 @@ def _words_of(frames: Sequence[DurableFrame]) -> list[tuple[int, list[str]]]:
 
 
 async def delete_some(session: AsyncSession, conversation_id: UUID, limit: int | None = None) -> int:
-    """Deletes the entries of up to `limit` events of the conversation from the search index. Returns how many
-    events had entries. `limit`: None means all events.
+    """Deletes up to `limit` events of the conversation from the search index; None means all events. Returns
+    how many were deleted.
     """
     ids = select(EventWords.id).where(EventWords.conversation_id == conversation_id).limit(limit)
     done = (
@@ -140,10 +147,10 @@ def having(
     session: AsyncSession, query: Select[Any], conversation_id: UUID, words: Sequence[str]
 ) -> tuple[Select[Any], SQLColumnExpression[int]]:
     """Adds to an SQL query the condition that an event contains all these words. Returns the new query, in
-    which each event is joined with its row of EventWords. Also returns the column that sorts the events in
-    the order of the log.
+    which each event is joined with its row of EventWords. Also returns the column by which the events must be
+    sorted to be in the order of the log.
 
-    words: the searched words, at least one; see texts.wanted_words.
+    `words`: the searched words, at least one; see texts.wanted_words.
     """
     key = _key(conversation_id)
     if session.get_bind().dialect.name == _SQLITE:
@@ -168,8 +175,8 @@ def of_event() -> ColumnElement[bool]:
 
 
 def place_of(session: AsyncSession, conversation_id: UUID, seq: int) -> ColumnElement[int]:
-    """Returns an SQL subquery for the value by which the event at position `seq` is sorted in search results.
-    `having` returns the column with these values.
+    """Returns an SQL subquery for the sort value of the event at the position `seq`. The column that `having`
+    returns contains these values, so a search can continue after this event.
     """
     is_sqlite = session.get_bind().dialect.name == _SQLITE
     place = select(EventWords.id if is_sqlite else EventWords.seq)

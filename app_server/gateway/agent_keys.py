@@ -1,5 +1,5 @@
-"""Keys with which API clients call agent servers through the gateway. Clients receive a key as
-`session_api_key`, together with the address in `conversation_url`.
+"""Creates and checks the keys with which API clients call agent servers through the gateway. Clients receive
+a key as `session_api_key`, together with the address in `conversation_url`.
 
 The address of an agent server gives no access without a key. A key is bound to one sandbox, and to the API
 key or browser session for which it was made. The key for a conversation is also bound to that conversation. A
@@ -25,8 +25,8 @@ from app_server.gateway.schemas import AGENT_SERVER, DEFAULT_SECONDS, NAMED_PORT
 
 KEY_PARAMETER: Final = "session_api_key"
 OPEN_PATHS: Final = ("/alive", "/health")
-"""Paths that need no key: clients of the protocol ask there without one whether the agent server runs. The
-gateway answers, not the sandbox.
+"""Paths at which the gateway itself replies to requests without a key. Clients of the protocol use them to
+check whether the agent server runs.
 """
 
 _PREFIX = "agent-"
@@ -34,15 +34,15 @@ _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
 
 def address_of(sandbox_id: UUID) -> str:
-    """Returns the text that identifies a sandbox in the URL of its agent server. Other links have a token at
-    the same position.
+    """Returns the text that identifies a sandbox in the URL of its agent server. The URLs of other links have
+    a token at the same position.
     """
     return f"{_PREFIX}{sandbox_id.hex}"
 
 
 def sandbox_of(token: str) -> UUID | None:
-    """Returns the sandbox that this part of a URL identifies (see `address_of`). Returns None for the token
-    of a link.
+    """Returns the id of the sandbox that this part of a URL identifies (see `address_of`). Returns None if it
+    is the token of a link.
     """
     found = _ADDRESS.fullmatch(token)
     return UUID(found[1]) if found else None
@@ -57,9 +57,10 @@ def make(
 ) -> str:
     """Returns a key for the sandbox's agent server. The key is valid for 11 to 12 hours.
 
-    Calls within the same hour return the same key, so that pages which ask repeatedly do not see a new key
-    each time. conversation_id: the only conversation that the key gives access to; the key becomes invalid
-    when this conversation is deleted.
+    Calls within the same hour return the same key, so that pages which ask repeatedly do not get a new key
+    each time. `made_by`: the API key or browser session for which the key is made. `moment`: the current
+    time. `conversation_id`: the only conversation that the key gives access to; the key becomes invalid when
+    this conversation is deleted.
     """
     expires_at = (moment + timedelta(seconds=DEFAULT_SECONDS)).replace(minute=0, second=0, microsecond=0)
     grant = PreviewGrant(
@@ -97,8 +98,8 @@ def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> Previe
 
 
 def asks_for_health(connection: HTTPConnection, place: PreviewLocation) -> UUID | None:
-    """Returns the sandbox if the request is a health check of its agent server without a key. Returns None
-    for all other requests.
+    """Returns the id of the sandbox if the request is a health check of its agent server without a key.
+    Returns None for all other requests.
     """
     if not isinstance(place, Below) or place.path not in OPEN_PATHS or connection.scope["method"] != "GET":
         return None

@@ -1,5 +1,5 @@
 """Decides which requests to an agent server are allowed through the gateway, and sets the headers of these
-requests. Does no I/O.
+requests. This module does no I/O.
 
 Through the gateway, a client can read, and can do most of what a user can do with the agent server. But the
 app server keeps records of some actions: new, deleted and imported conversations, models, secrets, consents,
@@ -54,11 +54,11 @@ _NOT_PASSED_ON = (_KEY, b"authorization", b"x-expose-secrets")
 
 
 def require_allowed(method: str, path: str, conversation_id: UUID | None = None) -> None:
-    """Raises an error for a request to the agent server that a link or a key does not allow.
+    """Checks that a link or a key allows a request to the agent server. Raises Forbidden `not_by_link` and
+    `other_conversation`.
 
     `path`: the raw path, so that an encoded character cannot change its meaning. `conversation_id`: the only
-    conversation that the path may name; None means any in the sandbox. Raises Forbidden `not_by_link` and
-    `other_conversation`.
+    conversation that the path may name; None means any in the sandbox.
     """
     allowed = _ALLOWED.get(method)
     if allowed is None or not allowed.fullmatch(path):
@@ -86,7 +86,9 @@ def started_plugin(path: str) -> str | None:
 
 
 def with_key(headers: Iterable[Header], session_key: str) -> list[Header]:
-    """Returns the headers with the sandbox's session key in place of all keys that the caller has sent."""
+    """Returns the headers of a request with the sandbox's session key. All keys that the client has sent are
+    removed.
+    """
     return [*without(list(headers), _NOT_PASSED_ON), (_KEY, session_key.encode())]
 
 

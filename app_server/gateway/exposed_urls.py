@@ -25,12 +25,12 @@ _EXPOSED: tuple[PortName, ...] = (AGENT_SERVER, "VSCODE", "WORKER_1", "WORKER_2"
 def exposed_urls(
     request: Request, sandbox: Sandbox, made_by: Credential, folder: str | None
 ) -> list[ExposedUrl]:
-    """Returns one link for each named port that works in this sandbox. The port names, such as AGENT_SERVER
-    and VSCODE, are those of OpenHands.
+    """Returns one link for each named port that works in this sandbox. The names of the ports, such as
+    AGENT_SERVER and VSCODE, are those of OpenHands.
 
     The URL of the agent server needs a key (`agent_server_key`), the other URLs need none. `made_by`: the API
-    key or browser session for which the links are made; the links end with it. `folder`: the directory that
-    VS Code opens.
+    key or browser session for which the links are made; the links become invalid when it ends. `folder`: the
+    directory that VS Code opens.
     """
     have_names = has_names(request.state.config, request.headers["host"])
     expires_at = (now() + timedelta(seconds=DEFAULT_SECONDS)).replace(microsecond=0)
@@ -70,14 +70,15 @@ def agent_server_url(request: Request, sandbox_id: UUID) -> str:
 def agent_server_key(
     request: Request, sandbox_id: UUID, made_by: Credential, conversation_id: UUID | None = None
 ) -> str:
-    """Returns a key for requests to the sandbox's agent server through the gateway. conversation_id: the only
-    conversation that the key gives access to.
+    """Returns a key for requests to the sandbox's agent server through the gateway. `made_by`: the API key or
+    browser session for which the key is made. `conversation_id`: the only conversation that the key gives
+    access to; None means all in the sandbox.
     """
     return agent_keys.make(request.state.cipher, sandbox_id, made_by, now(), conversation_id)
 
 
 def url_of(request: Request, grant: PreviewGrant) -> str:
-    """Returns the URL of a link to a port of a sandbox.
+    """Returns the URL of a link to a port of a sandbox. `grant`: the access that the link gives.
 
     The URL of an agent server has no final slash and needs no cookie, because programs append paths to it.
     """

@@ -1,8 +1,8 @@
 """The gateway: the only way from browsers and API clients to the ports of sandboxes. It handles each request
 before all other parts of the app server.
 
-The gateway answers every request for a page of a sandbox, for all paths. None of Slipway's routes, files or
-cookies can be reached at a sandbox's host name or below a link.
+The gateway itself replies to every request at a sandbox's host name or below a link, for all paths. None of
+Slipway's routes, files or cookies can be reached there.
 """
 
 import asyncio
@@ -85,7 +85,9 @@ class Gateway:
         await response(scope, receive, send)
 
     async def _answer(self, connection: HTTPConnection, place: PreviewLocation) -> Response | None:
-        """Returns the gateway's own response. Returns None if the request must go to the sandbox."""
+        """Returns the response if the gateway replies to the request itself. Returns None if the request must
+        be passed on to the sandbox.
+        """
         if connection.scope["type"] == "websocket":
             return None
         if isinstance(place, OwnName) and connection.scope["path"] == OPEN_PATH:
@@ -100,8 +102,9 @@ class Gateway:
         return None
 
     async def _open(self, connection: HTTPConnection, place: OwnName) -> Response:
-        """Returns a redirect to the link's page. The reply stores the token in a cookie for this host name
-        only, so that the URL no longer contains the token.
+        """Opens a link at a sandbox's host name: returns a redirect to the page that the link opens. The
+        response stores the link's token in a cookie for this host name only, so that the URL of the page does
+        not contain the token.
         """
         token = connection.query_params.get("token", "")
         grant = links.read(connection.state.cipher, token)
@@ -182,7 +185,7 @@ class Gateway:
     async def _client(
         self, connection: HTTPConnection, grant: PreviewGrant, place: PreviewLocation
     ) -> AgentClient:
-        """Returns the HTTP client for the agent server of the sandbox to which the link leads.
+        """Returns the client for the agent server of the sandbox to which the link leads.
 
         Raises Gone `link_expired`, NotAuthenticated `session_key_invalid` for a key, and Conflict
         `sandbox_not_running`.
@@ -199,8 +202,8 @@ class Gateway:
             raise
 
     async def _running(self, connection: HTTPConnection, sandbox_id: UUID) -> AgentClient:
-        """Returns the HTTP client for the sandbox's agent server. Raises Gone `link_expired`, Conflict
-        `sandbox_not_running`.
+        """Returns the client for the sandbox's agent server. Raises Gone `link_expired` if the sandbox was
+        deleted, and Conflict `sandbox_not_running`.
         """
         try:
             client: AgentClient = connection.state.sandboxes.client(sandbox_id)
@@ -228,10 +231,8 @@ class Gateway:
 
 
 async def _require_shown_there(client: AgentClient, grant: PreviewGrant, place: PreviewLocation) -> None:
-    """Refuses a request for a running plugin (such as VS Code) that works only with a separate host name, if
-    the link's address is a path.
-
-    Raises Conflict `host_name_needed`.
+    """Raises Conflict `host_name_needed` if the link's address is a path and its port belongs to a running
+    plugin that works only with a separate host name, such as VS Code.
     """
     if not (isinstance(place, Below) and needs_name(grant.port)):
         return
@@ -248,7 +249,8 @@ async def _start_plugin(
     place: PreviewLocation,
     error: BadGateway,
 ) -> None:
-    """Starts the runtime plugin (such as VS Code) that belongs to the link's port.
+    """Starts the runtime plugin (such as VS Code) that belongs to the link's port. `error`: the error of the
+    request to this port.
 
     Raises `error` if no plugin can be started. Raises Conflict `host_name_needed` if the plugin's pages could
     not be shown at this address, and Forbidden `runtime_plugin_not_offered`.
@@ -263,7 +265,7 @@ async def _start_plugin(
 
 
 async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, place: Below) -> None:
-    """Refuses a request to the agent server that the link does not allow.
+    """Checks that the link or key allows a request to the agent server.
 
     Raises Forbidden `not_by_link`, `other_conversation` and `runtime_plugin_not_offered`.
     """
@@ -273,7 +275,9 @@ async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, plac
 
 
 async def require_conversation(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Raises NotAuthenticated `session_key_invalid` if the conversation of the key is deleted."""
+    """Raises NotAuthenticated `session_key_invalid` if the key is for one conversation and that conversation
+    is deleted.
+    """
     if grant.conversation_id is None:
         return
     async with connection.state.database.read() as session:
@@ -290,8 +294,9 @@ async def _require_offered(connection: HTTPConnection, grant: PreviewGrant, plug
 
 
 async def require_maker(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Refuses a link if the API key or session that made it has ended or lost its permission. Raises Gone
-    `link_expired`, and NotAuthenticated `session_key_invalid` for a key.
+    """Checks that the API key or browser session that made the link has not ended and still has the
+    permission `work`. Raises Gone `link_expired` otherwise, or NotAuthenticated `session_key_invalid` if the
+    client has sent a key (`gateway/agent_keys.py`).
     """
     try:
         await connection.state.credentials_in_use.require(grant.made_by, Permission.WORK)
@@ -335,8 +340,8 @@ def _method(connection: HTTPConnection) -> str:
 
 
 def _addition(connection: HTTPConnection, place: PreviewLocation, grant: PreviewGrant) -> Addition | None:
-    """Returns the HTML that must be added to a page so that it works at this address. Returns None if no HTML
-    is needed, for example if the program itself serves its pages below the link's path.
+    """Returns the HTML elements that the gateway must add to a page so that it works at this address. Returns
+    None if none are needed, for example if the program itself serves its pages below the link's path.
     """
     is_below = isinstance(place, Below)
     is_told = is_below and (grant.keeps_prefix or grant.to_agent_server)
@@ -348,8 +353,8 @@ def _addition(connection: HTTPConnection, place: PreviewLocation, grant: Preview
 
 
 def _require_own_page(connection: HTTPConnection, place: OwnName) -> None:
-    """Refuses a request with the link's cookie that comes from a page of another origin. Pages on other ports
-    of the same sandbox are allowed. Raises Forbidden `origin_not_allowed`.
+    """Raises Forbidden `origin_not_allowed` if a page of another origin sends a request with the link's
+    cookie. Pages on other ports of the same sandbox are allowed.
     """
     origin = connection.headers.get("origin")
     if origin is None or is_safe(connection.scope) or origin == place.origin:

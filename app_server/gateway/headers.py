@@ -1,5 +1,5 @@
-"""Decides which headers of a browser's request reach a sandbox, and which headers of the sandbox's reply
-reach the browser. Does no I/O.
+"""Decides which headers of a browser's request the gateway passes on to a sandbox, and which headers of the
+sandbox's reply it passes on to the browser. This module does no I/O.
 
 Slipway's cookies and keys never reach the sandbox. Headers of a reply can affect only pages at the same
 address as the sandbox's page.
@@ -41,10 +41,11 @@ _OPAQUE_ORIGIN = b"sandbox allow-scripts allow-forms allow-modals allow-popups a
 def request_headers(
     given: Iterable[Header], place: PreviewLocation, port: int, session_key: str
 ) -> list[Header]:
-    """Returns the headers that the gateway sends to the agent server for a browser's request.
+    """Returns the headers that the gateway sends to the agent server for a browser's request to a port of the
+    sandbox.
 
-    `Origin` and `Referer` are replaced by the program's own address, so the program in the sandbox treats the
-    request as a request from its own pages.
+    `Origin` and `Referer` are replaced by the address of the program that listens on the port, so the program
+    treats the request as a request from its own pages.
     """
     headers = end_to_end(given)
     passed = [
@@ -67,7 +68,8 @@ def request_headers(
 def reply_headers(
     given: list[Header], place: PreviewLocation, port: int, framed_by: Sequence[str]
 ) -> list[Header]:
-    """Returns the headers that the gateway sends to the browser for a sandbox's reply.
+    """Returns the headers that the gateway sends to the browser for a sandbox's reply. `given`: the headers
+    of the sandbox's reply.
 
     `framed_by`: the origins whose pages may show this page in a frame.
     """
@@ -89,8 +91,8 @@ SHARED_WITH_OPAQUE_ORIGINS: Final[tuple[Header, ...]] = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", b"*"),
 )
-"""A page in an opaque origin counts as foreign to its own address. These headers allow
-its modules and calls.
+"""The CORS headers for replies to pages in an opaque origin. The browser treats the address of such a page as
+another origin. These headers allow the page to load its modules and to make its calls.
 """
 
 
@@ -99,8 +101,8 @@ def _is_our_key(name: bytes, value: bytes) -> bool:
 
 
 def _localised(url: bytes, place: PreviewLocation, port: int) -> bytes:
-    """Converts a URL of the sandbox's page, as the browser sees it, to the URL that the program knows:
-    `http://localhost:PORT`. Returns other URLs unchanged.
+    """Converts a URL of the sandbox's page, as the browser sees it, to the URL that the program in the
+    sandbox knows: `http://localhost:PORT`. Returns other URLs unchanged.
     """
     here = place.origin.encode() + (place.prefix.encode() if isinstance(place, Below) else b"")
     local = f"http://localhost:{port}".encode()
@@ -140,8 +142,9 @@ def _moved(headers: list[Header], port: int, *, prefix: str) -> list[Header]:
 
 
 def _moved_location(location: bytes, port: int, prefix: str) -> bytes:
-    """Returns the target of a redirect as the browser needs it. A target on the program's own machine is
-    replaced by the URL at which the gateway shows the page. Other targets are unchanged.
+    """Returns the target of a redirect in the form that the browser needs. If the target is an address of the
+    program in the sandbox, it is replaced by the URL at which the gateway shows the page. Other targets stay
+    unchanged.
     """
     text = location.decode("latin-1")
     local = re.match(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)", text, re.IGNORECASE)

@@ -1,5 +1,5 @@
-"""Signed links to ports of sandboxes. A link gives access to one port to all people who have the link, until
-it expires.
+"""Signs and reads the tokens in links to ports of sandboxes. A link gives access to one port to all people
+who have the link, until it expires.
 """
 
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ class PreviewGrant:
     """The access that a link gives: one port of one sandbox until `expires_at`.
 
     The link becomes invalid earlier if the sandbox is deleted, or if the API key or browser session that made
-    it ends.
+    it (`made_by`) ends.
 
-    `path`: the path on the port that the link opens. `keeps_prefix`: for a link by path, the program receives
-    the whole path, with the link's prefix. `to_agent_server`: the link opens the agent server itself, as far
-    as `gateway/agent_server.py` allows. `conversation_id`: the only conversation that the link gives access
-    to; the link becomes invalid when that conversation is deleted. `is_key`: the grant was sent as a key in a
-    header and not in the URL (`gateway/agent_keys.py`).
+    `path`: the path on the port that the link opens. `keeps_prefix`: whether the program receives the whole
+    path, with the link's prefix; only for a link below a path. `to_agent_server`: whether the link opens the
+    agent server itself, as far as `gateway/agent_server.py` allows. `conversation_id`: the only conversation
+    that the link gives access to; the link becomes invalid when that conversation is deleted. `is_key`:
+    whether the grant was sent as a key in a header and not in the URL (`gateway/agent_keys.py`).
     """
 
     sandbox_id: UUID
@@ -59,8 +59,8 @@ def sign(cipher: Cipher, grant: PreviewGrant) -> str:
 
 
 def read(cipher: Cipher, token: str) -> PreviewGrant:
-    """Checks the signature and the expiry of a link's token. Returns the access that the link gives. Raises
-    Gone `link_expired` and NotFound `link_unknown`.
+    """Checks the signature and the expiry time of a link's token. Returns the access that the link gives.
+    Raises Gone `link_expired` and NotFound `link_unknown`.
     """
     for key in cipher.signing_keys(_PURPOSE):
         try:

@@ -1,4 +1,4 @@
-"""Decides which runtime plugins can be shown only at a separate host name for their port. The only one is VS
+"""Lists the runtime plugins that can be shown only if their port has a separate host name. The only one is VS
 Code, because it does not start in an opaque origin.
 """
 
@@ -11,8 +11,8 @@ _NEED_NAMES: Final = {NAMED_PORTS["VSCODE"]: "VS Code"}
 
 
 def needs_name(port: int) -> bool:
-    """Returns whether the runtime plugin with this port needs a separate host name. Such a plugin cannot be
-    shown below a path.
+    """Returns whether the runtime plugin on this port can be shown only at a separate host name, and not
+    below a path.
     """
     return port in _NEED_NAMES
 

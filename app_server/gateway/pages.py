@@ -1,4 +1,6 @@
-"""Builds the error reply for a page of a sandbox: an HTML page for browsers, problem JSON for programs."""
+"""Builds the error replies of the gateway for requests to pages of a sandbox: an HTML page for browsers,
+problem JSON for programs.
+"""
 
 from html import escape
 
@@ -14,9 +16,10 @@ _STYLE = (
 
 
 def refusal(request: Request, error: AppError, framed_by: str) -> Response:
-    """Returns the error reply for a request that the gateway refuses.
+    """Returns the error reply for a request that the gateway refuses: an HTML page if the client accepts
+    HTML, otherwise problem JSON.
 
-    `framed_by`: the origins whose pages may show this page in a frame.
+    `framed_by`: the origins whose pages may show the error page in a frame, separated by spaces.
     """
     if "text/html" in request.headers.get("accept", ""):
         response: Response = HTMLResponse(_page(error), error.status)

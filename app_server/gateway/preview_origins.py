@@ -1,5 +1,5 @@
-"""Finds the URLs of sandbox pages: a separate host name for each port, or a path below Slipway's own address.
-Does no I/O.
+"""Decides at which URLs the pages of sandboxes are shown: at a separate host name for each port, or below a
+path of Slipway's own address. This module does no I/O.
 
 No sandbox page shares an origin with Slipway's pages. A separate host name is an origin; a page below a path
 is put into an opaque origin.
@@ -18,7 +18,9 @@ from app_server.core.config import Config
 from app_server.http.middleware import LOCAL_NAMES, allowed_host_names, host_name
 
 OPEN_PATH: Final = "/.well-known/slipway-preview"
-"""A path on a sandbox's host name. A request to it trades a link's token for a cookie."""
+"""The path, at the host name of a port, that opens a link. The gateway replies with a cookie that contains
+the link's token.
+"""
 
 _PREFIX = "/preview/"
 _BELOW = re.compile(rf"({_PREFIX}([\w.-]+))(/.*)?")
@@ -28,7 +30,7 @@ _LABEL = r"p([1-9]\d{0,4})-([0-9a-f]{32})"
 @dataclass(frozen=True)
 class OwnName:
     """The location of a sandbox page that has a separate host name. `origin`: the origin of the pages at this
-    host name.
+    host name. `port`: the port of the sandbox on which the program listens that serves the page.
     """
 
     origin: str
@@ -40,8 +42,8 @@ class OwnName:
 class Below:
     """The location of a sandbox page below a path of Slipway's own address.
 
-    `prefix`: the beginning of the path, which contains the link's token. `path`: the raw rest of the path;
-    empty if the request has no slash after the prefix.
+    `origin`: the origin of Slipway's own address. `prefix`: the beginning of the path, which contains the
+    link's token. `path`: the raw rest of the path; empty if the request has no slash after the prefix.
     """
 
     origin: str
@@ -78,8 +80,8 @@ class PreviewOrigins:
 
 
 def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -> str | None:
-    """Returns the origin, with a separate host name, of the pages on this port. Returns None if this
-    installation has no host names for ports; then the port is shown below a path.
+    """Returns the origin of the pages on this port of the sandbox, with a separate host name. Returns None if
+    this installation has no host names for ports; then the pages are shown below a path.
 
     `asked_at`: the Host header of the user's request.
     """
@@ -98,8 +100,8 @@ def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -
 
 
 def has_names(config: Config, asked_at: str) -> bool:
-    """Returns whether each port has a separate host name for a user who reaches Slipway with this Host
-    header.
+    """Returns whether each port has a separate host name for a user who reaches Slipway at this address.
+    `asked_at`: the Host header of the user's request.
     """
     return origin_of_port(config, UUID(int=0), 1, asked_at) is not None
 

@@ -1,9 +1,9 @@
 """Changes HTML pages of sandboxes that would not work at the URL where the gateway shows them.
 
 Most pages, for example those of development servers, expect to be at the root of a host. If such a page is
-shown below a path, the gateway adds that path to the URLs in its HTML. An import map does this for modules,
-and `below.js` for the requests that scripts make while they run. A browser may refuse storage to pages in a
-frame and to pages below a path; `storage.js` provides a replacement.
+shown below a path, the gateway adds that path to the URLs in the HTML of the page. An import map adds the
+path to the URLs of modules. The script `below.js` adds it to the requests that scripts make while they run. A
+browser may refuse storage to pages in a frame and to pages below a path; `storage.js` provides a replacement.
 """
 
 import base64
@@ -46,8 +46,8 @@ class Addition:
 
     @classmethod
     def of(cls, prefix: str | None) -> Self:
-        """Returns the elements to add to pages below a path. `prefix`: the path prefix; None if the page has
-        a separate host name.
+        """Returns the HTML elements that the gateway adds to a page. `prefix`: the path prefix of the page;
+        None if the page has a separate host name.
         """
         script = _content("storage.js")
         if prefix is None:
@@ -59,7 +59,7 @@ class Addition:
 
 
 def wants_page(scope: Scope, *, framed: bool) -> bool:
-    """Returns whether the request asks for a whole page, as a browser does when a user opens a URL.
+    """Returns whether the request asks for a whole HTML page, as a browser does when a user opens a URL.
 
     `framed`: True means that only requests for a page in a frame count.
     """
@@ -69,14 +69,16 @@ def wants_page(scope: Scope, *, framed: bool) -> bool:
 
 
 def unpacked(headers: list[Header]) -> list[Header]:
-    """Returns the request's headers with changes that make the program reply with a complete, uncompressed
+    """Returns the request's headers, changed so that the program replies with a complete, uncompressed
     page.
     """
     return [*without(headers, _CONDITIONS), (b"accept-encoding", b"identity")]
 
 
 def rewriting(send: Send, addition: Addition) -> Send:
-    """Returns an ASGI `send` function that forwards a reply and rewrites its HTML piece by piece."""
+    """Returns an ASGI `send` function that forwards a reply to `send`. If the reply is an HTML page, it adds
+    the elements of `addition` and rewrites the URLs in the HTML piece by piece.
+    """
     page: PageRewriter | None = None
 
     async def send_rewritten(message: Message) -> None:
@@ -98,7 +100,9 @@ def rewriting(send: Send, addition: Addition) -> Send:
 
 
 class PageRewriter:
-    """Rewrites an HTML page that arrives in pieces. A piece may end anywhere, even in the middle of a tag."""
+    """Rewrites an HTML page that arrives in pieces. A piece can end at any point, even in the middle of a
+    tag.
+    """
 
     def __init__(self, addition: Addition) -> None:
         self._head = addition.head
@@ -142,8 +146,8 @@ def _is_plain_html(headers: list[Header]) -> bool:
 
 
 def _allowing(header: Header, hashes: tuple[str, ...]) -> Header:
-    """Returns the reply header. If the header is a content security policy that lists the allowed scripts,
-    the hashes of the gateway's scripts are added.
+    """Returns a header of the reply. If it is a content security policy that lists the allowed scripts, the
+    hashes of the gateway's scripts are added to the list.
     """
     name, value = header
     if name != _POLICY:

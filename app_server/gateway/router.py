@@ -1,4 +1,4 @@
-"""Routes with which a sandbox's owner lists the sandbox's ports and creates links to these ports."""
+"""Routes with which the owner of a sandbox lists its ports and creates links to these ports."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 async def list_ports(
     user: CurrentUser, sandbox_id: UUID, sandboxes: ServerSandboxes, request: Request
 ) -> SandboxPorts:
-    """Returns the ports on which processes of the sandbox listen now."""
+    """Returns the ports on which processes of the user's sandbox listen now."""
     await find_own(request, user, sandbox_id)
     found = await sandboxes.client(sandbox_id).ports()
     return SandboxPorts(ports=[SandboxPort(**one.model_dump()) for one in found])
@@ -62,8 +62,9 @@ async def create_link(
 async def _told_link(
     request: Request, sandbox_id: UUID, body: CreateLink, made_by: Credential
 ) -> Link | None:
-    """Returns an earlier link to this port if the program already serves its pages below the path of that
-    link. Returns None if no such link exists, or if the program does not reply.
+    """Returns an earlier link to this port if the program on the port already serves its pages below the path
+    of that link. Returns None if no such link exists, if the program does not reply, or if the request
+    decides about `keeps_prefix` itself.
     """
     state, asked_at = request.state, request.headers["host"]
     if body.keeps_prefix is not None or body.name or has_names(state.config, asked_at):

@@ -1,4 +1,4 @@
-"""The API's models for the ports of sandboxes and for links to these ports."""
+"""Schemas of the requests and replies about ports of sandboxes and links to these ports."""
 
 from typing import Annotated, Final, Literal, Self
 
@@ -17,21 +17,23 @@ NAMED_PORTS: dict[PortName, int] = {
     "WORKER_2": 8012,
 }
 PLUGINS_OF_PORTS: Final = {NAMED_PORTS["VSCODE"]: "vscode", NAMED_PORTS["DESKTOP"]: "desktop"}
-"""Maps a port to its runtime plugin. The gateway starts the plugin when a link to the port is opened."""
+"""The runtime plugin that belongs to a port, by port number. The gateway starts the plugin when a user opens
+a link to the port.
+"""
 
 DEFAULT_SECONDS = 12 * 3600
 MAX_SECONDS = 7 * 24 * 3600
 
 
 class CreateLink(BaseModel):
-    """The request body of POST /api/v1/sandboxes/{id}/links: the number or the name of the port to which the
-    link leads. The name `AGENT_SERVER` means a part of the agent server's REST API.
+    """A request to create a link to a port of a sandbox (POST /api/v1/sandboxes/{id}/links). It has either
+    the number or the name of the port. The name `AGENT_SERVER` means a part of the agent server's REST API.
 
-    path: the path on that port which the link opens. keeps_prefix: true if the program was configured to
-    serve its pages below the link's path (`vite --base`); then the program receives the whole path. Null:
-    Slipway reads the program's first page; if that page names the path of an earlier such link to this port,
-    the same link is returned again. If ports have host names, keeps_prefix has no effect and Slipway does not
-    read the page.
+    `path`: the path on that port which the link opens. `keeps_prefix`: true if the program on the port was
+    configured to serve its pages below the link's path (`vite --base`); then the program receives the whole
+    path. Null: Slipway reads the program's first page; if that page names the path of an earlier such link to
+    this port, the same link is returned again. If ports have host names, `keeps_prefix` has no effect and
+    Slipway does not read the page. `lifetime_seconds`: for how long the link is valid.
     """
 
     name: PortName | None = None
@@ -55,11 +57,11 @@ class CreateLink(BaseModel):
 
 
 class Link(BaseModel):
-    """The reply of POST /api/v1/sandboxes/{id}/links: a link to a port. All people who have `url` can open
-    the port until `expires_at`, without signing in. The link becomes invalid earlier if its maker signs out
-    or deletes the API key that made it.
+    """The reply with a link to a port of a sandbox. All people who have `url` can open the port until
+    `expires_at`, without signing in. The link becomes invalid earlier if its maker signs out or deletes the
+    API key that made it.
 
-    keeps_prefix: the program receives the whole path of `url`.
+    `keeps_prefix`: whether the program on the port receives the whole path of `url`.
     """
 
     url: str
@@ -68,16 +70,17 @@ class Link(BaseModel):
 
 
 class SandboxPort(ListeningPort):
-    """One port on which a process of the sandbox listens. conversation_id: reported by the sandbox, so it may
-    be wrong.
+    """One port on which a process of the sandbox listens. `conversation_id`: the conversation whose agent has
+    started the process; null if this is not known or a person has started it. The sandbox reports it, so it
+    may be wrong.
     """
 
     conversation_id: Id | None
 
 
 class SandboxPorts(BaseModel):
-    """The reply of GET /api/v1/sandboxes/{id}/ports: the ports on which processes of the sandbox listen,
-    sorted by port number in ascending order.
+    """The reply with the ports on which processes of the sandbox listen, sorted by port number in ascending
+    order.
     """
 
     ports: list[SandboxPort]

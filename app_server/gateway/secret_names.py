@@ -1,5 +1,5 @@
-"""The route that lists the names of a sandbox's secrets. Programs call it with the key that they use for the
-sandbox's agent server.
+"""The route that lists the names of a sandbox's secrets. Programs call it with the same key with which they
+call the sandbox's agent server.
 """
 
 from uuid import UUID
@@ -27,7 +27,7 @@ async def list_secret_names(
     """Returns the names of the secrets that commands in the sandbox may use. The reply never contains the
     values.
 
-    `X-Session-API-Key`: the `session_api_key` of the sandbox, or of a conversation in it.
+    The header `X-Session-API-Key` must have the `session_api_key` of the sandbox, or of a conversation in it.
     """
     grant = agent_keys.read(cipher, request, sandbox_id)
     await require_maker(request, grant)

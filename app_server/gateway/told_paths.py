@@ -1,5 +1,5 @@
-"""Finds the link below whose path a program in a sandbox serves its pages (for example after `vite --base
-PATH`). The program's first page names that path.
+"""Finds the link whose path a program in a sandbox was configured to use for its pages (for example with
+`vite --base PATH`). The first page of the program contains that path.
 """
 
 import re
@@ -19,7 +19,9 @@ _MAX_TRIED = 5
 
 @dataclass(frozen=True)
 class ToldLink:
-    """A link that has not expired, together with its token."""
+    """A link whose path a program in a sandbox uses. It has not expired. `token`: the token in its URL.
+    `grant`: the access that it gives.
+    """
 
     token: str
     grant: PreviewGrant
@@ -28,8 +30,8 @@ class ToldLink:
 async def find_told(
     cipher: Cipher, client: AgentClient, *, port: int, made_by: Credential, sandbox_id: UUID
 ) -> ToldLink | None:
-    """Returns the link whose path is named on the first page of the program on this port. Returns None if the
-    page names no such path.
+    """Returns the link whose path the first page of the program on this port contains. Returns None if the
+    page contains no such path.
 
     Only links with `keeps_prefix` to this port of this sandbox count, and only if they were made with the
     same API key or browser session (`made_by`).

@@ -1,3 +1,3 @@
-"""Settings at three levels: the organisation, teams and people. One rule decides which level's value applies
-to a person.
+"""Settings that can have values at three levels: the organisation, its teams and single users. One rule
+decides which of these values applies to a user.
 """

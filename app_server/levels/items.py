@@ -1,9 +1,9 @@
-"""Items that the organisation and teams give to their members: secrets, MCP servers, network rules, sandbox
-specs. Each item has a name.
+"""Items that the organisation or a team provides to its members: secrets, MCP servers, network rules and
+sandbox specs. Each item has a name.
 
-Items are rows of the same table as the settings at levels. The same rule decides which of several items with
-one name applies. An item that a person adds is stored in another table, one for each kind of item; in this
-module it counts as an item of the level USER.
+Items are rows of the same table as settings. If a user gets several items with the same name, the rule for
+settings decides which item applies. Items that a user adds for personal use are in other tables, one for each
+kind. They are treated like items of the level USER.
 """
 
 from collections import defaultdict
@@ -24,16 +24,18 @@ from app_server.teams.models import Team
 from app_server.teams.repositories.first_team import first_team
 
 MAX_ITEMS = 100
-"""The limit for the items of one kind that the organisation or a team has."""
+"""The maximum number of items of one kind that the organisation has, or that one team has."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class LevelItem:
-    """One item of the organisation or a team, such as a secret or an MCP server. `level_value.value`: the
-    part of the item that all members may read. `id`: stays the same as long as this owner has an item of this
-    name. `sealed`: the encrypted part.
+    """An item that the organisation or a team provides to its members, such as a secret or an MCP server.
+
+    `level_value.value`: the part of the item that all members may read. `sealed`: the encrypted part; None if
+    the item has none. `id`: the same for all versions of the item; it is computed from the owner, the kind
+    and the name. `set_by`: the user who has set the item.
     """
 
     id: UUID
@@ -46,8 +48,8 @@ class LevelItem:
 
     @property
     def sealed_part(self) -> str:
-        """The encrypted part of this item. Must be called only for items of a kind that has an encrypted
-        part.
+        """The encrypted part of this item. The item must have an encrypted part, otherwise an AssertionError
+        is raised.
         """
         assert self.sealed is not None
         return self.sealed
@@ -56,8 +58,11 @@ class LevelItem:
 async def items_for(
     session: AsyncSession, user_id: UUID, *kinds: LevelItemKind
 ) -> Mapping[tuple[LevelItemKind, str], Sequence[LevelItem]]:
-    """Returns the items that the organisation and the person's teams give, by kind and name. The items of one
-    name are sorted by strength: the first item overrides the others.
+    """Returns the items that the user gets from the organisation and from the user's teams. The key of the
+    result is the kind and name of the items.
+
+    Several items may have the same kind and name. Then the first item of the list applies. kinds: the kinds
+    of items to return; if empty, all kinds.
     """
     found: defaultdict[tuple[LevelItemKind, str], list[LevelItem]] = defaultdict(list)
     for row, team_name in await session.execute(rows_for(user_id).where(_is_of(*kinds))):
@@ -73,8 +78,10 @@ async def in_effect(
     own: Mapping[str, T],
     given: Callable[[LevelItem], T],
 ) -> dict[str, T]:
-    """Returns the items of one kind that apply to a person, by name and sorted by name. own: the items that
-    the person has added. given: converts an item of the organisation or a team to the type of `own`.
+    """Returns the items of one kind that apply to a user, as a dictionary that is sorted by name.
+
+    own: the items that the user has added, by name. given: a function that converts an item of the
+    organisation or a team to the type of the items in `own`.
     """
     items = {name: found for (_, name), found in (await items_for(session, user_id, kind)).items()}
     return {
@@ -83,7 +90,9 @@ async def in_effect(
 
 
 async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: LevelItemKind, name: str) -> None:
-    """Checks that a person may add their own item of this name. Raises Forbidden `setting_enforced`."""
+    """Checks that a user may add their own item with this name. Raises Forbidden `setting_enforced` if the
+    organisation or a team of the user enforces an item with this name.
+    """
     for item in (await items_for(session, user_id, kind)).get((kind, name), ()):
         if item.level_value.enforced:
             raise setting_enforced(name, replace(item.level_value, value=None))
@@ -94,7 +103,7 @@ async def all_items(
 ) -> Sequence[LevelItem]:
     """Returns the items of an organisation and of all its teams, sorted by kind and name.
 
-    organisation_id: None means all organisations. kinds: the kinds to return; if empty, all kinds.
+    organisation_id: None means all organisations. kinds: the kinds of items to return; if empty, all kinds.
     """
     query = (
         rows_with_team().where(_is_of(*kinds)).order_by(LevelSetting.name, LevelSetting.level, Team.name_key)
@@ -107,7 +116,9 @@ async def all_items(
 async def find_item(
     session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str
 ) -> LevelItem | None:
-    """Returns the item that this owner has under this name. Returns None if there is none."""
+    """Returns the item of this kind and name that the organisation or team `owner` has. Returns None if there
+    is no such item.
+    """
     row = await session.get(LevelSetting, (owner.id, _stored_name(kind, name)))
     return None if row is None else _item(row, owner.team.name if owner.team else None)
 
@@ -123,7 +134,14 @@ async def save_item(
     enforced: bool,
     set_by: UUID,
 ) -> LevelItem:
-    """Adds an item, or replaces the owner's existing item of this name. Raises Conflict `too_many_items`."""
+    """Stores an item of the organisation or team `owner`, and returns the stored item. Replaces an existing
+    item of the same kind and name.
+
+    value: the part of the item that all members may read. sealed: the encrypted part; None if there is none.
+    enforced: whether users, and teams if the owner is the organisation, cannot override the item by another
+    one with this name. set_by: the user who saves the item. Raises Conflict `too_many_items` if the owner has
+    100 other items of this kind.
+    """
     stored_name = _stored_name(kind, name)
     of_kind = select(func.count()).where(
         LevelSetting.owner_id == owner.id, _is_of(kind), LevelSetting.name != stored_name
@@ -150,13 +168,17 @@ async def save_item(
 async def change_value(
     session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str, value: Any
 ) -> None:
-    """Replaces the part of an item that all members may read. The encrypted part stays."""
+    """Replaces the part of an item that all members may read. The encrypted part of the item does not change.
+    Does nothing if the owner has no such item.
+    """
     this = LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
     await session.execute(update(LevelSetting).where(*this).values(value=value))
 
 
 async def delete_item(session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str) -> None:
-    """Deletes an item of the organisation or a team. Raises NotFound `item_not_set`."""
+    """Deletes an item of the organisation or team `owner`. Raises NotFound `item_not_set` if there is no such
+    item.
+    """
     this = delete(LevelSetting).where(
         LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
     )
@@ -195,8 +217,8 @@ def _stored_name(kind: LevelItemKind, name: str) -> str:
 
 
 def _is_of(*kinds: LevelItemKind) -> ColumnElement[bool]:
-    """Returns the condition that a row is an item of one of the kinds. Without kinds, an item of any kind
-    meets the condition.
+    """Returns the SQL condition that a row of the table is an item of one of these kinds. Without kinds, the
+    condition is that the row is an item of any kind.
     """
     return or_(
         *(LevelSetting.name.startswith(f"{kind}:", autoescape=True) for kind in kinds or LevelItemKind)

@@ -1,4 +1,4 @@
-"""The database table of settings at all levels."""
+"""The database table of the settings and items of organisations, teams and users."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,7 +12,9 @@ from app_server.core.database import Base, enum_column, now
 
 
 class Level(StrEnum):
-    """Whom a value applies to: all users of an organisation, the members of a team, or one person."""
+    """The levels at which a setting or an item can be set: for all users of an organisation, for the members
+    of a team, or for one user.
+    """
 
     ORGANISATION = "organisation"
     TEAM = "team"
@@ -20,7 +22,9 @@ class Level(StrEnum):
 
 
 class SettingName(StrEnum):
-    """The settings that can be set at several levels. The last eight are quotas: see quotas.py."""
+    """The names of the settings that an organisation, its teams and single users can set. The names from
+    RUNNING_SANDBOXES on are quotas, see quotas.py.
+    """
 
     CONFIRMATION_MODE = "confirmation_mode"
     MAX_ITERATIONS = "max_iterations"
@@ -42,7 +46,7 @@ class SettingName(StrEnum):
 
 
 class LevelItemKind(StrEnum):
-    """The kinds of items that the organisation and teams give to their members. See items.py."""
+    """The kinds of items that the organisation and teams provide to their members, see items.py."""
 
     SECRET = "secret"  # noqa: S105 (a kind of thing)
     MCP_SERVER = "mcp_server"
@@ -54,13 +58,16 @@ MAX_NAME_CHARACTERS = 300
 
 
 class LevelSetting(Base):
-    """One row of the table of settings at all levels: one value of one setting, or one item, at one level.
+    """A row of the table that contains the settings and items of organisations, teams and users. A row is the
+    value of one setting, or one item, of one owner.
 
-    name: a SettingName, or for an item `kind:name`. value: for an item, the part that all members may read.
-    sealed_encrypted: for an item, the encrypted secret part; None if there is none. owner_id: the id of the
-    organisation, the team or the user. team_id, user_id: a copy of `owner_id` for the levels TEAM and USER,
-    so that the row is deleted with its owner. enforced: lower levels cannot override the value; always False
-    for users. set_by: the user who has set the value; None if the account is deleted.
+    owner_id: the id of the organisation, team or user that the row belongs to. team_id, user_id: the same id
+    again if the owner is a team or a user, so that the database deletes the row with its owner. name: the
+    name of the setting (a SettingName), or `kind:name` for an item. value: the value of the setting; for an
+    item, the part that all members may read. sealed_encrypted: the encrypted part of an item; None if there
+    is none. enforced: whether lower levels are forbidden to override the value. Teams are below the
+    organisation, and users are below teams. set_by: the user who has set the value; None if this user's
+    account is deleted.
     """
 
     __tablename__ = "level_settings"

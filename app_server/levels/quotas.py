@@ -1,5 +1,5 @@
-"""Quotas: limits on how much a person, or all people together, may use. Administrators set quotas for the
-organisation, for teams and for people.
+"""Quotas: limits on how much one user, or all users of an organisation together, may use. Administrators set
+quotas for the organisation, for teams and for users.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,9 @@ TOTALS: Mapping[SettingName, SettingName] = MappingProxyType(
         SettingName.STORAGE_GIB: SettingName.ORGANISATION_STORAGE_GIB,
     }
 )
-"""The quota for everyone together, by the quota for each person. Only the organisation has it."""
+"""Maps each quota for one user to the quota for all users of the organisation together. Only the organisation
+can have the second one.
+"""
 
 QUOTAS = frozenset(
     (
@@ -57,8 +59,8 @@ _FIXES: Mapping[SettingName, str] = MappingProxyType(
 
 
 async def quota_of(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
-    """Returns the quota with this name that applies to a person. Returns None if no such quota is set, so
-    that the use is not limited.
+    """Returns the quota with this name that applies to a user. Returns None if no such quota is set, which
+    means that there is no limit.
     """
     return await value_for(session, user_id, name)
 
@@ -70,10 +72,11 @@ def quota_reached(
     *,
     error: type[AppError] = TooManyRequests,
 ) -> AppError:
-    """Returns the error for a request that a quota does not allow.
+    """Returns the error for a request that is refused because a quota is used up. The caller raises the
+    error.
 
-    frees_at: the time when the quota allows the request again; None if this depends on what people do. error:
-    the error class; its HTTP status tells programs whether they may try again.
+    frees_at: the time from which such a request is possible again; None if the time is not known. error: the
+    class of the error, which determines the HTTP status.
     """
     set_by = "administrator" if quota.level is Level.USER else quota.level.value
     headers = None

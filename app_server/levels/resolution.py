@@ -1,9 +1,11 @@
-"""Decides which of several values of a setting applies. This module does no I/O.
+"""Decides which of several values of a setting applies to a user. The functions here do no I/O.
 
-A person's value overrides the value of a team, and a team's value overrides the value of the organisation. An
-enforced value cannot be overridden by lower levels. Several teams of a person may set the same setting. Then
-the team that owns the repository of the conversation counts, or else the team whose name comes first in the
-alphabet.
+The user's own value overrides the values of teams. A team's value overrides the value of the organisation.
+But an enforced value overrides the values of all lower levels: the organisation can enforce a value for teams
+and users, and a team can enforce a value for its members.
+
+If several teams of a user set the same setting, the value of the team that owns the conversation's repository
+applies. If none of them owns it, the value of the team whose name comes first in the alphabet applies.
 """
 
 from collections.abc import Iterable
@@ -16,9 +18,13 @@ from app_server.levels.models import Level
 
 @dataclass(frozen=True)
 class LevelValue:
-    """One value of one setting at one level. team_id and team_name: for the level TEAM, else None. owner_id:
-    the id of the organisation, team or user; None for a value that is not stored. comes_first: the value
-    belongs to the team that owns the repository of the conversation.
+    """The value of a setting that the organisation, a team or a user has set.
+
+    enforced: whether lower levels cannot override the value. Teams are below the organisation, and users are
+    below teams. team_id, team_name: the team that has set the value; None for the levels ORGANISATION and
+    USER. owner_id: the id of the organisation, team or user that has set the value; None for a value that is
+    not stored. comes_first: whether the value belongs to the team that owns the repository of the
+    conversation.
     """
 
     level: Level
@@ -31,7 +37,9 @@ class LevelValue:
 
     @property
     def whose(self) -> str:
-        """Words that name the owner of this value, such as the team's name, for use in a sentence."""
+        """The owner of this value in words, for use in an error text: "your organisation", "you", or the name
+        of the team.
+        """
         match self.level:
             case Level.ORGANISATION:
                 return "your organisation"
@@ -42,7 +50,7 @@ class LevelValue:
 
 
 def in_order(values: Iterable[LevelValue]) -> list[LevelValue]:
-    """Returns the values of one setting for one person, the strongest first. The first one applies."""
+    """Sorts the values of one setting by priority for one user. The first value of the result applies."""
     return sorted(values, key=_rank)
 
 

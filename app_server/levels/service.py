@@ -1,4 +1,6 @@
-"""Reads and changes settings at all levels. Only this module decides which settings apply to a person."""
+"""Reads and changes the settings of organisations, teams and users. The code that needs to know which value
+of a setting applies to a user asks this module.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -21,7 +23,9 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class LevelOwner:
-    """The owner of a setting value: a team, a person, or the organisation itself if neither is given."""
+    """The owner of a setting or an item: the team, the person, or the organisation if `team` and `person` are
+    None.
+    """
 
     organisation_id: UUID
     team: Team | None = None
@@ -42,10 +46,10 @@ class LevelOwner:
 async def values_for(
     session: AsyncSession, user_id: UUID, *names: SettingName
 ) -> Mapping[SettingName, Sequence[LevelValue]]:
-    """Returns the values of settings for a person, the strongest first. The first value of each setting
-    applies.
+    """Returns the values of settings that the user, the user's teams and the organisation have set. The
+    values of each setting are sorted by priority: the first value applies to the user.
 
-    names: the settings to return; if empty, all settings. Settings without a value are left out.
+    names: the settings to return; if empty, all settings. Settings without a value are not in the result.
     """
     query = rows_for(user_id).where(LevelSetting.name.in_(names or SettingName))
     found: defaultdict[SettingName, list[LevelValue]] = defaultdict(list)
@@ -55,24 +59,24 @@ async def values_for(
 
 
 async def value_for(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
-    """Returns the value of a setting that applies to a person. Returns None if neither the person, a team nor
-    the organisation has set a value.
+    """Returns the value of a setting that applies to a user. Returns None if neither the user, nor a team of
+    the user, nor the organisation has set a value.
     """
     values = (await values_for(session, user_id, name)).get(name)
     return values[0] if values else None
 
 
 async def enforced_for(session: AsyncSession, user_id: UUID, name: SettingName) -> LevelValue | None:
-    """Returns the enforced value of a setting, which the person cannot change. Returns None if no level
-    enforces one.
+    """Returns the value of a setting that the organisation or a team enforces, so that the user cannot change
+    the setting. Returns None if no value is enforced.
     """
     value = await value_for(session, user_id, name)
     return value if value is not None and value.enforced else None
 
 
 async def require_allowed(session: AsyncSession, user_id: UUID, name: SettingName, wanted: Any) -> None:
-    """Checks that a person may use the value `wanted` for a setting. If the organisation or a team enforces a
-    value, `wanted` must equal this value. Raises Forbidden `setting_enforced`.
+    """Checks that a user may use the value `wanted` for a setting. Raises Forbidden `setting_enforced` if the
+    organisation or a team enforces a different value.
     """
     value = await enforced_for(session, user_id, name)
     if value is not None and value.value != wanted:
@@ -80,10 +84,10 @@ async def require_allowed(session: AsyncSession, user_id: UUID, name: SettingNam
 
 
 async def save_own(session: AsyncSession, user_id: UUID, name: SettingName, value: Any) -> None:
-    """Sets a person's own value of a setting. value: None deletes the own value.
+    """Stores a user's own value of a setting. value: None deletes the own value.
 
-    Does nothing if the value equals the enforced value. Raises Forbidden `setting_enforced` for any other
-    value.
+    If the organisation or a team enforces a value, nothing is stored. Then raises Forbidden
+    `setting_enforced` if `value` differs from the enforced value.
     """
     enforced = await enforced_for(session, user_id, name)
     if enforced is not None:
@@ -105,7 +109,12 @@ async def save_for(
     enforced: bool,
     set_by: UUID,
 ) -> None:
-    """Sets the value of a setting for an owner: the organisation, a team or a person."""
+    """Stores the value of a setting for an owner: the organisation, a team or a user. Replaces the owner's
+    earlier value.
+
+    enforced: whether users, and teams if the owner is the organisation, cannot override the value. set_by:
+    the user who sets the value.
+    """
     row = LevelSetting(
         owner_id=owner.id,
         level=owner.level,
@@ -117,8 +126,8 @@ async def save_for(
 
 
 async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName) -> bool:
-    """Deletes the value that an owner (organisation, team or person) has set for a setting. Returns whether
-    there was such a value.
+    """Deletes the value of a setting that this organisation, team or user has set. Returns whether there was
+    a value. owner_id: the id of the organisation, team or user.
     """
     this = delete(LevelSetting).where(LevelSetting.owner_id == owner_id, LevelSetting.name == name)
     return await session.scalar(this.returning(LevelSetting.name)) is not None
@@ -127,8 +136,9 @@ async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName)
 async def all_values(
     session: AsyncSession, organisation_id: UUID
 ) -> Sequence[tuple[LevelSetting, str | None]]:
-    """Returns the values of all levels in an organisation, each with its team's name, or None at other
-    levels.
+    """Returns all values of settings that the organisation, its teams and its users have set, sorted by
+    setting and level. The second part of each pair is the team's name; it is None if the value does not
+    belong to a team.
     """
     query = rows_with_team().where(LevelSetting.name.in_(SettingName), is_in(organisation_id))
     rows = await session.execute(query.order_by(LevelSetting.name, LevelSetting.level, Team.name_key))
@@ -136,15 +146,22 @@ async def all_values(
 
 
 def as_value(row: LevelSetting, team_name: str | None, first_team_id: UUID | None = None) -> LevelValue:
-    """Converts a database row to a LevelValue. first_team_id: the team whose values come before those of
-    other teams.
+    """Converts a row of the settings table to a LevelValue. team_name: the name of the team that owns the
+    row, if any.
+
+    first_team_id: the team whose values have priority over the values of other teams; None if there is no
+    such team.
     """
     comes_first = first_team_id is not None and row.team_id == first_team_id
     return LevelValue(row.level, row.value, row.enforced, row.team_id, team_name, row.owner_id, comes_first)
 
 
 def setting_enforced(name: str, value: LevelValue) -> Forbidden:
-    """Returns the error for a user who tries to change a setting that the organisation or a team enforces."""
+    """Returns the error for a user who tries to change a setting that the organisation or a team enforces.
+    The caller raises the error.
+
+    value: the enforced value.
+    """
     return Forbidden(
         f"The setting `{name}` is set by {value.whose} and cannot be changed.",
         code="setting_enforced",
@@ -157,13 +174,15 @@ def setting_enforced(name: str, value: LevelValue) -> Forbidden:
 
 
 def rows_with_team() -> Select[LevelSetting, str | None]:
-    """Returns the query for the setting rows of all levels, each with the name of its team, if it has one."""
+    """Returns the database query for all rows of the settings table. The second column is the name of the
+    team that owns the row, or NULL.
+    """
     return select(LevelSetting, Team.name).outerjoin(Team, Team.id == LevelSetting.team_id)
 
 
 def rows_for(user_id: UUID) -> Select[LevelSetting, str | None]:
-    """Returns the query for the setting rows that concern a person: the person's own, and those of the
-    person's teams and organisation. Each row has the name of its team, if it has one.
+    """Returns the database query for the rows of the settings table that belong to a user, to a team of the
+    user or to the user's organisation. The second column is the name of the team that owns the row, or NULL.
     """
     return rows_with_team().where(
         or_(
@@ -175,8 +194,8 @@ def rows_for(user_id: UUID) -> Select[LevelSetting, str | None]:
 
 
 def is_in(organisation_id: UUID) -> ColumnElement[bool]:
-    """Returns the SQL condition that a setting row belongs to an organisation, or to a team or a person of
-    this organisation.
+    """Returns the SQL condition that a row of the settings table belongs to an organisation, or to a team or
+    a user of this organisation.
     """
     return or_(
         LevelSetting.owner_id == organisation_id,

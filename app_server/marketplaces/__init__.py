@@ -1,1 +1,3 @@
-"""Marketplaces: git repositories that list plugins and skills."""
+"""Marketplaces: git repositories that list plugins and skills. New conversations can load these plugins and
+skills.
+"""

@@ -1,4 +1,7 @@
-"""Fetches the files of a marketplace with git. The files are not checked out, so links and git hooks in the
+"""Fetches the files of a marketplace with git. A marketplace is a git repository that lists plugins and
+skills.
+
+The files are read from a git archive and are never checked out. Therefore links and git hooks in the
 repository have no effect.
 """
 
@@ -28,18 +31,22 @@ _CAUSE_CHARACTERS = 300
 
 
 async def read_offers(marketplace: Marketplace, guard: Guard | None) -> Offers:
-    """Fetches a marketplace and returns the plugins and skills that it offers now.
+    """Fetches the repository of a marketplace and returns the plugins and skills that the marketplace lists
+    now.
 
-    guard: keeps the user from reaching hosts in the server's private network; None allows every host. Raises
-    UnreadableMarketplace.
+    guard: checks that the repository's host is not in the server's private network; None allows every host.
+    Raises UnreadableMarketplace if the repository cannot be fetched or read.
     """
     files = await read_files(marketplace, guard)
     return await asyncio.to_thread(_offers, marketplace, files)
 
 
 def _offers(marketplace: Marketplace, files: Files) -> Offers:
-    """Returns the plugins and skills in the list of the marketplace. If the repository has no such list,
-    returns all skills in the repository.
+    """Returns the plugins and skills that the marketplace names in its list, such as
+    `.plugin/marketplace.json`.
+
+    If the repository contains no such list, returns all skills in the repository and no plugins. Raises
+    UnreadableMarketplace if the list is not valid, or if there is neither a list nor a skill.
     """
     if not any(name in files.paths or name in files.left_out for name in MANIFESTS):
         found = skill_folders(files)
@@ -54,9 +61,11 @@ def _offers(marketplace: Marketplace, files: Files) -> Offers:
 
 
 async def read_files(marketplace: Marketplace, guard: Guard | None) -> Files:
-    """Fetches a marketplace and returns its Markdown files and its lists of plugins.
+    """Fetches the repository of a marketplace. Returns the paths of its files, and the texts of its Markdown
+    files and of its lists of plugins.
 
-    guard: as for `read_offers`. Raises UnreadableMarketplace.
+    guard: checks that the repository's host is not in the server's private network; None allows every host.
+    Raises UnreadableMarketplace if the repository cannot be fetched or read.
     """
     directory = await asyncio.to_thread(lambda: Path(tempfile.mkdtemp(prefix="slipway-marketplace-")))
     try:
@@ -102,8 +111,11 @@ def _cause(output: str) -> str:
 
 
 def _read(archive: Path, commit: str) -> Files:
-    """Reads the Markdown files and lists of plugins from a tar archive of the repository. Raises
-    UnreadableMarketplace. Blocks while it reads.
+    """Reads the Markdown files and the lists of plugins from a tar archive of the repository's files.
+    `commit`: the commit of these files.
+
+    Raises UnreadableMarketplace if the archive is damaged or has too many files. Blocks while it reads the
+    disk.
     """
     found = _Found()
     try:
@@ -118,7 +130,9 @@ def _read(archive: Path, commit: str) -> Files:
 
 
 class _Found:
-    """A collector of the files in a tar archive. It also collects the reasons why it leaves files out."""
+    """Collects the paths and texts of the files in a tar archive. For each file that it does not read, it
+    also collects the reason, such as "is too large".
+    """
 
     def __init__(self) -> None:
         self._paths: set[str] = set()

@@ -1,7 +1,7 @@
-"""Parses the list of plugins of a marketplace. Pure.
+"""Parses the list of plugins and skills in the repository of a marketplace. The functions here do no I/O.
 
-The list is `.plugin/marketplace.json` or `.claude-plugin/marketplace.json`. Several agent programs share this
-format.
+The list is the file `.plugin/marketplace.json` or `.claude-plugin/marketplace.json`. Several coding agents
+use this format.
 """
 
 import re
@@ -24,13 +24,17 @@ _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 class UnreadableMarketplace(Exception):
-    """The marketplace cannot be used. The message of the error says why."""
+    """The error that is raised when the git repository of a marketplace cannot be fetched, or when its list
+    of plugins and skills cannot be parsed. The message says why.
+    """
 
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a marketplace at one commit, by path. `texts`: the files that were read. `left_out`: the
-    files that were not read, with the reasons.
+    """The files in the repository of a marketplace at one commit.
+
+    `paths`: the paths of all regular files. `texts`: the contents of the files that were read, by path.
+    `left_out`: the reasons why other files were not read, by path.
     """
 
     commit: str
@@ -41,8 +45,12 @@ class Files:
 
 @dataclass(frozen=True)
 class OfferedPlugin:
-    """A plugin that a marketplace lists, and the repository that contains it. `ref`: a commit, branch or tag.
-    `repo_path`: the plugin's directory in the repository.
+    """A plugin that a marketplace lists. The files of the plugin are in the marketplace's repository or in
+    another repository.
+
+    `source`: the repository of the plugin, as a URL or `github:OWNER/REPO`. `ref`: the commit, branch or tag
+    of this repository; None means the default branch. `repo_path`: the directory of the plugin in this
+    repository; None means the top directory.
     """
 
     name: str
@@ -54,8 +62,9 @@ class OfferedPlugin:
 
 @dataclass(frozen=True)
 class Offers:
-    """The plugins and skills that a marketplace offers. `problems`: a sentence about each entry that cannot
-    be used.
+    """All plugins and skills that one marketplace lists. A marketplace is a git repository.
+
+    `problems`: for each plugin or skill in its list that cannot be used, a sentence that says why.
     """
 
     plugins: tuple[OfferedPlugin, ...]
@@ -68,8 +77,11 @@ class _Lenient(BaseModel):
 
 
 class _Place(_Lenient):
-    """The source of a plugin, as the list of a marketplace states it. `source`: `github`, which needs `repo`;
-    `url` or `git-subdir`, which need `url`.
+    """The part of a list entry that says in which repository the plugin is.
+
+    `source`: the kind of this part. The kind `github` needs `repo` (`OWNER/REPO`). The kinds `url` and
+    `git-subdir` need `url`. `sha`: a commit; it is used instead of `ref`. `path`: the directory of the plugin
+    in the repository.
     """
 
     source: str
@@ -97,12 +109,17 @@ class _Manifest(_Lenient):
 
 
 class _Unusable(Exception):
-    """An entry in the list of a marketplace cannot be used. The message of the error says why."""
+    """The error that is raised when a plugin or skill in the list of a marketplace cannot be used. The
+    message says why.
+    """
 
 
 def offers_of(marketplace: Marketplace, files: Files) -> Offers:
-    """Returns the plugins and skills that the list of the marketplace names. `files`: the files of its
-    repository. Raises UnreadableMarketplace.
+    """Parses the list of a marketplace and returns the plugins and skills in the list. An entry that cannot
+    be used is named in `problems` of the returned object.
+
+    `files`: the files of the marketplace's repository, which contain the list. Raises UnreadableMarketplace
+    if there is no list or if the whole list is not valid.
     """
     manifest = _manifest(files)
     root = (manifest.metadata.plugin_root if manifest.metadata else None) or ""
@@ -182,7 +199,9 @@ def _skill(marketplace: Marketplace, entry: _Entry, files: Files) -> SkillFile:
 
 
 def _inside(path: str) -> str:
-    """Returns the path without a leading `./`. Raises _Unusable if the path leads out of the repository."""
+    """Returns a path inside the repository without a leading `./`. Raises _Unusable if the path leads out of
+    the repository.
+    """
     parts = PurePosixPath(path).parts
     if path.startswith(("/", "~")) or ".." in parts:
         raise _Unusable("lies outside of the repository")

@@ -1,5 +1,5 @@
-"""The database table of the marketplaces that all users share. The marketplaces of one user are in the user's
-settings.
+"""The database table of the marketplaces that an administrator has registered for all users. The marketplaces
+that a user registers for their own conversations are stored in the user's settings instead.
 """
 
 from sqlalchemy import String
@@ -9,13 +9,19 @@ from app_server.core.database import Base
 
 
 class SharedMarketplace(Base):
-    """A marketplace that an administrator has registered for all users of this installation."""
+    """The database row of a marketplace that an administrator has registered for all users of this
+    installation.
+
+    `source`: the repository, as a URL or `github:OWNER/REPO`. `ref`: a branch, tag or commit; None means the
+    default branch. `repo_path`: the directory of the marketplace in the repository. `auto_load`: whether new
+    conversations get all its plugins and skills.
+    """
 
     __tablename__ = "shared_marketplaces"
 
     name: Mapped[str] = mapped_column(String(64), primary_key=True)
     position: Mapped[int]
-    """The position of the marketplace in the list."""
+    """The position of this marketplace in the list of all shared marketplaces."""
     source: Mapped[str] = mapped_column(String(2000))
     ref: Mapped[str | None] = mapped_column(String(256))
     repo_path: Mapped[str | None] = mapped_column(String(1000))

@@ -1,4 +1,5 @@
-"""Routes for marketplaces. The marketplaces of one user are part of the user's settings (`POST
+"""Routes that preview marketplaces and change the marketplaces of all users. A marketplace is a git
+repository that lists plugins and skills. Users change their own marketplaces with their settings (`POST
 /api/v1/settings`).
 """
 
@@ -25,9 +26,11 @@ shared_router = APIRouter(prefix="/api/v1/marketplaces", tags=["Skills"])
 async def preview_marketplaces(
     user: CurrentUser, config: ServerConfig, body: Registrations
 ) -> MarketplaceSkillsPreviewResponse:
-    """Reads marketplaces and returns the plugins and skills that they offer now. Nothing is stored.
+    """Fetches the given marketplaces and returns the plugins and skills that they list now. Nothing is
+    stored.
 
-    A marketplace that cannot be read is named in `errors`. At most 20 marketplaces.
+    A marketplace that cannot be read is named in `errors` of the reply. A request contains at most 20
+    marketplaces.
     """
     wanted = [each.without_scope() for each in body]
     return await service.preview(wanted, guard_for(config, administers=user.administers_installation))
@@ -37,8 +40,8 @@ async def preview_marketplaces(
 async def save_shared_marketplaces(
     trail: CurrentTrail, session: Session, body: SharedMarketplaces
 ) -> SharedMarketplaces:
-    """Replaces the marketplaces that are shared with all users. All users see them as
-    `inherited_marketplaces`.
+    """Replaces the list of marketplaces that are shared with all users of this installation, and returns the
+    new list. Users see these marketplaces in their settings as `inherited_marketplaces`.
     """
     await service.share(session, body.marketplaces)
     target = (AuditTarget.MARKETPLACE, "everyone")

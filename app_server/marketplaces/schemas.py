@@ -1,4 +1,6 @@
-"""Schemas of the requests and replies of the routes for marketplaces."""
+"""The request and response models of the routes for marketplaces. A marketplace is a git repository that
+lists plugins and skills.
+"""
 
 from enum import StrEnum
 from typing import Annotated
@@ -11,7 +13,9 @@ MAX_MARKETPLACES = 20
 
 
 class MarketplaceScope(StrEnum):
-    """Who a marketplace is for: `personal`: one user. `instance`: everyone here."""
+    """The group of users who can use a marketplace, which is a git repository that lists plugins and skills.
+    `personal`: only the user who has registered the marketplace. `instance`: all users of this installation.
+    """
 
     INSTANCE = "instance"
     PERSONAL = "personal"
@@ -32,11 +36,12 @@ InnerPath = Annotated[str, StringConstraints(min_length=1, max_length=1000), Aft
 
 
 class Marketplace(BaseModel):
-    """A registered marketplace.
+    """A registered marketplace: a git repository that lists plugins and skills.
 
-    source: `github:OWNER/REPO`, or the http or https URL of a repository that anyone may read. ref: a branch,
-    tag or commit; None means the default branch. repo_path: the directory of the marketplace in the
-    repository. auto_load: whether new conversations get all its plugins and skills.
+    source: the repository, as `github:OWNER/REPO` or as an http or https URL. The repository must be readable
+    without credentials. ref: a branch, tag or commit; None means the default branch. repo_path: the directory
+    of the marketplace in the repository; None means the top directory. auto_load: whether new conversations
+    get all its plugins and skills.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -56,7 +61,9 @@ class Marketplace(BaseModel):
 
 
 class MarketplaceRegistration(Marketplace):
-    """A marketplace in requests and replies. The server sets `scope`; a `scope` in a request is ignored."""
+    """A marketplace in a request or a reply, with the group of users who can use it (`scope`). The server
+    sets `scope` in replies and ignores it in requests.
+    """
 
     scope: MarketplaceScope | None = None
 
@@ -77,7 +84,10 @@ Registrations = Annotated[
 
 
 class MarketplacePluginPreview(BaseModel):
-    """A plugin that a marketplace lists. `source`: the repository and the path of the plugin in it."""
+    """A plugin that a marketplace lists, as shown in the preview of the marketplace. `source`: the repository
+    of the plugin, followed by the plugin's directory in this repository. `marketplace`: the name of the
+    marketplace.
+    """
 
     name: str
     description: str | None = None
@@ -86,10 +96,10 @@ class MarketplacePluginPreview(BaseModel):
 
 
 class MarketplaceSkillsPreviewResponse(BaseModel):
-    """The plugins and skills of marketplaces.
+    """The reply with all plugins and skills that the previewed marketplaces list.
 
-    marketplace_skills: the names of the skills, by marketplace. errors: sentences about marketplaces, plugins
-    and skills that cannot be used.
+    marketplace_skills: for each marketplace, the names of its skills. errors: for each marketplace, plugin or
+    skill that cannot be used, a sentence that says why.
     """
 
     skills: list[ListedSkill]
@@ -99,7 +109,9 @@ class MarketplaceSkillsPreviewResponse(BaseModel):
 
 
 class SharedMarketplaces(BaseModel):
-    """The marketplaces that are shared with all users of this installation."""
+    """The list of marketplaces that an administrator has registered for all users, in a request
+    or a reply.
+    """
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,6 @@
-"""Stores and lists marketplaces, and reads the plugins and skills of several marketplaces."""
+"""Stores and lists registered marketplaces, and fetches the plugins and skills of several marketplaces at
+once. A marketplace is a git repository that lists plugins and skills.
+"""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -27,7 +29,7 @@ AT_ONCE = 4
 
 
 async def shared(session: AsyncSession) -> list[MarketplaceRegistration]:
-    """Returns the marketplaces that are shared with all users of this installation."""
+    """Returns the marketplaces that an administrator has registered for all users of this installation."""
     rows = await session.scalars(select(SharedMarketplace).order_by(SharedMarketplace.position))
     return [
         MarketplaceRegistration(
@@ -43,7 +45,9 @@ async def shared(session: AsyncSession) -> list[MarketplaceRegistration]:
 
 
 async def share(session: AsyncSession, wanted: Iterable[MarketplaceRegistration]) -> None:
-    """Replaces the list of marketplaces that are shared with all users of this installation."""
+    """Replaces the list of marketplaces that are registered for all users of this installation. The
+    marketplaces that users have registered only for their conversations do not change.
+    """
     await session.execute(delete(SharedMarketplace))
     session.add_all(
         SharedMarketplace(position=position, **each.without_scope().model_dump())
@@ -53,7 +57,9 @@ async def share(session: AsyncSession, wanted: Iterable[MarketplaceRegistration]
 
 
 def own(settings: UserSettings | None) -> list[MarketplaceRegistration]:
-    """Returns the marketplaces in the settings of one user. `settings`: None for a user without settings."""
+    """Returns the marketplaces that one user has registered in their settings. `settings`: None if the user
+    has not stored any settings; then the list is empty.
+    """
     stored = settings.registered_marketplaces if settings else []
     return [
         MarketplaceRegistration(**each, scope=MarketplaceScope.PERSONAL)
@@ -62,14 +68,17 @@ def own(settings: UserSettings | None) -> list[MarketplaceRegistration]:
 
 
 def stored(wanted: Iterable[MarketplaceRegistration]) -> list[dict[str, object]]:
-    """Converts marketplaces to the form in which they are stored in a user's settings."""
+    """Converts marketplaces to dictionaries without `scope`, which is the form in which a user's settings
+    store them.
+    """
     return [each.without_scope().model_dump() for each in wanted]
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The plugins and skills that a new conversation gets from marketplaces. `problems`: a sentence about
-    each plugin, skill or marketplace that cannot be used.
+    """All plugins and skills that a new conversation gets from marketplaces.
+
+    `problems`: for each marketplace, plugin or skill that cannot be used, a sentence that says why.
     """
 
     plugins: tuple[OfferedPlugin, ...] = ()
@@ -78,8 +87,11 @@ class Loaded:
 
 
 async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Marketplace]:
-    """Returns the marketplaces whose plugins and skills new conversations of this user get. If a marketplace
-    of the user has the same name as a shared one, it replaces the shared one.
+    """Returns the marketplaces whose plugins and skills every new conversation of this user gets. These are
+    the marketplaces with `auto_load`.
+
+    Both the shared marketplaces and the user's own are included. If a marketplace of the user has the same
+    name as a shared one, only the user's marketplace counts.
     """
     by_name = {each.name: each for each in await shared(session)}
     by_name |= {each.name: each for each in own(await session.get(UserSettings, user_id))}
@@ -87,8 +99,11 @@ async def loaded_by_default(session: AsyncSession, user_id: UUID) -> list[Market
 
 
 async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Loaded:
-    """Fetches the marketplaces and returns their plugins and skills. A marketplace that cannot be read is
+    """Fetches the marketplaces and returns all their plugins and skills. A marketplace that cannot be read is
     named in `problems` of the returned object.
+
+    guard: checks that the repositories' hosts are not in the server's private network; None allows every
+    host.
     """
     plugins: list[OfferedPlugin] = []
     skills: list[SkillFile] = []
@@ -106,8 +121,11 @@ async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Load
 async def preview(
     marketplaces: Sequence[Marketplace], guard: Guard | None
 ) -> MarketplaceSkillsPreviewResponse:
-    """Returns the plugins and skills that the marketplaces offer now. For each marketplace that cannot be
-    read, also returns a sentence with the reason.
+    """Fetches the marketplaces and returns the plugins and skills that they list now, in the form that users
+    see. A marketplace that cannot be read is named in `errors` of the returned object, with the reason.
+
+    guard: checks that the repositories' hosts are not in the server's private network; None allows every
+    host.
     """
     found = MarketplaceSkillsPreviewResponse(skills=[], plugins=[], marketplace_skills={}, errors=[])
     for marketplace, offers in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):

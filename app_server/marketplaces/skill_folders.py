@@ -1,6 +1,7 @@
-"""Finds the skills in the files of a repository, and explains why others cannot be used. Pure.
+"""Finds the skills in the files of a repository, and explains why some skills cannot be used. The functions
+here do no I/O.
 
-A skill is any directory that contains a SKILL.md in the format of https://agentskills.io/specification.
+A skill is a directory that contains a SKILL.md file in the format of https://agentskills.io/specification.
 """
 
 import re
@@ -29,8 +30,10 @@ _HIDDEN = re.compile(
 
 @dataclass(frozen=True)
 class FoundSkill:
-    """A skill in a repository. path: the path of its SKILL.md. other_files: the number of further files in
-    its directory; agents do not get these files.
+    """A usable skill that was found in a repository.
+
+    path: the path of its SKILL.md. text: the content of this file. other_files: the number of further files
+    in the directory of the skill. Agents do not get these further files.
     """
 
     name: str
@@ -42,18 +45,23 @@ class FoundSkill:
 
 @dataclass(frozen=True)
 class SkillFolders:
-    """The skills of a repository by name, and a sentence about each skill that cannot be used."""
+    """All skills that were found in a repository.
+
+    skills: the usable skills, sorted by name. problems: sentences that say why other skills cannot be used.
+    """
 
     skills: tuple[FoundSkill, ...]
     problems: tuple[str, ...]
 
 
 class _Refused(Exception):
-    """A skill cannot be used. The message of the error says why."""
+    """The error that is raised when a skill in a repository cannot be used. The message says why."""
 
 
 def skill_folders(files: Files) -> SkillFolders:
-    """Returns the skills in these files. If two skills have the same name, neither can be used."""
+    """Returns the skills in the files of a repository, and sentences about the skills that cannot be used. If
+    several skills have the same name, none of them can be used.
+    """
     found: dict[str, FoundSkill] = {}
     doubled: dict[str, list[str]] = {}
     problems = list(_left_out(files))
@@ -81,7 +89,9 @@ def skill_folders(files: Files) -> SkillFolders:
 
 
 def _left_out(files: Files) -> Iterator[str]:
-    """Yields a sentence about each file that looks like a skill but was not read."""
+    """Yields a sentence with the reason for each path that could be a skill but was not read: a SKILL.md
+    file, or a path without a file extension, such as a link or a submodule.
+    """
     for path, why in sorted(files.left_out.items()):
         last = PurePosixPath(path).name
         if last == SKILL_FILE or "." not in last:

@@ -1,3 +1,3 @@
-"""The MCP server of this installation. It offers tools to users' own programs at `/mcp`, and to agents in
-sandboxes.
+"""Slipway's own MCP server. It provides tools to programs of users at `/mcp`, and to agents in sandboxes at
+an internal address.
 """

@@ -1,8 +1,9 @@
-"""The tools that Slipway's MCP server offers to agents in sandboxes. To add a tool, append an AgentTool to
-AGENT_TOOLS, or call `add`.
+"""The tools that Slipway's own MCP server provides to agents in sandboxes. To add a tool, append an AgentTool
+to AGENT_TOOLS, or call `add`.
 
-A call of such a tool acts for one conversation, which `current_agent()` returns. An agent gets every tool
-whose `is_offered` returns true. Users need not configure anything.
+A call of such a tool acts for one conversation. The function of the tool gets this conversation from
+`current_agent()`. An agent gets every tool whose `is_offered` returns true. Users need not configure
+anything.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -23,9 +24,11 @@ INSTRUCTIONS = "Tools of Slipway, the place where this agent works. They act for
 
 @dataclass(frozen=True)
 class AgentTool:
-    """A tool that agents in sandboxes can call. `is_offered(config, providers)`: returns whether an agent
-    gets the tool. `providers`: the kinds of git hosts of the conversation's repositories; only hosts for
-    which the user has a token.
+    """An MCP tool that agents in sandboxes can call, with the condition for it.
+
+    `is_offered(config, providers)`: returns whether an agent gets the tool. `providers`: the kinds of git
+    hosts, such as GitHub, where the repositories of the agent's conversation are. Only hosts for which the
+    user has a token are listed.
     """
 
     tool: McpTool
@@ -49,26 +52,32 @@ _AGENT = "slipway.agent"
 
 
 def add(tool: McpTool, is_offered: Callable[[Config, Collection[GitProvider]], bool]) -> None:
-    """Adds a tool to those that are offered to agents. Must be called while modules are loaded."""
+    """Adds a tool to AGENT_TOOLS, the tools that agents can get. Must be called while modules are loaded.
+    `is_offered`: see AgentTool.
+    """
     AGENT_TOOLS.append(AgentTool(tool, is_offered))
 
 
 def tools_for(config: Config, providers: Collection[GitProvider]) -> Sequence[McpTool]:
-    """Returns the tools that an agent gets. `providers`: see AgentTool."""
+    """Returns the MCP tools that an agent gets. `providers`: see AgentTool."""
     return [one.tool for one in AGENT_TOOLS if one.is_offered(config, providers)]
 
 
 def has_tools(config: Config, providers: Collection[GitProvider]) -> bool:
-    """Returns whether an agent gets any tool. `providers`: see AgentTool."""
+    """Returns whether an agent gets at least one MCP tool. `providers`: see AgentTool."""
     return bool(tools_for(config, providers))
 
 
 def tell_agent(request: Request, agent: CallingAgent) -> None:
-    """Stores in the request which agent sends it. `current_agent` returns this agent."""
+    """Stores in the MCP request which agent sends it. While the request is processed, `current_agent` returns
+    this agent.
+    """
     request.scope[_AGENT] = agent
 
 
 def current_agent() -> CallingAgent:
-    """Returns the agent whose tool call is running now."""
+    """Returns the agent that has sent the MCP request which is processed now. Tools call this function to
+    learn for which conversation they act.
+    """
     agent: CallingAgent = caller.current_request().scope[_AGENT]
     return agent

@@ -1,7 +1,7 @@
-"""Calls the routes of the REST API in the name of the program that calls an MCP tool.
+"""Calls the routes of the REST API on behalf of the program that calls an MCP tool.
 
-A tool has no other access to users' data. Its calls pass the same checks as calls of the program itself: API
-key, scopes, access to conversations, validation. Their audit entries name the same API key.
+Such a call has the credentials of the program. It passes the same checks as if the program called the route
+itself: API key, scopes, access to conversations, validation. Its audit entries name the same API key.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,8 +22,10 @@ _TIMEOUT_SECONDS = 120.0
 
 
 class CallRefused(AppError):
-    """A route has refused a call that an MCP tool has made. `status` and `code` are those of the route's
-    reply.
+    """The error that is raised when a route of the REST API refuses the call of an MCP tool. Its HTTP status
+    and its `code` are those of the route's reply.
+
+    `problem`: the JSON object that the route has replied with. `status`: the HTTP status of the reply.
     """
 
     def __init__(self, problem: Mapping[str, Any], status: int) -> None:
@@ -34,7 +36,9 @@ class CallRefused(AppError):
 
 @contextmanager
 def called_by(request: Request) -> Iterator[None]:
-    """Sets the request in whose name MCP tools call routes while the block runs."""
+    """Makes `request` the request that `current_request` returns while the block runs. MCP tools call routes
+    with the credentials of this request.
+    """
     token = _request.set(request)
     try:
         yield
@@ -47,23 +51,25 @@ def current_request() -> Request:
 
 
 async def get(path: str, /, **params: Any) -> Any:
-    """Calls a GET route of the REST API and returns its JSON reply. Parameters that are None are left out.
-    Raises CallRefused.
+    """Calls a GET route of the REST API with the query parameters `params` and returns its JSON reply.
+    Parameters that are None are not sent. Raises CallRefused if the reply is an error.
     """
     given = {name: value for name, value in params.items() if value is not None}
     return (await _call("GET", path, params=given)).json()
 
 
 async def get_text(path: str, /, **params: Any) -> str:
-    """Calls a GET route of the REST API and returns the text of its reply. Parameters that are None are left
-    out. Raises CallRefused.
+    """Calls a GET route of the REST API with the query parameters `params` and returns the text of its reply.
+    Parameters that are None are not sent. Raises CallRefused if the reply is an error.
     """
     given = {name: value for name, value in params.items() if value is not None}
     return (await _call("GET", path, params=given)).text
 
 
 async def post(path: str, body: Mapping[str, Any] | None = None) -> Any:
-    """Calls a POST route of the REST API and returns its JSON reply. Raises CallRefused."""
+    """Calls a POST route of the REST API with a JSON body and returns its JSON reply. Raises CallRefused if
+    the reply is an error.
+    """
     return (await _call("POST", path, json=dict(body or {}))).json()
 
 

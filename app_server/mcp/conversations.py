@@ -1,5 +1,5 @@
-"""MCP tools with which a user's program starts conversations, reads their status, and sends messages to their
-agents.
+"""MCP tools with which a user's program starts conversations, reads their status, messages and changed files,
+answers confirmations, and sends messages to their agents.
 """
 
 import json
@@ -40,8 +40,8 @@ _EVENTS_LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class _Problem:
-    """The reason why the agent of a conversation does not go on working. `is_limit`: whether a cost limit was
-    reached.
+    """The reason why the agent of a conversation does not continue its work. `code`: a stable identifier of
+    the reason. `is_limit`: whether a cost limit was reached.
     """
 
     code: str
@@ -131,8 +131,8 @@ async def get_conversation_status(conversation_id: ConversationId) -> Conversati
 
 
 def _cost(shown: dict[str, Any]) -> float | None:
-    """Returns the cost in dollars of the model calls of the agent and of programs in its sandbox. Returns
-    None before the first call.
+    """Returns the cost of a conversation in dollars: the model calls of its agent and of programs in its
+    sandbox. Returns None if no cost is recorded yet. `shown`: the conversation as the REST API returns it.
     """
     parts = [(shown["metrics"] or {}).get("accumulated_cost"), (shown["program_usage"] or {}).get("cost")]
     known = [part for part in parts if part is not None]
@@ -254,7 +254,7 @@ async def _failed_start(conversation_id: UUID) -> _Problem:
 
 
 async def _latest_events(conversation_id: UUID) -> list[dict[str, Any]]:
-    """Returns the latest events of a conversation, the newest first."""
+    """Returns the latest events of a conversation, at most _EVENTS_LOOKED_AT, the newest first."""
     page = await caller.get(
         f"/api/v1/conversation/{conversation_id}/events/search",
         sort_order="TIMESTAMP_DESC",
@@ -294,8 +294,8 @@ def _need(shown: Mapping[str, Any], problem: _Problem | None) -> Need:
 
 
 def _waiting_actions(events: Sequence[Mapping[str, Any]]) -> list[WaitingAction]:
-    """Returns the actions that have no result yet, the oldest first. events: the events of the conversation,
-    the newest first.
+    """Returns the agent's actions that have no result yet, the oldest first. `events`: the latest events of
+    the conversation, the newest first.
     """
     answered = {event.get("action_id") for event in events}
     return [
@@ -312,8 +312,9 @@ def _waiting_actions(events: Sequence[Mapping[str, Any]]) -> list[WaitingAction]
 
 
 def _last_problem(events: Sequence[Mapping[str, Any]]) -> _Problem | None:
-    """Returns the error with which the agent's last run ended. Returns None if the agent or user did
-    something after the error. events: the newest first.
+    """Returns the error with which the agent's last run ended. Returns None if a message or an action comes
+    after the error, or if there is no error. `events`: the latest events of the conversation, the newest
+    first.
     """
     for event in events:
         if event.get("kind") == "ConversationErrorEvent":

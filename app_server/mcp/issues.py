@@ -1,5 +1,5 @@
-"""Tools with which agents read issues and write comments on issues. They use the user's token for the git
-host.
+"""MCP tools with which agents in sandboxes read issues and write comments on issues. They call the git host
+with the user's token.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,7 @@ _MARK = f"{MARKER} agent -->"
 _WITH_ISSUES = frozenset(
     (GitProvider.GITHUB, GitProvider.GITLAB, GitProvider.AZURE_DEVOPS, GitProvider.FORGEJO)
 )
-"""Bitbucket has no issues."""
+"""The kinds of git hosts that have issues. Bitbucket has none."""
 
 Number = Annotated[int, Field(ge=1)]
 
@@ -70,5 +70,7 @@ TOOLS = (
 
 
 def are_offered(_config: Config, providers: Collection[GitProvider]) -> bool:
-    """Returns whether an agent gets the tools for issues. `providers`: see AgentTool."""
+    """Returns whether an agent gets the tools for issues. It gets them if a repository of its conversation is
+    at a git host that has issues. `providers`: see AgentTool.
+    """
     return not _WITH_ISSUES.isdisjoint(providers)

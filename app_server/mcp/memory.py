@@ -1,4 +1,6 @@
-"""MCP tools for the user's notes about repositories, which later conversations get."""
+"""MCP tools with which a user's program reads the user's notes about repositories and proposes new notes.
+Later conversations about a repository get its notes.
+"""
 
 from typing import Annotated
 from uuid import UUID

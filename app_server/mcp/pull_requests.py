@@ -1,5 +1,5 @@
-"""MCP tools for pull requests. Those for users' programs call the REST API. Those for agents call the git
-host with the user's token.
+"""MCP tools for pull requests. The tools for users' programs call the REST API. The tools for agents call the
+git host with the user's token.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -52,7 +52,7 @@ _CREATE = {
     GitProvider.AZURE_DEVOPS: "create_azure_devops_pr",
     GitProvider.FORGEJO: "create_forgejo_pr",
 }
-"""OpenHands' names of the tool that opens a pull request, by the kind of git host."""
+"""The name of the tool that opens a pull request, by the kind of git host. OpenHands uses the same names."""
 
 
 async def list_pull_requests(conversation_id: UUID) -> PullRequestLines:
@@ -147,10 +147,11 @@ async def _open(
 async def hosted_repository(
     agent: CallingAgent, wanted: str | None, at: GitProvider | None = None
 ) -> HostedRepository:
-    """Returns a repository of the agent's conversation with the client for its git host.
+    """Returns a repository of the agent's conversation, and the client for its git host.
 
     `wanted`: the directory, name or URL of the repository; None for the first one. `at`: if `wanted` is None,
-    the first repository at this kind of git host is preferred. Raises BadRequest, Forbidden
+    the first repository at this kind of git host is returned, or the first of all if none is at this kind.
+    Raises BadRequest `repository_not_in_conversation`, Conflict `repository_has_no_host`, Forbidden
     `no_git_credential`.
     """
     request = caller.current_request()

@@ -1,4 +1,6 @@
-"""The types that the tools of the MCP server return."""
+"""The types that the tools of Slipway's own MCP server return. The docstrings of these classes are part of
+the tools' output schemas, which MCP clients receive.
+"""
 
 from typing import Annotated, Any, Literal
 

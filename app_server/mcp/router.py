@@ -1,4 +1,6 @@
-"""Routes of the MCP server: `/mcp` for programs of users, and one address for each conversation's agent."""
+"""Routes of Slipway's own MCP server: `/mcp` for programs of users, and one address for the agent of each
+conversation.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -43,9 +45,11 @@ for _tool in issues.TOOLS:
 @router.get("")
 @router.delete("")
 async def exchange(principal: CurrentPrincipal, config: ServerConfig, request: Request) -> Response:
-    """Answers one exchange of streamable HTTP. It needs an API key, whose scopes decide on the tools.
+    """Replies to one MCP request (streamable HTTP) that a program of the user sends. The request needs an API
+    key. The scopes of the key decide which tools the program can list and call.
 
-    403 `api_key_needed` with a browser's cookie, 403 `origin_not_allowed` from a page of another address.
+    403 `api_key_needed` if the request has a browser's cookie and no API key. 403 `origin_not_allowed` if a
+    web page of another website sends the request.
     """
     if principal.credential.kind != "key":
         raise Forbidden(
@@ -71,8 +75,11 @@ async def exchange_with_agent(
     cipher: ServerCipher,
     request: Request,
 ) -> Response:
-    """Answers one exchange with the agent of a conversation. It needs the session key of the sandbox where
-    the conversation works, and the proof that the conversation was given.
+    """Replies to one MCP request (streamable HTTP) that the agent of a conversation sends. The request needs
+    the session key of the sandbox in which the conversation runs, and the `proof` that Slipway created for
+    this conversation (see app_server.llm_gateway.proof).
+
+    404 if the conversation is not in this sandbox or the proof is wrong.
     """
     query = (
         select(Conversation, User)
@@ -104,9 +111,8 @@ def _tools_for(config: Config, principal: Principal) -> Sequence[McpTool]:
 
 
 def _require_own_origin(request: Request, config: Config) -> None:
-    """Refuses a request that a web page of another website sends, even if the request has an API key.
-
-    Raises Forbidden `origin_not_allowed`.
+    """Raises Forbidden `origin_not_allowed` if a web page of another website sends the request, even if the
+    request has an API key. Accepts a request without the header `Origin`, because a program sends it.
     """
     origin = request.headers.get("origin")
     if origin is None:

@@ -1,4 +1,6 @@
-"""Offers tools over streamable HTTP with the library fastmcp, which is loaded at the first request."""
+"""Provides MCP tools over streamable HTTP, the HTTP transport of MCP. The library fastmcp implements the
+protocol. It is loaded at the first request.
+"""
 
 import asyncio
 import inspect
@@ -23,8 +25,8 @@ START_SECONDS = 60.0
 
 
 class ServedTools:
-    """A server that offers sets of MCP tools. It keeps no sessions: each request is complete by itself, so
-    that any of several app servers can reply to it.
+    """An MCP server that provides a set of tools, which can differ for each request. It stores no sessions:
+    each request is complete by itself, so any of several app servers can reply to it.
 
     `instructions`: a text for the model that uses the tools.
     """
@@ -35,10 +37,10 @@ class ServedTools:
         self._started: dict[tuple[str, ...], asyncio.Future[ASGIApp]] = {}
 
     async def reply_to(self, request: Request, tools: Sequence[McpTool]) -> Response:
-        """Returns the reply to an MCP request. `tools`: the only tools that the sender of the request can
-        call.
+        """Returns the HTTP response to an MCP request. `tools`: the only tools that the sender of the request
+        can list and call.
 
-        Raises Unavailable `mcp_server_not_started`.
+        Raises Unavailable `mcp_server_not_started` if the fastmcp server for these tools does not start.
         """
         body = await request.body()
         names = tuple(one.run.__name__ for one in tools)
@@ -52,7 +54,10 @@ class ServedTools:
         return _Answered(app, request, body)
 
     async def _serve(self, names: tuple[str, ...], tools: Sequence[McpTool]) -> None:
-        """Runs the MCP server that offers these tools until the task is cancelled."""
+        """Runs a fastmcp server with these tools until this background task is cancelled. Passes the server's
+        ASGI app to the requests that wait for it, or an error if the start fails. `names`: the names of the
+        tools.
+        """
         started = self._started[names]
         try:
             app = await asyncio.to_thread(_application, self._instructions, tools)
@@ -68,8 +73,9 @@ class ServedTools:
 
 
 class _Answered(Response):
-    """A response that an ASGI app writes. The body of the request was read before and is given to the app
-    again. While the app runs, tools can read the request.
+    """An HTTP response that another ASGI app writes, here the fastmcp server. The app receives the body of
+    the request, although the body was read before. While the app runs, `caller.current_request` returns the
+    request.
     """
 
     def __init__(self, app: ASGIApp, request: Request, body: bytes) -> None:
@@ -144,6 +150,8 @@ def _telling_errors(
 
 
 def told(error: AppError) -> str:
-    """Returns an error as a text for the model: the cause, what to do, and the stable code of the error."""
+    """Returns the text with which a tool reports an error to the model: the cause, what to do, and the stable
+    code of the error.
+    """
     fix = f" {error.fix}" if error.fix else ""
     return f"{error.detail}{fix} (code: {error.code})"

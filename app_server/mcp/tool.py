@@ -1,4 +1,4 @@
-"""Describes an MCP tool. The description does not depend on the library that serves the tool."""
+"""The description of an MCP tool as data. It does not depend on the library that serves the tool."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from app_server.access.permissions import Permission
 
 @dataclass(frozen=True)
 class McpTool:
-    """A tool of the MCP server.
+    """A tool of Slipway's own MCP server.
 
     `run`: an async function that runs when the tool is called. The function's name, docstring, parameters and
     return type are the tool's name, description, input and output. The function raises AppError for errors
     that the caller can correct. `title`: a name for people. `changes`: whether a call changes anything.
     `is_destructive`: whether a call can undo or end work. `is_repeatable`: whether a second call with the
     same arguments changes nothing more. `reaches_out`: whether a call reaches services outside of this
-    installation. `permission`: the permission that a caller needs; API keys without this permission are not
-    offered the tool.
+    installation. `permission`: the permission that a caller needs. API keys without this permission cannot
+    list or call the tool.
     """
 
     title: str
@@ -30,7 +30,9 @@ class McpTool:
 
     @property
     def annotations(self) -> dict[str, Any]:
-        """The hints about the effects of a call of this tool, with the field names of the MCP protocol."""
+        """The hints for MCP clients about the effects of a call of this tool, with the field names of the MCP
+        protocol.
+        """
         return {
             "title": self.title,
             "readOnlyHint": not self.changes,

@@ -1,5 +1,5 @@
-"""An MCP tool that searches the web with Tavily. The installation's API key for Tavily stays in the app
-server.
+"""An MCP tool that searches the web with the service Tavily. The installation's API key for Tavily stays in
+the app server.
 """
 
 from typing import Annotated

@@ -1,5 +1,5 @@
 """Decides which tool definitions of an MCP server count as approved after the server has changed its tools.
-Pure.
+This module does no I/O.
 """
 
 from collections.abc import Collection, Mapping
@@ -7,16 +7,18 @@ from collections.abc import Collection, Mapping
 from agent_runtime.wire.mcp_definitions import ToolDefinition, fingerprint_of_change
 
 Definitions = Mapping[str, ToolDefinition]
-"""The tools of one server, by name."""
+"""The tool definitions of one MCP server, by tool name."""
 
 
 def with_answers(
     known: Definitions, told: Definitions, approved: Collection[str]
 ) -> dict[str, ToolDefinition]:
-    """Returns the approved tool definitions, with those changes applied that the user has approved.
+    """Returns the tool definitions that count as approved now. These are the definitions in `known`, with
+    those changes applied that the user has approved. A change is a new, a changed or a removed tool.
 
     `known`: the tool definitions that were approved before. `told`: the tool definitions that the sandbox
-    reports now. `approved`: the fingerprints of the changes that the user has approved.
+    reports now. `approved`: the fingerprints of the changes that the user has approved (see
+    fingerprint_of_change).
     """
 
     def may(old: ToolDefinition | None, new: ToolDefinition | None) -> bool:

@@ -1,4 +1,4 @@
-"""Database tables of the tools of MCP servers that users have approved."""
+"""Database tables of the MCP tools, and of the changes to MCP tools, that users have approved."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -13,10 +13,11 @@ MAX_SERVER_CHARACTERS = 200
 
 
 class McpAnswer(Base):
-    """A user's approval of one change to a tool of an MCP server. The app server has passed the approval on
-    to the sandbox.
+    """The database row of a user's approval of one change to a tool of an MCP server. The app server stores
+    the row before it sends the approval to the sandbox of the conversation.
 
-    `fingerprint`: the fingerprint of the change (see agent_runtime.wire.mcp_definitions).
+    `server`: the name of the MCP server. `fingerprint`: identifies the change (see
+    agent_runtime.wire.mcp_definitions).
     """
 
     __tablename__ = "mcp_answers"
@@ -29,10 +30,11 @@ class McpAnswer(Base):
 
 
 class McpApproval(Base):
-    """The tools of one MCP server that a user has approved for conversations about one repository.
+    """The database row of the tools of one MCP server that a user has approved for conversations about one
+    repository.
 
-    `repository` is an Address.identity, or empty for conversations without a repository. `tools` is JSON: the
-    tool definitions by name.
+    `repository`: the Address.identity of the repository; empty for conversations without a repository.
+    `server`: the name of the MCP server. `tools`: the tool definitions by tool name, as JSON.
     """
 
     __tablename__ = "mcp_approvals"

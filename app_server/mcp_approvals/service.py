@@ -1,9 +1,9 @@
 """Stores which tools of MCP servers a user has approved. An approval in one conversation also counts in the
 user's next conversations about the same repository.
 
-A sandbox reports which tools were approved. The app server accepts the report in two cases: for the tools of
-an MCP server that is seen for the first time, if the user has added or allowed that server; and for changes
-that the user has approved through the app server.
+A sandbox reports which tools the user has approved. The app server stores reported tools in two cases. First:
+the MCP server has no stored tools yet, and the user has added the server or allowed a repository to start it.
+Second: the tools have changed, and the user has approved the changes through the app server.
 """
 
 from collections import defaultdict
@@ -29,10 +29,10 @@ from app_server.mcp_approvals.models import (
 )
 
 MAX_SERVERS = 100
-"""The limit per user and repository."""
+"""The maximum number of MCP servers whose tools are stored for one user and repository."""
 MAX_TOOLS_BYTES = 1024 * 1024
-"""The limit for one server's tools. Larger lists are not stored, so every conversation sees them for the
-first time.
+"""The maximum length of one server's tool definitions as JSON. Longer definitions are not stored, so in every
+conversation the server counts as seen for the first time.
 """
 
 
@@ -40,8 +40,8 @@ _DEFINITIONS = TypeAdapter(dict[str, ToolDefinition])
 
 
 def approved_by(event: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns the approved tools that an event reports, by server and tool name. Returns None if the event
-    reports no approvals. Does not check the tool definitions.
+    """Returns the approved MCP tools that an event of a conversation reports, by server name and tool name.
+    Returns None if the event reports no approvals. Does not check the tool definitions.
     """
     match event:
         case {
@@ -55,8 +55,8 @@ def approved_by(event: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 async def approvals_of(session: AsyncSession, user_id: UUID, repository: str) -> dict[str, Any]:
-    """Returns the tools of MCP servers that the user has approved for this repository, by server and tool
-    name. A new conversation gets them in this form.
+    """Returns the tools of MCP servers that the user has approved for this repository: the tool definitions
+    by server name and tool name. A new conversation gets the approvals in this form.
     """
     rows = await session.scalars(
         select(McpApproval).where(McpApproval.user_id == user_id, McpApproval.repository == repository)
@@ -67,8 +67,11 @@ async def approvals_of(session: AsyncSession, user_id: UUID, repository: str) ->
 async def keep_answer(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, answer: McpChangeAnswer
 ) -> None:
-    """Stores that the user has approved or refused a change to a tool, before the sandbox is told. A refusal
-    deletes an earlier approval of the same change.
+    """Stores the user's decision about a change to a tool of an MCP server. An approval adds a row of
+    McpAnswer. A refusal deletes the row of an earlier approval of the same change.
+
+    Must be called before the decision is sent to the sandbox, because the sandbox may report the approved
+    tool at once.
     """
     key = {
         "conversation_id": conversation_id,
@@ -91,11 +94,15 @@ async def take_over(
     servers: Collection[str],
     approved: Mapping[str, Any],
 ) -> None:
-    """Stores the approved tools that a sandbox reports, as far as the report can be accepted (see the
-    module).
+    """Stores the approved tools that a sandbox reports, so that they also count in the user's next
+    conversations about the repository. Ignores those reported tools that the user cannot have approved.
 
-    `servers`: the MCP servers that the user has added, or that the user has allowed the repository to bring.
-    `approved`: the reported tools by server and tool name.
+    The first report of an MCP server is stored if `servers` contains the server. From later reports, only
+    those changes are stored that the user has approved in this conversation. Invalid tool definitions and
+    definitions above the limits of this module are ignored.
+
+    `servers`: the names of the MCP servers that the user has added, or that the user has allowed a repository
+    to start. `approved`: the reported tools by server name and tool name.
     """
     if len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
@@ -117,7 +124,9 @@ async def take_over(
 
 
 async def _answers(session: AsyncSession, conversation_id: UUID) -> defaultdict[str, set[str]]:
-    """Returns the fingerprints of the changes that the user has approved in this conversation, by server."""
+    """Returns the fingerprints of the changes that the user has approved in this conversation, by server
+    name.
+    """
     rows = await session.execute(
         select(McpAnswer.server, McpAnswer.fingerprint).where(McpAnswer.conversation_id == conversation_id)
     )
@@ -128,8 +137,8 @@ async def _answers(session: AsyncSession, conversation_id: UUID) -> defaultdict[
 
 
 def _definitions(tools: Any) -> dict[str, ToolDefinition] | None:
-    """Parses tool definitions. Returns None if they are not valid, or if a tool is listed under a name that
-    is not its own.
+    """Returns the tool definitions in `tools`, a JSON object with one definition for each tool name. Returns
+    None if a definition is not valid, or if the name in a definition differs from its key in the object.
     """
     try:
         found = _DEFINITIONS.validate_python(tools)

@@ -8,14 +8,14 @@ from app_server.http.response_redaction import ResponseRedaction
 
 HIDDEN = b"[hidden]"
 MIN_CHARACTERS = 16
-"""Shorter values are not removed. Tokens are longer; headers also contain words like `true`, which are common
-in replies.
+"""The length from which a secret value is removed. Tokens are longer. Headers also contain short words such
+as `true`, which are common in replies and must stay there.
 """
 
 
 async def masked(pieces: AsyncIterable[bytes], values: Collection[str]) -> AsyncIterator[bytes]:
-    """Yields the bytes without the secret `values`, even if a value is split across pieces. Delays only bytes
-    that may be the beginning of a value.
+    """Yields the bytes of `pieces` with each of the secret `values` replaced by HIDDEN, even if a value is
+    split across pieces. Delays only bytes that may be the beginning of a value.
     """
     # Also the part after the scheme, as in `Bearer TOKEN`.
     parts = {part for value in values for part in (value, value.rpartition(" ")[2])}

@@ -1,11 +1,13 @@
-"""Builds the address of Slipway's own MCP server for sandboxes (app_server/mcp). Users need not add this
-server.
+"""Builds the address at which agents in sandboxes reach Slipway's own MCP server (app_server/mcp). Users need
+not add this server.
 """
 
 from uuid import UUID
 
 NAME = "slipway"
-"""The name of our own MCP server in sandboxes. If a user's server has this name, it is used instead."""
+"""The name of Slipway's own MCP server in sandboxes. If a server of the user has this name, agents get the
+user's server instead.
+"""
 
 PREFIX = f"/mcp/{NAME}/conversations"
 
@@ -13,7 +15,8 @@ PREFIX = f"/mcp/{NAME}/conversations"
 def own_server_url(inner_url: str, conversation_id: UUID, proof: str) -> str:
     """Returns the address at which the agent of a conversation reaches Slipway's own MCP server.
 
-    proof: a text that proves which conversation the caller belongs to (see llm_gateway.proof). It is needed
-    because all conversations in a sandbox have the same key.
+    `inner_url`: the address of the app server for sandboxes. `proof`: a text that proves which conversation
+    the caller belongs to (see app_server.llm_gateway.proof). It is needed because all conversations in a
+    sandbox have the same key.
     """
     return f"{inner_url.rstrip('/')}{PREFIX}/{conversation_id.hex}/{proof}"

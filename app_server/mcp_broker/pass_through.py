@@ -1,7 +1,7 @@
-"""Passes one request (streamable HTTP) of a sandbox on to an MCP server, and the reply back.
+"""Passes one MCP request (streamable HTTP) from a sandbox on to an MCP server, and passes the reply back.
 
-The request is sent with the user's credentials in place of the sandbox's. The reply is streamed back, with
-those credentials removed.
+The request to the server has the user's credentials instead of the credentials of the sandbox. The reply is
+streamed back without the user's credentials.
 """
 
 import logging
@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 MAX_REQUEST_BYTES = 4 * 1024**2
 MAX_EXCHANGES = 64
-"""The limit for one sandbox at a time. Each MCP server uses one exchange as long as the sandbox listens to
-it.
+"""The maximum number of requests to MCP servers that one sandbox can have open at a time. While a sandbox
+listens to an MCP server, one request stays open.
 """
 
 _FORWARDED = ("accept", "content-type", "last-event-id", "user-agent")
@@ -33,15 +33,14 @@ _RETURNED = ("content-type", "retry-after", "allow")
 _PROTOCOL_PREFIX = "mcp-"
 _CONNECT_SECONDS = 15.0
 _LISTEN_SECONDS = 330.0
-"""How long a stream that the client only listens to (GET) may stay silent. Clients give
-up after 300 seconds.
+"""How long a stream that the client only listens to (GET) may stay silent. Clients give up after 300 seconds.
 """
 _CREDENTIALS_REFUSED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN))
 
 
 @dataclass(frozen=True)
 class UpstreamServer:
-    """An MCP server and the credentials with which it is called.
+    """An MCP server and the credentials with which the app server calls it.
 
     `headers`: all headers that the server needs. `timeout_seconds`: how long the server may send nothing.
     `renewed`: returns new headers after the server has refused the current ones; None if they cannot be
@@ -58,17 +57,18 @@ class UpstreamServer:
 
 
 class Exchanges:
-    """The number of open requests to MCP servers for each sandbox."""
+    """A counter of the requests to MCP servers that are open for each sandbox. It limits their number."""
 
     def __init__(self) -> None:
         self.open: Counter[UUID] = Counter()
 
     @contextmanager
     def of(self, sandbox_id: UUID) -> Iterator["ReplySlot"]:
-        """Counts one more open request of the sandbox and yields a slot for it. The slot is released at the
-        end of the block, unless a reply that is still being streamed has taken it over.
+        """Counts one more open request of the sandbox and yields its slot. The slot is released at the end of
+        the block. If a reply is still streamed then, the slot is released at the end of the reply.
 
-        Raises TooManyRequests if the sandbox has MAX_EXCHANGES open requests.
+        Raises TooManyRequests `too_many_mcp_exchanges` if the sandbox already has MAX_EXCHANGES open
+        requests.
         """
         if self.open[sandbox_id] >= MAX_EXCHANGES:
             raise TooManyRequests(
@@ -90,8 +90,8 @@ class Exchanges:
 
 
 class ReplySlot:
-    """A place for one open request among the MAX_EXCHANGES of a sandbox. `is_taken`: whether a reply that is
-    still being streamed will release the slot.
+    """One of the MAX_EXCHANGES requests that a sandbox can have open at a time. `give_back`: releases the
+    slot. `is_taken`: whether a reply that is still streamed will release the slot.
     """
 
     def __init__(self, give_back: Callable[[], None]) -> None:
@@ -102,7 +102,8 @@ class ReplySlot:
 async def pass_through(
     http: httpx.AsyncClient, target: UpstreamServer, request: Request, place: ReplySlot
 ) -> Response:
-    """Sends the request of the sandbox to the MCP server and returns a streamed reply.
+    """Sends the request of the sandbox to the MCP server and returns a streamed reply. `place`: the slot of
+    the request; it is released at the end of the reply.
 
     If the server replies 401, tries once more with renewed headers. Raises BadGateway
     `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused` and `mcp_scope_needed`, and
@@ -195,8 +196,11 @@ def _reply_headers(reply: httpx.Response) -> dict[str, str]:
 
 
 def _request_headers(given: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
-    """Returns the headers of the request to the MCP server. These are those headers of the sandbox that the
-    MCP protocol needs, and the user's stored headers. A stored header replaces a header of the sandbox.
+    """Returns the headers of the request to the MCP server: those headers of the sandbox's request that the
+    MCP protocol needs, and the headers with the user's credentials. If both contain a header, the one with
+    the user's credentials is used.
+
+    `given`: the headers of the sandbox's request. `stored`: the headers with the user's credentials.
     """
     forwarded = {
         name.lower(): value

@@ -1,5 +1,5 @@
-"""Routes through which a sandbox calls its user's MCP servers. The routes add the user's credentials. The
-sandbox never sees them.
+"""Routes through which a sandbox calls the MCP servers of its user. The app server adds the user's
+credentials to each call, so the sandbox never sees them.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,9 @@ router = APIRouter(prefix="/mcp", tags=["MCP broker"])
 
 
 def broker_url(inner_url: str, name: str) -> str:
-    """Returns the address at which sandboxes reach the MCP server with this name."""
+    """Returns the address of the app server at which sandboxes call the MCP server with this name.
+    `inner_url`: the address of the app server for sandboxes.
+    """
     return f"{inner_url.rstrip('/')}{router.prefix}/{name}"
 
 
@@ -41,11 +43,12 @@ async def exchange(
     cipher: ServerCipher,
     request: Request,
 ) -> Response:
-    """Passes a request (streamable HTTP) on to an MCP server and streams its reply. `name`: the name of the
-    server in the settings of the sandbox's user, of a team of the user or of the organisation.
+    """Passes an MCP request (streamable HTTP) of a sandbox on to an MCP server and streams the reply back.
+    `name`: the name of the server in the settings of the sandbox's user, of a team of the user or of the
+    organisation.
 
-    In the default organisation, an administrator of the installation has set the address of a server of the
-    organisation or a team, so it may be private.
+    A server of the default organisation or of one of its teams may have a private address, because an
+    administrator of the installation has set the address. 404 `mcp_server_not_found` and `mcp_server_off`.
     """
     # The session is closed before the server is called: a stream may stay open for hours.
     async with database.read() as session:

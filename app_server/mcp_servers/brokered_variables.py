@@ -1,8 +1,8 @@
-"""Protects the environment variables of MCP servers that are commands: their values stay in the app server.
+"""Protects the environment variables of those MCP servers that are commands in the sandbox: the values stay
+in the app server.
 
-The command runs in the sandbox and gets a placeholder instead of the value. The egress proxy replaces the
-placeholder in the headers of https requests, if the request goes to a host that the user has named for the
-variable.
+The command gets a placeholder instead of the value. The egress proxy replaces the placeholder in the headers
+of https requests, if the request goes to a host that the user has named for the variable.
 """
 
 import hmac
@@ -33,8 +33,8 @@ class BrokeredVariable:
     """An environment variable whose value stays in the app server, and the hosts to which the value may be
     sent.
 
-    `stand_ins`: the placeholders that the value replaces, without a prefix such as `ghp_` that tells the kind
-    of a token.
+    `stand_ins`: the placeholders that the value replaces. They have no prefix such as `ghp_`, which tells the
+    kind of a token.
     """
 
     hosts: Sequence[HostRule]
@@ -45,7 +45,9 @@ class BrokeredVariable:
         return any(rule.permits(host, port) for rule in self.hosts)
 
     def put_into(self, text: str) -> str:
-        """Returns the text with each placeholder replaced by the value."""
+        """Returns the text with each placeholder replaced by the value. A prefix in front of a placeholder
+        that tells the kind of a token is replaced too.
+        """
         for core in self.stand_ins:
             if core in text:
                 text = re.sub(_KIND + "?" + core, lambda _: self.value, text)
@@ -53,8 +55,8 @@ class BrokeredVariable:
 
 
 async def brokered_variables(session: AsyncSession, cipher: Cipher, user_id: UUID) -> list[BrokeredVariable]:
-    """Returns the variables whose values stay in the app server, for all MCP servers that the user has
-    switched on.
+    """Returns the environment variables whose values stay in the app server, for all MCP servers that are
+    switched on for the user.
     """
     return [
         BrokeredVariable(hosts, _cores(cipher, server_id, name), definition.env[name])
@@ -66,8 +68,8 @@ async def brokered_variables(session: AsyncSession, cipher: Cipher, user_id: UUI
 async def definitions_for_sandboxes(
     session: AsyncSession, cipher: Cipher, user_id: UUID
 ) -> dict[str, Definition]:
-    """Returns the definitions of the MCP servers that are switched on, by name. The values that stay in the
-    app server are replaced by placeholders.
+    """Returns the definitions of the MCP servers that are switched on for the user, by server name.
+    Placeholders replace the values that stay in the app server.
     """
     found = await _enabled(session, cipher, user_id)
     return {
@@ -87,7 +89,7 @@ def _with_stand_ins(cipher: Cipher, server_id: UUID, definition: Definition) -> 
 async def _enabled(
     session: AsyncSession, cipher: Cipher, user_id: UUID
 ) -> dict[str, tuple[UUID, Definition]]:
-    """Returns the id and the definition of each MCP server that the user has switched on, by the server's
+    """Returns the id and the definition of each MCP server that is switched on for the user, by server
     name.
     """
     servers = await servers_for(session, user_id)
@@ -97,12 +99,13 @@ async def _enabled(
 
 
 def _hosts(definition: Definition) -> Iterable[tuple[str, list[HostRule]]]:
-    """Returns the names of those variables that have hosts, each with its hosts."""
+    """Returns the names of those variables of an MCP server that have hosts, each with its hosts."""
     return [(name, [*map(parse_rule, hosts)]) for name, hosts in definition.env_hosts.items() if hosts]
 
 
 def _cores(cipher: Cipher, server_id: UUID, name: str) -> list[str]:
-    """Returns the placeholders of a variable, one for each encryption key, the newest first.
+    """Returns the placeholders of a variable without their prefixes, one for each encryption key, the newest
+    first.
 
     A placeholder does not depend on the value, so running conversations use a new value at once.
     """

@@ -1,5 +1,5 @@
-"""Stores the tokens that authorization servers grant for MCP servers. The tokens are encrypted, and renewed
-when they expire.
+"""Stores the OAuth tokens that authorization servers grant for MCP servers. The tokens are stored encrypted,
+and they are renewed when they expire.
 
 An authorization server may accept a refresh token only once. Therefore an app server reserves the stored
 tokens in the database before it renews them. Other app servers wait for the new tokens.
@@ -33,15 +33,21 @@ MAX_TOKEN_BYTES = 1024**2
 CLAIM_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 0.2
 _EXPIRES_EARLY_SECONDS = 30.0
-"""A token must still be valid when it arrives, so it counts as expired this much earlier."""
+"""A token counts as expired this many seconds before it expires, because it must still be valid when a call
+with it arrives.
+"""
 
 
 class OAuthGrant(BaseModel):
-    """The tokens that an authorization server has granted, and the data to renew them.
+    """The OAuth tokens that an authorization server has granted for an MCP server, and the data to renew
+    them.
 
-    expires_at: seconds since 1970; None if the authorization server did not say. scope: what the tokens are
-    for; None if it is not known. wanted_scope: the scope that the next sign-in must ask for, because the
-    server has refused a call without it; empty if the server did not say which scope it wants; None if no
+    `expires_at`: seconds since 1970; None if the authorization server did not say. `token_endpoint`: the
+    address where the tokens are renewed. `resource`: the MCP server's address for the renewal (RFC 8707);
+    None if it is not sent. `client_id`, `client_secret`: Slipway's registration at the authorization server.
+    `client_auth_method`: how Slipway authenticates at the token endpoint. `scope`: what the tokens are for;
+    None if it is not known. `wanted_scope`: the scope that the next sign-in must ask for, because the MCP
+    server has refused a call without it; empty if the server did not say which scope it needs; None if no
     call was refused.
     """
 
@@ -65,7 +71,9 @@ class OAuthGrant(BaseModel):
 
 @dataclass(frozen=True)
 class SignedInTo:
-    """The result of a sign-in: the granted tokens, and the MCP server and address that they are for."""
+    """The result of a finished sign-in: the granted tokens, and the id and the address of the MCP server that
+    they are for.
+    """
 
     server_id: UUID
     url: str
@@ -79,13 +87,15 @@ class _TokenReply(BaseModel):
 
 
 class SignInNeeded(BadGateway):
-    """The user is not signed in to the MCP server, or the sign-in has expired."""
+    """The error that is raised when the user is not signed in to an MCP server, or when the sign-in has
+    expired.
+    """
 
     code = "mcp_sign_in_needed"
 
 
 async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, grant: OAuthGrant) -> None:
-    """Stores the tokens of a sign-in. They replace earlier tokens for this MCP server."""
+    """Stores the tokens of a sign-in to an MCP server. They replace earlier tokens for this server."""
     await session.merge(
         McpGrant(
             server_id=server_id,
@@ -98,7 +108,7 @@ async def save_grant(session: AsyncSession, cipher: Cipher, server_id: UUID, gra
 
 
 class Grants:
-    """The stored OAuth tokens of users for MCP servers. Provides valid access tokens and renews them."""
+    """Reads, provides and renews the stored OAuth tokens of users for MCP servers."""
 
     def __init__(self, database: Database, cipher: Cipher) -> None:
         self._database = database
@@ -110,10 +120,10 @@ class Grants:
         """Returns a valid access token for an MCP server. Renews the token first if necessary.
 
         `http`: the HTTP client for this user's calls. `name`: the server's name for error messages. `url`:
-        the server's address. The token endpoint, which the server has named, may have a private address only
-        if it has the same origin as `url`.
+        the server's address. The MCP server has named the token endpoint; the endpoint may have a private
+        address only if it has the same origin as `url`. `refused`: a token that the server has refused; it is
+        not returned again, even if it has not expired.
 
-        `refused`: a token that the server has refused; it is not returned again, even if it has not expired.
         Raises SignInNeeded, BadGateway `mcp_sign_in_unreachable` and Forbidden `private_address`.
         """
         while True:
@@ -132,8 +142,9 @@ class Grants:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def want(self, server_id: UUID, scope: str) -> None:
-        """Stores that the server has refused a call because the tokens lack this scope. The tokens stay in
-        use for other calls.
+        """Stores that the MCP server has refused a call because the tokens lack this OAuth scope. The next
+        sign-in asks for it. The tokens stay in use for other calls. Does nothing if there are no tokens for
+        the server.
         """
         while (row := await self._row(server_id)) is not None:
             grant = OAuthGrant.model_validate_json(self._cipher.decrypt(row.grant_encrypted))
@@ -160,8 +171,8 @@ class Grants:
         await self._change(row, is_refused=True, claimed_until=None)
 
     async def _change(self, row: McpGrant, *conditions: Any, **values: Any) -> bool:
-        """Updates the row, unless its tokens have been replaced meanwhile or one of `conditions` does not
-        hold. Returns whether the row was updated.
+        """Updates the database row with `values`. Does not update it if its tokens were replaced after `row`
+        was read, or if one of the SQL `conditions` does not hold. Returns whether the row was updated.
         """
         statement = update(McpGrant).where(
             McpGrant.server_id == row.server_id,
@@ -217,7 +228,7 @@ class Grants:
 
 
 def _is_free() -> ColumnElement[bool]:
-    """Returns the SQL condition that no app server is renewing the tokens at this moment."""
+    """Returns the SQL condition that no app server is renewing the tokens of a row at this moment."""
     return or_(McpGrant.claimed_until.is_(None), McpGrant.claimed_until < now())
 
 
@@ -233,7 +244,9 @@ def expiry(expires_in: float | None) -> float | None:
 
 
 def _form(grant: OAuthGrant) -> dict[str, str]:
-    """Returns the form fields of a request that renews the tokens (RFC 6749, section 6, and RFC 8707)."""
+    """Returns the form fields of the request with which Slipway gets new tokens from the token endpoint (RFC
+    6749, section 6, and RFC 8707). The client secret is included unless it is sent in a header.
+    """
     form = {
         "grant_type": "refresh_token",
         "refresh_token": grant.refresh_token,
@@ -245,8 +258,9 @@ def _form(grant: OAuthGrant) -> dict[str, str]:
 
 
 def _client_auth(grant: OAuthGrant) -> httpx.Auth:
-    """Returns how the client authenticates at the token endpoint (RFC 6749, section 2.3.1): with HTTP Basic,
-    or without a header.
+    """Returns the HTTP authentication of the request with which Slipway renews tokens (RFC 6749, section
+    2.3.1). If the authorization server expects HTTP Basic, the authentication contains the client's id and
+    secret. Otherwise it adds no header to the request.
     """
     if not _says_who_in_header(grant):
         return httpx.Auth()

@@ -1,5 +1,5 @@
-"""Creates the HTTP client that the MCP library uses. The client refuses private addresses. For
-administrators, it allows a private address only at the origin of the MCP server.
+"""Creates the HTTP client that the MCP library uses to call MCP servers. The client refuses private
+addresses. For administrators, it allows a private address only at the origin of the MCP server.
 
 The client checks every address, because the MCP server also names other addresses: for the sign-in, for the
 registration of clients and for tokens. The library uses httpx2, which shares no types with httpx.
@@ -21,7 +21,8 @@ MAX_REPLY_BYTES = 16 * 1024**2
 def mcp_client(
     guard: Guard | None, headers: Mapping[str, str], auth: "httpx2.Auth | None"
 ) -> "httpx2.AsyncClient":
-    """Returns an HTTP client for the MCP library. `headers` and `auth` are used for every call.
+    """Returns an HTTP client with which the MCP library calls an MCP server. `headers` and `auth` are used
+    for every call.
 
     `guard`: decides which addresses may be called; a call to a private address raises Forbidden
     `private_address`. None allows every address.
@@ -41,8 +42,9 @@ def mcp_client(
 
 
 def _bounding() -> "Callable[[httpx2.Response], Awaitable[None]]":
-    """Returns an event hook that limits the size of each reply. The limit is needed because the MCP library
-    reads whole replies into memory.
+    """Returns an event hook that limits each reply to MAX_REPLY_BYTES. The limit is needed because the MCP
+    library reads whole replies into memory. The hook refuses compressed replies, because their size is not
+    known.
     """
     import httpx2
 

@@ -1,5 +1,5 @@
-"""Finds the MCP servers that a person's agents can use: the person's own servers, and those of the person's
-teams and organisation.
+"""Finds the MCP servers that a person's agents can use: the servers that the person has added, and those of
+the person's teams and organisation.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,11 @@ from app_server.mcp_servers.service import (
 
 @dataclass(frozen=True)
 class ServerInEffect:
-    """An MCP server that a person's agents can use: one of the person, of a team or of the organisation.
+    """An MCP server that a person's agents can use. It belongs to the person, to a team or to the
+    organisation.
 
-    is_given: the server belongs to the organisation or a team, so an administrator has set its address.
+    `is_given`: whether the server belongs to the organisation or a team. Then an administrator has set its
+    address. `definition_encrypted`: the encrypted Definition as JSON.
     """
 
     id: UUID
@@ -41,7 +43,8 @@ class ServerInEffect:
 
 
 async def servers_for(session: AsyncSession, user_id: UUID) -> Sequence[ServerInEffect]:
-    """Returns the MCP servers of the person, the person's teams and the organisation, sorted by name. Some
+    """Returns the MCP servers of the person, of the person's teams and of the organisation, sorted by name.
+    If several have the same name, only the one that applies to the person is returned. Some of the servers
     may be switched off.
     """
     own = {
@@ -54,8 +57,8 @@ async def servers_for(session: AsyncSession, user_id: UUID) -> Sequence[ServerIn
 
 
 async def server_for(session: AsyncSession, user_id: UUID, name: str) -> ServerInEffect:
-    """Returns the MCP server with this name that the person's agents can use. Raises NotFound
-    `mcp_server_not_found`.
+    """Returns the MCP server with this name of the person, of the person's teams or of the organisation. It
+    may be switched off. Raises NotFound `mcp_server_not_found`.
     """
     for server in await servers_for(session, user_id):
         if server.name == name:
@@ -72,7 +75,7 @@ async def save_for_level(
     set_by: UUID,
 ) -> tuple[LevelItem, bool]:
     """Adds or replaces an MCP server of the organisation or a team. Returns the stored server, and whether it
-    is new.
+    is new. `set_by`: the id of the user who saves the server.
 
     Raises BadRequest `mcp_sign_in_is_personal`, `mcp_headers_needed`, `mcp_variables_needed`, Conflict
     `mcp_headers_needed`, `mcp_variables_needed`, `too_many_items`.
@@ -104,13 +107,13 @@ async def save_for_level(
 
 
 def given_definition(cipher: Cipher, item: LevelItem) -> Definition:
-    """Returns the definition of an MCP server of the organisation or a team."""
+    """Returns the decrypted definition of an MCP server of the organisation or a team."""
     return definition_of(cipher, _given(item))
 
 
 def given_info(cipher: Cipher, item: LevelItem) -> McpServerInfo:
-    """Returns an MCP server of the organisation or a team as administrators see it, without the values of
-    headers and variables.
+    """Returns the description of an MCP server of the organisation or a team that administrators get.
+    Asterisks replace the values of headers and variables.
     """
     return masked_info(given_definition(cipher, item), is_enabled=item.level_value.value["is_enabled"])
 

@@ -1,5 +1,5 @@
-"""Lists the environment variables from which well-known MCP servers read their tokens, and the hosts that the
-tokens are for.
+"""Knows the environment variables from which well-known MCP servers read their tokens, and the hosts that the
+tokens are for. The list is in `known_variables.toml`.
 """
 
 import tomllib
@@ -11,8 +11,8 @@ from app_server.mcp_servers.schemas import Definition, can_be_brokered
 
 
 def with_known_hosts(definition: Definition) -> Definition:
-    """Returns the definition with hosts added for those well-known variables for which the user has given no
-    list of hosts.
+    """Returns the definition of an MCP server with hosts added for well-known variables. A variable gets
+    hosts only if the user has given no list of hosts for it, and if its value can stay in the app server.
 
     An empty list of hosts is a choice of the user: then no host is added, and the sandbox gets the value of
     the variable.

@@ -1,4 +1,4 @@
-"""Database tables of the MCP servers that a user has added for all conversations."""
+"""Database tables of the MCP servers that users have added, and of the tokens of users' sign-ins to them."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -12,8 +12,8 @@ MAX_NAME_CHARACTERS = 64
 
 
 class McpServer(Base):
-    """An MCP server that a user has added. `definition_encrypted` holds a Definition as JSON. All of it is
-    encrypted, because an address may contain a key too.
+    """The database row of an MCP server that a user has added. `definition_encrypted`: the encrypted
+    Definition as JSON. All of it is encrypted, because an address may contain a key too.
     """
 
     __tablename__ = "mcp_servers"
@@ -29,10 +29,11 @@ class McpServer(Base):
 
 
 class McpGrant(Base):
-    """The tokens from a user's sign-in to an MCP server. `grant_encrypted` holds an OAuthGrant as JSON.
+    """The database row of the tokens of a user's sign-in to an MCP server. `grant_encrypted`: the encrypted
+    OAuthGrant as JSON.
 
-    is_refused: the tokens cannot be renewed any more. claimed_until: until this time one app server renews
-    the tokens, and no other may. None if no app server renews them.
+    `is_refused`: whether the tokens cannot be renewed any more. `claimed_until`: until this time one app
+    server renews the tokens, and other app servers must wait. None if no app server renews them.
     """
 
     __tablename__ = "mcp_grants"

@@ -1,4 +1,4 @@
-"""Tests an MCP server from the app server: whether the server replies, and which tools it offers."""
+"""Tests an MCP server from the app server: whether the MCP server replies, and which tools it has."""
 
 import asyncio
 import importlib
@@ -57,11 +57,11 @@ async def list_tools(
     guard: Guard | None = None,
     refusals: "list[httpx2.Response] | None" = None,
 ) -> list[McpToolInfo]:
-    """Connects to the MCP server and returns its tools. Reads at most MAX_TOOL_PAGES pages of tools.
+    """Connects to an MCP server and returns its tools. Reads at most MAX_TOOL_PAGES pages of tools.
 
     `auth`: the sign-in to use; None means that only `headers` are sent. `guard`: see `mcp_client`.
-    `refusals`: a list to which error responses of the server are added. Raises ExceptionGroup, MCPError and
-    httpx2.HTTPError.
+    `refusals`: a list to which the function adds error responses of the server. Raises ExceptionGroup,
+    MCPError and httpx2.HTTPError.
     """
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
@@ -113,7 +113,9 @@ def _report(error: BaseException, refusals: "list[httpx2.Response]") -> McpTestR
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Returns the first error that is not an exception group inside nested exception groups."""
+    """Returns the first error inside nested exception groups that is not an exception group itself. Returns
+    `error` if it is not an exception group.
+    """
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

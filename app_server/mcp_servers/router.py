@@ -1,5 +1,5 @@
-"""Routes for the current user's MCP servers. The routes can set and replace the values of headers. No route
-returns these values.
+"""Routes with which users manage their own MCP servers. The routes can set and replace the values of headers
+and variables. No route returns these values.
 """
 
 from fastapi import APIRouter, Request
@@ -47,7 +47,9 @@ async def add_server(
     body: SaveMcpServer,
     request: Request,
 ) -> McpServerInfo:
-    """Adds and returns an MCP server. Conversations that start from now on can use it."""
+    """Adds an MCP server of the user and returns it. Conversations that start from now on can use the
+    server.
+    """
     cipher = request.state.cipher
     server = await service.add_server(session, cipher, user.id, name, body)
     trail.record(session, AuditAction.MCP_SERVER_CHANGED, (AuditTarget.MCP_SERVER, name), change="added")
@@ -63,8 +65,8 @@ async def change_server(
     body: ChangeMcpServer,
     request: Request,
 ) -> McpServerInfo:
-    """Changes and returns an MCP server. Fields that are left out stay as they are. New headers and a new
-    address are used from the next call of any conversation on.
+    """Changes an MCP server of the user and returns it. Fields that are left out stay as they are. From now
+    on, the calls of all conversations use the new headers and the new address.
     """
     cipher = request.state.cipher
     changes = body.model_extra or {}
@@ -79,15 +81,17 @@ async def change_server(
 async def delete_server(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ServerNameInPath
 ) -> None:
-    """Deletes an MCP server. Conversations that use it cannot reach it any more."""
+    """Deletes an MCP server of the user. Conversations that use the server cannot reach it any more."""
     await service.delete_server(session, user.id, name)
     trail.record(session, AuditAction.MCP_SERVER_DELETED, (AuditTarget.MCP_SERVER, name))
 
 
 @router.post("/{name}/test")
 async def test_server(user: CurrentUser, name: ServerNameInPath, request: Request) -> McpTestReport:
-    """Connects to the server and returns a report with its tools. A server that cannot be reached also gets
-    status 200; the report gives the reason.
+    """Tests an MCP server: connects to it and returns a report with its tools. If the server cannot be
+    reached, the status is 200 too, and the report gives the reason.
+
+    409 `mcp_server_runs_in_sandbox` if the server is a command.
     """
     database: Database = request.state.database
     # The session is closed before the server is called: a slow server must not hold it open.
@@ -110,10 +114,11 @@ async def test_server(user: CurrentUser, name: ServerNameInPath, request: Reques
 
 @router.post("/{name}/sign-in")
 async def start_sign_in(user: CurrentUser, name: ServerNameInPath, request: Request) -> SignInStarted:
-    """Starts a sign-in: finds the server's authorization server and registers Slipway there.
+    """Starts an OAuth sign-in of the user to an MCP server: finds the server's authorization server and
+    registers Slipway there.
 
-    Returns the address for the user's browser. If the MCP server has refused a call because of a missing
-    scope, the sign-in asks for that scope too.
+    Returns the address that the user's browser must open. If the MCP server has refused a call because of a
+    missing scope, the sign-in asks for that scope too.
     """
     database: Database = request.state.database
     sign_ins: SignIns = request.state.mcp_sign_ins
@@ -133,8 +138,8 @@ async def start_sign_in(user: CurrentUser, name: ServerNameInPath, request: Requ
 async def disconnect(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ServerNameInPath
 ) -> None:
-    """Deletes the tokens of the sign-in. Conversations cannot reach the server until the user
-    signs in again.
+    """Deletes the tokens of the user's sign-in to an MCP server. Conversations cannot reach the server until
+    the user signs in again.
     """
     await service.disconnect(session, await service.get_server(session, user.id, name))
     trail.record(
@@ -146,8 +151,8 @@ async def disconnect(
 async def finish_sign_in(
     user: CurrentUser, trail: CurrentTrail, body: FinishSignIn, request: Request
 ) -> SignedIn:
-    """Finishes a sign-in with the data that the browser brings back, and returns the server's name. Works
-    once, for the user who started it, within ten minutes.
+    """Finishes a sign-in to an MCP server with the URL parameters that the browser brings back, and returns
+    the name of the server. A sign-in can be finished once, by the user who started it, within ten minutes.
     """
     database: Database = request.state.database
     cipher: Cipher = request.state.cipher
@@ -163,8 +168,8 @@ async def finish_sign_in(
 
 
 def _callback_url(request: Request) -> str:
-    """Returns the address of the Slipway page to which the authorization server sends the browser back. The
-    address has the host name that the browser uses.
+    """Returns the address of the Slipway page to which the authorization server sends the browser back after
+    a sign-in. If no public URL is configured, the address has the host name that the browser uses.
     """
     config: Config = request.state.config
     base = config.base_url if config.public_url else str(request.base_url).rstrip("/")

@@ -1,5 +1,5 @@
-"""Schemas of the requests and replies for MCP servers, with the field names of OpenHands' MCP settings.
-Values of headers and variables are received and never sent.
+"""Schemas of the requests and replies about MCP servers, with the field names of OpenHands' MCP settings.
+Requests can contain the values of headers and variables. Replies never contain them.
 """
 
 import re
@@ -23,8 +23,8 @@ from app_server.http.response_redaction import MIN_CHARACTERS
 from app_server.mcp_servers.models import MAX_NAME_CHARACTERS
 
 MASK = "**********"
-"""Replaces the value of a header or a variable in replies. If a client sends it back, the
-stored value stays.
+"""The text that replaces the value of a header or a variable in replies. If a client sends this text as a
+value, the stored value stays.
 """
 MAX_HEADERS = 20
 MAX_ARGUMENTS = 100
@@ -71,8 +71,8 @@ def _one_host(text: str) -> str:
 
 
 def _transport(given: Any) -> Any:
-    """Returns the name of a transport as OpenHands' MCP settings write it, because clients use several names
-    for the same transport.
+    """Returns the name of a transport as OpenHands' MCP settings write it: `http` for `shttp` and
+    `streamable-http`. Returns other values unchanged. Raises ValueError for `sse`, which is not supported.
     """
     if given == "sse":
         raise ValueError("the older SSE transport is not supported; servers that offer it offer `http`, too")
@@ -96,7 +96,9 @@ Word = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=4000)]
 
 
 class OAuth(BaseModel):
-    """The server needs a sign-in of the user. The tokens are stored separately."""
+    """The setting that an MCP server needs a sign-in of the user. `strategy`: the kind of the sign-in. The
+    tokens of the sign-in are stored separately.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -104,12 +106,15 @@ class OAuth(BaseModel):
 
 
 class Definition(BaseModel):
-    """An MCP server: either a URL with its headers, or a command that runs in the sandbox.
+    """The definition of an MCP server: either a URL with its headers, or a command that runs in the sandbox.
 
-    timeout: seconds for a call. env: the environment variables of a command. Replies do not show their
-    values. env_hosts: for each variable, the hosts (`name` or `name:port`) that its value is for. The value
-    of a variable with hosts stays in the app server: the command gets a placeholder, and the value replaces
-    the placeholder in headers of https requests to these hosts. The sandbox may call these hosts. A variable
+    `auth`: null if the server needs no sign-in. `timeout`: the maximum duration of a call in seconds. `cwd`:
+    the working directory of the command. `env`: the environment variables of the command. Replies do not show
+    their values.
+
+    `env_hosts`: for each variable, the hosts (`name` or `name:port`) that its value is for. The value of a
+    variable with hosts stays in the app server: the command gets a placeholder, and the value replaces the
+    placeholder in headers of https requests to these hosts. The sandbox may call these hosts. A variable
     without hosts is not protected: everything in the sandbox can read it. If a well-known variable is not in
     `env_hosts`, the hosts of its service are used.
     """
@@ -150,9 +155,9 @@ class Definition(BaseModel):
 
 
 def can_be_brokered(value: str) -> bool:
-    """Returns whether the value of a variable can stay in the app server. An HTTP header must be able to
-    contain the value. It must also have at least MIN_CHARACTERS characters, so that it can be recognised in
-    replies.
+    """Returns whether the value of a variable can stay in the app server, so that the sandbox gets only a
+    placeholder. An HTTP header must be able to contain the value. The value must also have at least
+    MIN_CHARACTERS characters, so that it can be recognised in replies.
     """
     is_plain = value.isascii() and value.isprintable() and value == value.strip()
     return is_plain and len(value) >= MIN_CHARACTERS
@@ -169,8 +174,8 @@ def _check_variable(name: str, value: str | None, hosts: list[str]) -> None:
 
 
 def _without_nulls(given: Any) -> Any:
-    """Returns the input without null values, and with the field `type` renamed to `transport`. Clients send
-    null for empty fields, and some send `type` instead of `transport`.
+    """Returns the fields of a request without null values, and with the field `type` renamed to `transport`.
+    Clients send null for empty fields, and some send `type` instead of `transport`.
     """
     if not isinstance(given, dict):
         return given
@@ -179,8 +184,8 @@ def _without_nulls(given: Any) -> Any:
 
 
 class SaveMcpServer(Definition):
-    """A new MCP server. For a header or a variable whose value is MASK (asterisks), the
-    stored value stays.
+    """A request to add an MCP server. `enabled`: whether agents can use the server. If the value of a header
+    or a variable is MASK (asterisks), the stored value stays.
     """
 
     enabled: bool = True
@@ -195,16 +200,16 @@ class SaveMcpServer(Definition):
 
 
 class SaveMcpServerOfLevel(SaveMcpServer):
-    """An MCP server of the organisation or a team, as a whole. `enforced`: a person's own server of this name
-    does not override it.
+    """A request to add or replace an MCP server of the organisation or a team. `enforced`: whether this
+    server is used even if a person has added a server with the same name.
     """
 
     enforced: bool = False
 
 
 class ChangeMcpServer(BaseModel):
-    """Changes of an MCP server. Fields that are left out stay as they are; null clears a field. The result is
-    checked as a whole.
+    """A request to change an MCP server, with any fields of SaveMcpServer. Fields that are left out stay as
+    they are. A field that is null gets its default value. The changed server is checked as a whole.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -214,13 +219,12 @@ SignInState = Literal["none", "connected", "expired", "more_wanted"]
 
 
 class McpServerInfo(BaseModel):
-    """An MCP server in replies. `headers` and `env`: the names, with asterisks in place of the values.
+    """An MCP server in a reply. `headers` and `env`: the names, with asterisks in place of the values.
 
-    `env_hosts`: for each variable the hosts that its value is for. If there are none, everything in the
-    sandbox can read the value.
-    `sign_in`: the state of the sign-in; null if `auth` asks for none. `wanted_scope`: for the state
-    `more_wanted`, the scope that the next sign-in will ask for; empty if the server did not say which scope
-    it wants.
+    `env_hosts`: for each variable, the hosts that its value is for. If there are none, everything in the
+    sandbox can read the value. `sign_in`: the state of the user's sign-in; null if `auth` is null.
+    `wanted_scope`: for the state `more_wanted`, the OAuth scope that the next sign-in will ask for; empty if
+    the server did not say which scope it needs.
     """
 
     transport: Transport
@@ -240,7 +244,7 @@ class McpServerInfo(BaseModel):
 
 
 class McpSettings(BaseModel):
-    """All MCP servers of the user. `mcp_config`: the servers by name."""
+    """The reply with all MCP servers that the user has added. `mcp_config`: the servers by name."""
 
     mcp_config: dict[str, McpServerInfo]
 
@@ -252,13 +256,20 @@ class McpToolInfo(BaseModel):
 
 
 class SignInStarted(BaseModel):
-    """`authorization_url`: the address that the user's browser must open."""
+    """The reply when a sign-in to an MCP server has started. `authorization_url`: the address that the user's
+    browser must open.
+    """
 
     authorization_url: str
 
 
 class FinishSignIn(BaseModel):
-    """The parameters with which the authorization server has sent the browser back."""
+    """A request to finish a sign-in to an MCP server. It has the URL parameters with which the authorization
+    server has sent the user's browser back to Slipway.
+
+    `state`: identifies the sign-in. `code`: the authorization code; null if the sign-in was refused. `error`:
+    the reason for the refusal. `iss`: the issuer, which is the address of the authorization server.
+    """
 
     state: Annotated[str, StringConstraints(min_length=1, max_length=500)]
     code: Annotated[str, StringConstraints(min_length=1, max_length=8000)] | None = None
@@ -267,7 +278,9 @@ class FinishSignIn(BaseModel):
 
 
 class SignedIn(BaseModel):
-    """`name`: the name of the MCP server that the user is now signed in to."""
+    """The reply when a sign-in to an MCP server is finished. `name`: the name of the MCP server that the user
+    is now signed in to.
+    """
 
     name: str
 
@@ -276,8 +289,8 @@ McpTroubleKind = Literal["timeout", "connection", "refused", "unknown"]
 
 
 class McpTestReport(BaseModel):
-    """The result of a test. `ok`: the server answered, and `tools` lists its tools. Otherwise `error` gives
-    the reason and `fix` says what to do.
+    """The reply with the result of a test of an MCP server. `ok`: whether the server has replied; then
+    `tools` lists its tools. Otherwise `error` gives the reason and `fix` says what to do.
     """
 
     ok: bool

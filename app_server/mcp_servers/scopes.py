@@ -1,5 +1,5 @@
-"""Reads which further OAuth scope an MCP server asks for, and makes the next sign-in ask for this
-scope too.
+"""Reads which further OAuth scope an MCP server asks for when it refuses a call, and makes the next sign-in
+ask for this scope too.
 """
 
 import re
@@ -19,10 +19,10 @@ _SCOPE_PARAMETER = re.compile(r"""\bscope="[^"]*",?\s*""")
 
 
 def asked_for(challenge: str) -> str | None:
-    """Returns the scope that a 403 reply asks for (RFC 6750, section 3.1).
+    """Returns the OAuth scope that an MCP server asks for in a 403 reply (RFC 6750, section 3.1).
 
-    `challenge`: the reply's `WWW-Authenticate` header. Returns an empty text if the server does not name a
-    usable scope. Returns None if the server does not ask for a scope.
+    `challenge`: the reply's `WWW-Authenticate` header. Returns an empty text if the server asks for a further
+    scope but names no usable one. Returns None if the server does not ask for a scope.
     """
     if not _INSUFFICIENT.search(challenge):
         return None
@@ -32,15 +32,15 @@ def asked_for(challenge: str) -> str | None:
 
 
 def union(*scopes: str | None) -> str:
-    """Returns all words of the scopes, each once and in the given order. A sign-in asks for all of them, so
-    that a new permission does not remove an old one.
+    """Returns one OAuth scope with all words of the given scopes, each word once and in the given order. A
+    sign-in asks for all of them, so that a new permission does not remove an old one.
     """
     return " ".join(dict.fromkeys(word for scope in scopes for word in (scope or "").split()))
 
 
 def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
-    """Returns a sign-in of the MCP library that asks for this scope, also if the server names another scope.
-    `auth`: the sign-in to change.
+    """Returns an authentication for httpx2 that works like `auth`, a sign-in of the MCP library, but asks for
+    this OAuth scope. It asks for this scope even if the MCP server names another one.
     """
     import httpx2
 

@@ -1,4 +1,4 @@
-"""Stores a user's MCP servers. Every query is limited to the user's own rows."""
+"""Stores and reads the MCP servers that users have added. Every query is limited to the rows of one user."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -20,24 +20,28 @@ from app_server.mcp_servers.schemas import MASK, Definition, McpServerInfo, Save
 
 MAX_SERVERS = 50
 NOTHING = Definition(command="none")
-"""The earlier definition of a new server: it has no stored headers and variables."""
+"""A definition without headers and variables. It is used as the earlier definition of a server that is
+new.
+"""
 
 
 class Defined(Protocol):
-    """An MCP server with its encrypted definition."""
+    """An object that has the encrypted definition of an MCP server, for example a row of McpServer."""
 
     @property
     def definition_encrypted(self) -> str: ...
 
 
 async def list_servers(session: AsyncSession, user_id: UUID) -> Sequence[McpServer]:
-    """Returns all MCP servers of the user, sorted by name."""
+    """Returns all MCP servers that the user has added, sorted by name."""
     query = select(McpServer).where(McpServer.user_id == user_id).order_by(McpServer.name)
     return (await session.scalars(query)).all()
 
 
 async def get_server(session: AsyncSession, user_id: UUID, name: str) -> McpServer:
-    """Returns the user's MCP server with this name. Raises NotFound `mcp_server_not_found`."""
+    """Returns the MCP server with this name that the user has added. Raises NotFound
+    `mcp_server_not_found`.
+    """
     server: McpServer | None = await session.scalar(
         select(McpServer).where(McpServer.user_id == user_id, McpServer.name == name)
     )
@@ -57,8 +61,9 @@ def server_not_found(name: str) -> NotFound:
 async def add_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, given: SaveMcpServer
 ) -> McpServer:
-    """Adds an MCP server and returns it. Raises Conflict `mcp_server_exists` and `too_many_mcp_servers`,
-    Forbidden `setting_enforced`.
+    """Adds an MCP server of the user and returns it. Raises Conflict `mcp_server_exists` and
+    `too_many_mcp_servers`, BadRequest `mcp_headers_needed` and `mcp_variables_needed`, and Forbidden
+    `setting_enforced`.
     """
     await require_not_enforced(session, user_id, LevelItemKind.MCP_SERVER, name)
     if len(await list_servers(session, user_id)) >= MAX_SERVERS:
@@ -76,13 +81,14 @@ async def add_server(
 async def change_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, changes: Mapping[str, Any]
 ) -> McpServer:
-    """Changes fields of an MCP server and returns the server. Fields that are missing in `changes` stay as
-    they are.
+    """Changes fields of an MCP server of the user and returns the server. Fields that are missing in
+    `changes` stay as they are. If the address or the kind of sign-in changes, the tokens of the user's
+    sign-in are deleted.
 
-    Raises NotFound, RequestValidationError and Forbidden `setting_enforced`. Raises Conflict
-    `mcp_headers_needed` if stored headers would be sent to another address than the one they were given for.
-    Raises Conflict `mcp_variables_needed` if the stored value of a variable would go to more hosts, or into
-    the sandbox. Raises BadRequest if a value is MASK (asterisks) but no value is stored.
+    Raises NotFound `mcp_server_not_found`, RequestValidationError and Forbidden `setting_enforced`. Raises
+    Conflict `mcp_headers_needed` if stored headers would be sent to another address than the one they were
+    given for. Raises Conflict `mcp_variables_needed` if the stored value of a variable would go to more
+    hosts, or into the sandbox. Raises BadRequest if a value is MASK (asterisks) but no value is stored.
     """
     server = await get_server(session, user_id, name)
     await require_not_enforced(session, user_id, LevelItemKind.MCP_SERVER, name)
@@ -102,9 +108,10 @@ async def delete_server(session: AsyncSession, user_id: UUID, name: str) -> None
 
 
 async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_in: SignedInTo) -> str:
-    """Stores the tokens of a sign-in and returns the MCP server's name.
+    """Stores the tokens that a finished OAuth sign-in has returned, and returns the name of the MCP server.
 
-    Raises NotFound if the server has been deleted, has another address now, or needs no sign-in any more.
+    Raises NotFound `mcp_server_not_found` if the server has been deleted, has another address now, or needs
+    no sign-in any more.
     """
     server = await session.get(McpServer, signed_in.server_id)
     definition = definition_of(cipher, server) if server and server.user_id == user_id else None
@@ -115,7 +122,7 @@ async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_i
 
 
 async def disconnect(session: AsyncSession, server: McpServer) -> None:
-    """Deletes the OAuth tokens from the user's sign-in to the MCP server."""
+    """Deletes the OAuth tokens of the user's sign-in to the MCP server."""
     await session.execute(delete(McpGrant).where(McpGrant.server_id == server.id))
 
 
@@ -129,8 +136,8 @@ def definition_of(cipher: Cipher, server: Defined) -> Definition:
 async def infos_of(
     session: AsyncSession, cipher: Cipher, servers: Sequence[McpServer]
 ) -> dict[str, McpServerInfo]:
-    """Returns the MCP servers in the form of replies to clients, by name. Values of headers and variables are
-    hidden.
+    """Returns the descriptions of MCP servers that clients get, by server name. They contain the state of the
+    sign-in, and asterisks in place of the values of headers and variables.
     """
     ids = [server.id for server in servers]
     grants = await session.scalars(select(McpGrant).where(McpGrant.server_id.in_(ids)))
@@ -143,8 +150,8 @@ async def info_of(session: AsyncSession, cipher: Cipher, server: McpServer) -> M
 
 
 async def wanted_scope(session: AsyncSession, cipher: Cipher, server: McpServer) -> str | None:
-    """Returns the OAuth scope that the next sign-in to the server must ask for. Returns None if the sign-in
-    is to ask for the scope that the server names.
+    """Returns the OAuth scope that the next sign-in to the MCP server must ask for. Returns None if the
+    sign-in must ask for the scope that the server itself names.
     """
     row = await session.get(McpGrant, server.id)
     return _wanted(cipher, row) or None
@@ -171,8 +178,8 @@ def _info(cipher: Cipher, server: McpServer, row: McpGrant | None) -> McpServerI
 
 
 def masked_info(definition: Definition, *, is_enabled: bool) -> McpServerInfo:
-    """Returns an MCP server in the form of replies to clients, with values hidden and without the state of
-    its sign-in.
+    """Returns the description of an MCP server that clients get, without the state of its sign-in. Asterisks
+    replace the values of headers and variables.
     """
     shown = definition.model_dump(exclude={"transport", "headers", "env", "env_hosts"})
     return McpServerInfo(
@@ -202,7 +209,9 @@ def _merged(server: McpServer, before: Definition, changes: Mapping[str, Any]) -
 
 
 def _masked(definition: Definition) -> dict[str, dict[str, str]]:
-    """Returns the definition's headers and variables with asterisks in place of their values."""
+    """Returns the headers and the variables of the definition, as its fields `headers` and `env`. Asterisks
+    replace their values.
+    """
     return {
         "headers": dict.fromkeys(definition.headers, MASK),
         "env": dict.fromkeys(definition.env, MASK),
@@ -217,9 +226,12 @@ def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, kept: Defin
 
 
 def whole_definition(definition: Definition, *, kept: Definition) -> Definition:
-    """Returns the definition with each value that is MASK (asterisks) replaced by the value in `kept`, and
-    with the hosts of well-known variables added. Raises BadRequest `mcp_headers_needed`,
-    `mcp_variables_needed`, RequestValidationError.
+    """Returns the definition of an MCP server with its missing parts added. Each value that is MASK
+    (asterisks) is replaced by the value in `kept`, the earlier definition of the server. Well-known variables
+    get the hosts of their service.
+
+    Raises BadRequest `mcp_headers_needed` or `mcp_variables_needed` if `kept` has no value, and
+    RequestValidationError if the result is not valid.
     """
     headers = {name: _header(name, value, kept.headers) for name, value in definition.headers.items()}
     env = {name: _variable(name, value, kept.env) for name, value in definition.env.items()}
@@ -231,10 +243,13 @@ def whole_definition(definition: Definition, *, kept: Definition) -> Definition:
 
 
 def require_kept_values(given: SaveMcpServer, before: Definition) -> None:
-    """Checks that a changed server does not get stored values for which the user gave another address or
-    other hosts. Raises Conflict `mcp_headers_needed`, `mcp_variables_needed`.
+    """Checks that a change of an MCP server sends no stored value to a new destination. `given`: the changed
+    server. `before`: its definition before the change.
 
-    A value that sandboxes get anyway may go to any host.
+    Raises Conflict `mcp_headers_needed` if the address changes but a header has its stored value. Raises
+    Conflict `mcp_variables_needed` if a variable has its stored value and gets more hosts, or loses all
+    hosts, so that the sandbox would get the value. Does not check a variable without hosts, because the
+    sandbox has its value already.
     """
     if given.url != before.url and MASK in given.headers.values():
         raise Conflict(

@@ -1,8 +1,8 @@
 """Signs users in to MCP servers by OAuth 2.1 in the user's browser.
 
-The MCP library implements the protocol: discovery, registration, PKCE and the exchange of the code. A task of
-the library waits for the data that the browser brings back. Therefore a sign-in must be finished at the app
-server where it was started.
+The MCP library implements the protocol: discovery, registration, PKCE and the exchange of the authorization
+code. A task of the library waits for the data that the browser brings back. Therefore a sign-in must be
+finished at the app server where it was started.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 MAX_SIGN_INS = 5
-"""The limit for one user at a time. A further sign-in ends the oldest."""
+"""The maximum number of unfinished sign-ins of one user. A further sign-in ends the oldest."""
 SIGN_IN_SECONDS = 600.0
 CLIENT_NAME = "Slipway"
 _MAX_ERROR_CHARACTERS = 500
@@ -31,7 +31,11 @@ _MAX_ERROR_CHARACTERS = 500
 
 @dataclass(frozen=True)
 class AuthorizationResponse:
-    """The URL parameters with which the authorization server has sent the user's browser back."""
+    """The URL parameters with which the authorization server has sent the user's browser back to Slipway.
+
+    `state`: identifies the sign-in. `code`: the authorization code; None if the sign-in was refused. `error`:
+    the reason for the refusal. `iss`: the issuer, which is the address of the authorization server.
+    """
 
     state: str
     code: str | None = None
@@ -55,8 +59,8 @@ class _SignIn:
 
 
 class SignIns:
-    """The unfinished sign-ins to MCP servers, by their `state` parameter. Each can be finished once, by the
-    user who started it, within ten minutes.
+    """The unfinished OAuth sign-ins of users to MCP servers, by their `state` parameter. Each can be finished
+    once, by the user who started it, within ten minutes.
     """
 
     def __init__(self) -> None:
@@ -74,8 +78,9 @@ class SignIns:
     ) -> str:
         """Starts a sign-in to an MCP server and returns the address that the user's browser must open.
 
-        `guard`: see `mcp_client`. `scope`: the OAuth scope to ask for; None means the scope that the server
-        names.
+        `url`: the address of the MCP server. `redirect_uri`: the address to which the authorization server
+        sends the browser back. `guard`: see `mcp_client`. `scope`: the OAuth scope to ask for; None means the
+        scope that the server names.
 
         Raises Forbidden `private_address`, BadGateway `mcp_sign_in_failed` and BadRequest
         `mcp_sign_in_not_wanted`.
@@ -103,7 +108,8 @@ class SignIns:
         return address
 
     async def finish(self, user_id: UUID, answer: AuthorizationResponse) -> SignedInTo:
-        """Finishes a sign-in and returns the granted tokens with the MCP server that they are for.
+        """Finishes a sign-in with the parameters that the browser has brought back. Returns the granted
+        tokens and the MCP server that they are for.
 
         Raises NotFound `mcp_sign_in_not_found`, BadRequest `mcp_sign_in_refused` and BadGateway
         `mcp_sign_in_failed`.
@@ -151,12 +157,12 @@ class SignIns:
 
 
 class NotWanted(Exception):
-    """The MCP server can be used without a sign-in, so a sign-in was not possible."""
+    """The error that is raised when a user signs in to an MCP server that can be used without a sign-in."""
 
 
 class _Storage:
-    """The storage in memory that the MCP library needs for tokens and client data. Each sign-in has a new
-    storage, so each sign-in registers a new client.
+    """The storage that the MCP library needs for the tokens and the client data of one sign-in. It stores
+    them in memory. Each sign-in has a new storage, so each sign-in registers a new client.
     """
 
     def __init__(self) -> None:
@@ -177,8 +183,8 @@ class _Storage:
 
 
 async def _obtain(sign_in: _SignIn) -> OAuthGrant:
-    """Requests the list of the server's tools. This makes the MCP library carry out the sign-in. Returns the
-    granted tokens.
+    """Signs the user in to an MCP server and returns the granted tokens. For this purpose, it requests the
+    list of the server's tools, which makes the MCP library carry out the sign-in.
     """
     provider = _provider(sign_in)
     async with asyncio.timeout(SIGN_IN_SECONDS):

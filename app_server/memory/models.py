@@ -1,4 +1,6 @@
-"""Tables of notes about repositories: notes that the user has accepted, and notes that agents propose."""
+"""The database tables of memory notes, which are texts about repositories that agents write for later
+conversations. One table is for notes that users have accepted, the other for notes that agents propose.
+"""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -12,11 +14,11 @@ MAX_REPOSITORY_CHARACTERS = 500
 
 
 class MemoryProposal(Base):
-    """A note about a repository that an agent proposes. `text` is null if the agent proposes to delete the
-    note.
+    """The database row of a note about a repository that an agent proposes and the user has not yet accepted
+    or rejected. `text`: the proposed text; null if the agent proposes to delete the note.
 
-    Each change of a proposal gives it a new id. So the user's decision applies only to the text that the user
-    has seen.
+    Each change of a proposal gives it a new id. So a user can accept only the version of the proposal that
+    was shown to the user.
     """
 
     __tablename__ = "memory_proposals"
@@ -33,11 +35,11 @@ class MemoryProposal(Base):
 
 
 class MemoryNote(Base):
-    """A note about a repository that the user has accepted, or that was written before notes had to be
-    accepted.
+    """The database row of a note about a repository that later conversations about the repository get. The
+    user has accepted the note, or an earlier version of Slipway has stored it without asking the user.
 
-    `repository` is an Address.identity. `conversation_id`: the conversation that wrote the note last; this
-    conversation may have been deleted.
+    `repository`: the `Address.identity` of the repository, such as github.com/owner/name. `conversation_id`:
+    the conversation that wrote the note last; this conversation may have been deleted.
     """
 
     __tablename__ = "memory_notes"

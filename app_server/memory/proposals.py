@@ -1,8 +1,8 @@
-"""Stores the notes that agents propose, until the user accepts or rejects them.
+"""Stores the memory notes that agents propose, until the user accepts or rejects them.
 
-Each later conversation about a repository gets the accepted notes, and a sandbox can report anything as its
-agent's words. Therefore the agent proposes notes and the user decides. A new proposal replaces an earlier one
-for a note with the same name.
+Every later conversation about a repository gets the accepted notes. A sandbox can report any text as the
+words of its agent. Therefore an agent only proposes notes, and the user decides. A new proposal replaces an
+earlier proposal for the same user, repository and note name.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from app_server.memory.models import MAX_REPOSITORY_CHARACTERS, MemoryNote, Memo
 from app_server.memory.written import MemoryWrite
 
 MAX_PROPOSALS = 200
-"""The limit per user and repository. Further proposals are dropped."""
+"""The maximum number of proposals for each user and repository. Further proposals are discarded."""
 
 ProposalKind = Literal["new", "change", "deletion"]
 
@@ -49,8 +49,8 @@ async def propose(
 async def list_proposals(
     session: AsyncSession, user_id: UUID
 ) -> Sequence[tuple[MemoryProposal, ProposalKind]]:
-    """Returns the user's proposals, sorted by repository and name. Each one has its kind: a new note, a
-    changed note or a deletion.
+    """Returns the user's proposals, sorted by repository and name. Each proposal comes with its kind, which
+    says whether the agent proposes a new note, a change of a note, or the deletion of a note.
     """
     of_same_place = (
         (MemoryNote.user_id == MemoryProposal.user_id)
@@ -68,9 +68,11 @@ async def list_proposals(
 
 
 async def accept(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> None:
-    """Accepts a proposal: writes or deletes the note, and deletes the proposal.
+    """Accepts a proposal of the user's agents: stores or deletes the note as proposed, and deletes the
+    proposal.
 
-    Raises NotFound, also if another proposal has replaced this one, and Conflict `too_many_notes`.
+    Raises NotFound if there is no such proposal, for example because a newer one has replaced it. Raises
+    Conflict `too_many_notes` if the repository has too many notes.
     """
     proposal = await _take(session, user_id, proposal_id)
     if proposal.text is not None:
@@ -82,7 +84,9 @@ async def accept(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> Non
 
 
 async def reject(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> None:
-    """Deletes a proposal without writing its note. Raises NotFound."""
+    """Deletes a proposal and leaves the user's notes unchanged. Raises NotFound if there is no such
+    proposal.
+    """
     await _take(session, user_id, proposal_id)
 
 
@@ -102,9 +106,12 @@ async def _take(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> Memo
 def _proposed(
     written: MemoryWrite, waiting: MemoryProposal | None, note: MemoryNote | None
 ) -> tuple[str, str | None]:
-    """Returns the title and the text that a note would have. A part that the agent has not written is taken
-    from the earlier proposal or from the note. The returned text is None for a deletion, or if there is no
-    text at all.
+    """Returns the title and the text that an agent proposes for a note. The text is None if the agent
+    proposes a deletion, or if no text is known.
+
+    `written`: what the agent has written. `waiting`: the earlier proposal for the same note. `note`: the
+    accepted note. A title or text that is missing in `written` is taken from `waiting`, or else from `note`.
+    If no title is known, the note's name is used.
     """
     if written.command == "delete":
         return (note.title if note else written.name), None

@@ -1,4 +1,7 @@
-"""Routes for the current user's notes. Agents propose notes; users accept, read, change and delete them."""
+"""The routes for the current user's memory notes: texts about repositories that agents write for later
+conversations. Agents propose notes. Users accept or reject the proposals, and read, change and delete the
+accepted notes.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -22,7 +25,7 @@ proposal_router = APIRouter(prefix="/api/v1/memory-proposals", tags=["Memory"])
 
 @router.get("", response_model=list[MemoryNoteSummary])
 async def list_memory_notes(user: CurrentUser, session: ReadSession) -> Sequence[MemoryNote]:
-    """Returns all notes of the user, sorted by repository and name."""
+    """Returns all accepted notes of the current user, without their texts, sorted by repository and name."""
     return await service.list_notes(session, user.id)
 
 
@@ -40,14 +43,16 @@ async def update_memory_note(
 
 @router.delete("/{note_id}", status_code=204)
 async def delete_memory_note(user: CurrentUser, session: Session, note_id: UUID) -> None:
-    """Deletes a note. Later conversations do not get it; a running conversation may already have read it."""
+    """Deletes a note of the current user. Conversations that start later do not get the note. A conversation
+    that already runs may have read the note before.
+    """
     await service.delete_note(session, user.id, note_id)
 
 
 @proposal_router.get("")
 async def list_memory_proposals(user: CurrentUser, session: ReadSession) -> list[MemoryProposalInfo]:
-    """Returns the notes that agents propose, sorted by repository and name. Conversations do not get a note
-    before it is accepted.
+    """Returns the notes that agents have proposed to the current user, sorted by repository and name.
+    Conversations get a proposed note only after the user has accepted it.
     """
     found = await proposals.list_proposals(session, user.id)
     columns = [(proposal.__dict__, kind) for proposal, kind in found]
@@ -56,8 +61,9 @@ async def list_memory_proposals(user: CurrentUser, session: ReadSession) -> list
 
 @proposal_router.post("/{proposal_id}/accept", status_code=204)
 async def accept_memory_proposal(user: CurrentUser, session: Session, proposal_id: UUID) -> None:
-    """Accepts a proposed note of the memory. Conversations that start from now on get the note. 404 if
-    the proposal has been replaced since.
+    """Accepts an agent's proposal: adds, changes or deletes the note as proposed, and removes the proposal.
+    Conversations that start later get the notes with this change. Replies 404 if there is no such proposal,
+    for example because the agent has replaced it.
     """
     await proposals.accept(session, user.id, proposal_id)
 

@@ -1,4 +1,6 @@
-"""Schemas of the notes in requests and replies."""
+"""The request and reply bodies of the routes for memory notes: texts about repositories that agents write for
+later conversations.
+"""
 
 from typing import Annotated, Literal
 
@@ -31,8 +33,10 @@ NoteText = Annotated[str, Field(max_length=MAX_TEXT_BYTES), AfterValidator(_boun
 
 
 class MemoryNoteSummary(BaseModel):
-    """A note without its text. `repository`: as in github.com/owner/name. `conversation_id`: the conversation
-    that wrote the note last.
+    """A memory note about a repository, without the note's text.
+
+    `repository`: the repository, such as github.com/owner/name. `conversation_id`: the conversation that
+    wrote the note last.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -51,8 +55,11 @@ class MemoryNoteInfo(MemoryNoteSummary):
 
 
 class MemoryProposalInfo(BaseModel):
-    """A note that an agent proposes. `text` is null if it proposes a deletion. A proposal with another text
-    has another id.
+    """A note about a repository that an agent proposes and the user has not yet accepted or rejected.
+
+    `kind`: what the agent proposes: a new note, a change of a note, or the deletion of a note. `text`: the
+    proposed text; null for a deletion. `id`: identifies this version of the proposal; if the agent proposes a
+    different text, the proposal gets a new id.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -68,7 +75,9 @@ class MemoryProposalInfo(BaseModel):
 
 
 class UpdateMemoryNote(BaseModel):
-    """Changes of a note. Fields that are left out stay as they are."""
+    """A request to change the title or the text of a stored memory note. A field that is left out or null
+    does not change the note.
+    """
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,6 @@
-"""Stores the notes that users have accepted, by user and repository."""
+"""Stores the memory notes that users have accepted. A note is a text about a repository that an agent has
+written for later conversations. Each note belongs to one user.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID, uuid4
@@ -13,20 +15,22 @@ from app_server.memory.models import MemoryNote, MemoryProposal
 from app_server.memory.schemas import UpdateMemoryNote
 
 MAX_NOTES_GIVEN = 200
-"""The limit of notes that a sandbox gets. Its agent server does not read more."""
+"""The maximum number of notes that a sandbox gets. The agent server in the sandbox reads no more notes."""
 MAX_NOTES_KEPT = 400
-"""The limit per repository. An agent is refused at 200; several agents at once may exceed that."""
+"""The maximum number of stored notes for each user and repository. One agent cannot write a new note if its
+sandbox has 200 notes, but several agents at the same time may together exceed 200.
+"""
 
 
 async def list_notes(session: AsyncSession, user_id: UUID) -> Sequence[MemoryNote]:
-    """Returns all notes of the user, sorted by repository and name."""
+    """Returns all accepted notes of the user, sorted by repository and name."""
     query = _of_user(user_id).order_by(MemoryNote.repository, MemoryNote.name)
     return (await session.scalars(query)).all()
 
 
 async def notes_of(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[MemoryNote]:
-    """Returns the notes that a conversation about this repository gets: the newest first, at most
-    MAX_NOTES_GIVEN.
+    """Returns the user's accepted notes about a repository, for a conversation about this repository. The
+    newest notes come first. At most MAX_NOTES_GIVEN notes are returned.
     """
     query = _of_user(user_id).where(MemoryNote.repository == repository)
     newest = query.order_by(MemoryNote.updated_at.desc(), MemoryNote.name).limit(MAX_NOTES_GIVEN)
@@ -34,7 +38,9 @@ async def notes_of(session: AsyncSession, user_id: UUID, repository: str) -> Seq
 
 
 async def get_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> MemoryNote:
-    """Returns the user's note with this id. Raises NotFound, also for a note of another user."""
+    """Returns the user's note with this id. Raises NotFound if there is no such note or if it belongs to
+    another user.
+    """
     note = await session.scalar(_of_user(user_id).where(MemoryNote.id == note_id))
     if note is None:
         raise NotFound("No such note.")
@@ -44,7 +50,9 @@ async def get_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> Memor
 async def update_note(
     session: AsyncSession, user_id: UUID, note_id: UUID, change: UpdateMemoryNote
 ) -> MemoryNote:
-    """Changes the title or the text of a note and returns the note. Raises NotFound."""
+    """Changes the title, the text or both in a note of the user, and returns the changed note. A field of
+    `change` that is None leaves the note's field unchanged. Raises NotFound if the user has no such note.
+    """
     note = await get_note(session, user_id, note_id)
     note.title, note.text = change.title or note.title, change.text or note.text
     note.updated_at = now()
@@ -53,7 +61,9 @@ async def update_note(
 
 
 async def delete_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> None:
-    """Deletes a note. Conversations that start from now on do not get the note. Raises NotFound."""
+    """Deletes a note of the user. Conversations that start later do not get the note. Raises NotFound if the
+    user has no such note.
+    """
     await session.delete(await get_note(session, user_id, note_id))
 
 
@@ -64,8 +74,10 @@ async def find_note(session: AsyncSession, user_id: UUID, repository: str, name:
 
 
 async def put_note(session: AsyncSession, accepted: MemoryProposal, text: str) -> None:
-    """Stores an accepted note: adds the note, or replaces the title and text of the note with the same name.
-    Raises Conflict `too_many_notes`.
+    """Stores the note of an accepted proposal. If the user already has a note with the same repository and
+    name, replaces its title and text. Otherwise adds a note.
+
+    Raises Conflict `too_many_notes` if the new note would exceed MAX_NOTES_KEPT.
     """
     known = await find_note(session, accepted.user_id, accepted.repository, accepted.name)
     if known is None and await _is_full(session, accepted.user_id, accepted.repository):
@@ -86,7 +98,7 @@ async def put_note(session: AsyncSession, accepted: MemoryProposal, text: str) -
 
 
 async def _upsert(session: AsyncSession, **values: object) -> None:
-    # Two answers may arrive at the same moment.
+    # The user may accept two proposals for the same note at the same moment.
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     moment = now()
     row = insert(MemoryNote).values(id=uuid4(), created_at=moment, updated_at=moment, **values)

@@ -1,5 +1,5 @@
-"""Finds the notes that an agent has written, in the events that its sandbox reports. The events are not
-trusted. Does no I/O.
+"""Finds the tool calls with which agents write memory notes, in the events that sandboxes report. Validates
+the events, because sandboxes are not trusted. Does no I/O.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,9 @@ from app_server.memory.schemas import NoteName, NoteText, NoteTitle
 
 
 class MemoryWrite(BaseModel):
-    """The arguments of one successful call of the tool with which an agent writes notes."""
+    """The arguments of one call of the tool `memory_write`, with which an agent creates, updates or deletes a
+    note.
+    """
 
     command: Literal["create", "update", "delete"]
     name: NoteName
@@ -20,8 +22,8 @@ class MemoryWrite(BaseModel):
 
 
 def succeeded(event: Mapping[str, Any]) -> str | None:
-    """Returns the id of the action event if this event reports that the agent wrote or deleted a note.
-    Otherwise returns None.
+    """Returns the id of the tool call's action event if `event` reports that an agent has written or deleted
+    a note successfully. Returns None for every other event.
     """
     match event:
         case {
@@ -36,8 +38,10 @@ def succeeded(event: Mapping[str, Any]) -> str | None:
 
 
 def written_by(call: Mapping[str, Any]) -> MemoryWrite | None:
-    """Returns the note that this tool call writes or deletes. Returns None if the event is not a call of the
-    notes tool, or if its arguments are not valid for a note.
+    """Returns the arguments of an agent's tool call that writes or deletes a note. `call`: an action event.
+
+    Returns None if the event is not a call of the tool `memory_write`, or if the arguments are not valid for
+    a note.
     """
     match call:
         case {"kind": "ActionEvent", "tool_name": "memory_write", "action": {"data": dict(data)}}:

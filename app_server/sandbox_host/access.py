@@ -1,5 +1,5 @@
-"""Controls access to this sandbox host. A caller must send the host's token, and must be the first app server
-that has called this host.
+"""Controls access to this sandbox host. A request must contain the host's token, and must come from the app
+server that was the first to call this host.
 """
 
 import asyncio
@@ -17,20 +17,23 @@ from app_server.core.errors import problem
 from app_server.sandbox_backends.remote.wire import INSTALLATION_HEADER, TOKEN_HEADER
 
 TOKEN_SCHEME = APIKeyHeader(name=TOKEN_HEADER, scheme_name="HostToken", auto_error=False)
-"""The description of the token in the OpenAPI document. `HostAuthentication` checks the token."""
+"""The entry of the host's token in the OpenAPI document. `HostAuthentication` checks the token in
+requests.
+"""
 OPEN_PATH = "/health"
 
 
 def host_token(home: Path) -> str:
-    """Returns the host's token from the file `host-token`. Creates the file at the first start; only its
-    owner can read it. Blocks.
+    """Returns the host's token from the file `host-token` in the directory `home`. Creates the file with a
+    random token if there is no file. Only the owner of the file can read it. Blocks.
     """
     return _kept(home / "host-token", secrets.token_urlsafe(32))
 
 
 class HostAuthentication:
-    """Middleware that checks the host's token in every HTTP request and WebSocket request to this sandbox
-    host.
+    """Middleware that lets requests to this sandbox host through only if they contain the host's token and
+    come from this host's app server. Refuses other HTTP requests with status 401 or 409, and refuses other
+    WebSockets. Requests to `/health` need no token.
     """
 
     def __init__(self, app: ASGIApp, *, home: Path, token: str) -> None:
@@ -71,8 +74,10 @@ class HostAuthentication:
 
     def _is_ours(self, installation: str) -> bool:
         """Returns whether the calling app server may use this host. `installation`: the id of the calling app
-        server. Only the first app server that has called may use the host, because two app servers would end
-        each other's sandboxes.
+        server, or an empty text if the request contains no id.
+
+        The first id that is sent to this host is stored. From then on, other ids are refused, because two app
+        servers would end each other's sandboxes. A request without an id is accepted.
         """
         return not installation or _kept(self._home / "installation", installation) == installation
 
@@ -88,8 +93,8 @@ async def _refuse(
 
 
 def _kept(path: Path, first: str) -> str:
-    """Returns the content of the file at `path`. If there is no such file, creates a file with the content
-    `first` and returns this content.
+    """Returns the content of the file at `path`. If there is no such file, first creates it with the content
+    `first`. Only the owner of the file can read it.
     """
     if not path.exists():
         unfinished = path.with_name(f"{path.name}.new")

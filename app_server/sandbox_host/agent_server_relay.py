@@ -1,6 +1,6 @@
 """Forwards HTTP requests and WebSockets of the app server to the agent servers of this host's sandboxes.
 
-Sandboxes have no port that is open on the network. The app server sends a request below
+The agent servers have no port that is open on the network. The app server therefore sends a request below
 `/v1/sandboxes/ID/agent` to this host, and the host forwards the request to the agent server of that sandbox.
 """
 
@@ -24,7 +24,7 @@ _OURS = (b"host", TOKEN_HEADER.lower().encode(), INSTALLATION_HEADER.lower().enc
 
 class AgentRelay:
     """Middleware that forwards requests below `/v1/sandboxes/ID/agent` to the agent server of that sandbox.
-    This host's routes handle all other requests.
+    Passes all other requests on to this host's routes.
     """
 
     def __init__(self, app: ASGIApp, *, backend: DockerBackend) -> None:
@@ -46,15 +46,16 @@ class AgentRelay:
             else:
                 await relay_http(self._transport, target, scope, receive, send, _as_it_is)
         except TargetSilentError as error:
-            # The agent server may have another address by now.
+            # The agent server may have a different address now, so the stored address is removed.
             self._addresses.pop(sandbox_id, None)
             await _refuse(scope, receive, send, f"The agent server does not answer: {error}")
         except StartFailure as failure:
             await _refuse(scope, receive, send, failure.cause)
 
     async def _target(self, sandbox_id: UUID, path: bytes, scope: Scope) -> Target:
-        """Returns the target of a forwarded request: the address of the sandbox's agent server, the path and
-        the headers. Raises StartFailure if the sandbox does not run.
+        """Returns the target of a forwarded request: the address of the sandbox's agent server, the path, and
+        the headers without those that are only for this host. Raises StartFailure if the sandbox does not
+        run.
         """
         if sandbox_id not in self._addresses:
             self._addresses[sandbox_id] = await self._backend.agent_address(sandbox_id)

@@ -1,9 +1,9 @@
-"""Forwards connections of this host's sandboxes to the app server. The data goes through WebSockets that the
-app server has opened.
+"""Forwards the network connections of this host's sandboxes to the app server, through WebSockets that the
+app server has opened to this host.
 
-This host gives each connection of a sandbox a random name and sends the name to the app server. The app
-server then opens a WebSocket for that connection. This host does not interpret the bytes that the sandbox and
-the app server exchange.
+For each new connection of a sandbox, this host sends a random name to the app server on a control WebSocket.
+The app server then opens another WebSocket with this name. This host forwards the bytes of the connection
+through that WebSocket and does not interpret them.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ MAX_CONNECTIONS = 4096
 @dataclass
 class _Fetched:
     """The WebSocket that the app server has opened for one connection of a sandbox. `ended`: an event that is
-    set when the WebSocket is no longer used.
+    set when the connection has ended and the WebSocket is no longer used.
     """
 
     socket: WebSocket
@@ -41,12 +41,13 @@ class EgressRelay:
 
     async def control(self, socket: WebSocket) -> None:
         """Keeps the control WebSocket open, on which this host sends the names of new sandbox connections to
-        the app server. Returns when the app server disconnects or opens another control WebSocket.
+        the app server. Closes the previous control WebSocket. Returns when the app server disconnects or
+        opens another control WebSocket.
         """
         await socket.accept()
         before, self._control = self._control, socket
         if before is not None:
-            # The other side may not have noticed yet that the old socket has ended. Do not wait for it.
+            # The app server may not have noticed yet that the old socket has ended. Do not wait for it.
             with suppress(RuntimeError, WebSocketDisconnect, OSError):
                 await before.close()
         try:
@@ -59,8 +60,9 @@ class EgressRelay:
                 self._control = None
 
     async def fetch(self, socket: WebSocket, name: str) -> None:
-        """Uses the WebSocket `socket` of the app server for the sandbox connection of this name. Returns when
-        that connection has ended. Closes the WebSocket if no sandbox connection of this name is waiting.
+        """Connects the app server's WebSocket `socket` with the sandbox connection that has this name.
+        Returns when the sandbox connection has ended. Closes the WebSocket at once if no sandbox connection
+        with this name is waiting.
         """
         waiting = self._waiting.pop(name, None)
         if waiting is None or waiting.done():
@@ -73,7 +75,7 @@ class EgressRelay:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Forwards one connection of a sandbox to the app server until the connection ends. Closes the
-        connection at once if no app server is connected; the sandbox then tries again.
+        connection at once if no app server is connected, or if MAX_CONNECTIONS are open already.
         """
         self._count += 1
         try:

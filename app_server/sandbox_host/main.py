@@ -1,5 +1,5 @@
-"""Builds and runs a sandbox host, which runs sandboxes for an app server on another machine. Opens the host's
-two ports, serves requests, and stops cleanly.
+"""Builds and runs a sandbox host, which runs sandboxes for an app server on another machine. Opens one port
+for the app server and one port for the sandboxes, serves requests, and stops cleanly.
 """
 
 import asyncio
@@ -37,10 +37,12 @@ TEND_SECONDS = 5.0
 
 
 async def serve_host(config: Config, announce: Callable[[Path], None], *, behind_tls: bool) -> None:
-    """Runs a sandbox host until SIGINT or SIGTERM. When all ports are open, calls `announce` with the path of
-    the file that contains the host's token.
+    """Runs a sandbox host until the process receives SIGINT or SIGTERM. When all ports are open, calls
+    `announce` with the path of the file that contains the host's token.
 
-    Raises PortTaken, ConfigurationError, and StartFailure if there is no container engine.
+    `behind_tls`: true if this host needs no TLS certificate, because a proxy adds TLS or the network is
+    private. Raises PortTaken if a port is in use, ConfigurationError, and StartFailure if there is no
+    container engine.
     """
     _require_tls(config, behind_tls=behind_tls)
     async with AsyncExitStack() as stack:
@@ -71,8 +73,8 @@ async def serve_host(config: Config, announce: Callable[[Path], None], *, behind
 
 
 def create_host_app(work: HostServices, token: str) -> FastAPI:
-    """Builds the FastAPI app of a sandbox host. The OpenAPI document of the sandbox host is also made from
-    this app.
+    """Builds the FastAPI app that serves the HTTP routes of a sandbox host. `token`: the token that the app
+    server must send. The OpenAPI document of the sandbox host is also generated from this app.
     """
     app = _HostApp(
         title="Slipway sandbox host",
@@ -126,8 +128,10 @@ async def _on_start_failure(request: Request, error: Exception) -> JSONResponse:
 
 
 def _require_tls(config: Config, *, behind_tls: bool) -> None:
-    """Raises ConfigurationError if other machines could read the connections to this host, because TLS is
-    missing. These connections carry the host's token and the data of sandboxes.
+    """Raises ConfigurationError if this host needs TLS and has no certificate, or if the certificate settings
+    are incomplete. Without TLS, other machines could read the host's token and the data of sandboxes.
+
+    TLS is not needed if the host listens only on a loopback address, or if `behind_tls` is true.
     """
     certificate, key = config.sandbox_host_certificate, config.sandbox_host_key
     if bool(certificate) != bool(key):

@@ -1,4 +1,4 @@
-"""Prints the OpenAPI document of a sandbox host. The output is always the same for the same version of
+"""Prints the OpenAPI document of a sandbox host as JSON. The output depends only on the version of
 Slipway.
 """
 

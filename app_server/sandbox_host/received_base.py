@@ -1,5 +1,5 @@
-"""Checks the description and the files of a base image that the app server wants this host to build. The
-check happens before any of the files reach the Docker engine.
+"""Checks a request of the app server to build a base image: the description and the files of the base image.
+The files reach the Docker engine only after this check.
 """
 
 import gzip
@@ -16,8 +16,8 @@ from app_server.sandbox_images.definition import REPOSITORY
 
 
 def base_by_name(name: str, config: Config) -> BaseImage:
-    """Returns the base image of this name without any files to build it from. The image is on this host
-    already, or comes from a registry.
+    """Returns a base image with this name and without files to build it from. The image must be on this host
+    already or be available from a registry.
     """
 
     async def no_files() -> None:
@@ -27,10 +27,11 @@ def base_by_name(name: str, config: Config) -> BaseImage:
 
 
 def base_of(asked: BaseRequest, packed: bytes | None, config: Config) -> BaseImage:
-    """Checks the base image that the request `asked` describes, and returns it. Blocks. Raises BadRequest,
-    PayloadTooLarge.
+    """Returns the base image that the request `asked` describes, after a check of the request. Raises
+    BadRequest or PayloadTooLarge if the check fails. Blocks.
 
-    `packed`: the gzipped tar of the files from which the image is built; None if this host does not build it.
+    `packed`: the gzipped tar of the files from which the image is built; None if this host does not build the
+    image.
     """
     if asked.name.partition(":")[0] == REPOSITORY:
         raise BadRequest(f"{asked.name} is not a base image.", code="image_not_allowed")
@@ -67,8 +68,9 @@ def _files(asked: BaseRequest, packed: bytes) -> BuildFiles:
 
 
 def _unpack(packed: bytes, tar: IO[bytes]) -> None:
-    """Decompresses the gzipped tar `packed` into the file `tar`. Stops at a size limit and does not trust the
-    size that the data states.
+    """Decompresses the gzipped tar `packed` into the file `tar`. Raises BadRequest if the data is damaged,
+    and PayloadTooLarge if the result is larger than MAX_TAR_BYTES. Does not trust the size that the data
+    states.
     """
     with tempfile.TemporaryFile() as given:
         given.write(packed)

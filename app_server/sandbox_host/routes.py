@@ -1,4 +1,6 @@
-"""The HTTP routes of a sandbox host, which the app server calls (docs/sandbox-service.md)."""
+"""The HTTP routes of a sandbox host. The app server calls them to manage its sandboxes on this host
+(docs/sandbox-service.md).
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -60,7 +62,7 @@ class _Steps(StreamingResponse):
 
 @open_router.get(OPEN_PATH)
 async def health() -> dict[str, str]:
-    """Replies `ok` while this sandbox host runs. Needs no token."""
+    """Replies `ok` while this sandbox host runs. The request needs no token."""
     return {"status": "ok"}
 
 
@@ -81,7 +83,9 @@ async def get_info(work: ServerWork) -> HostInfo:
 
 @router.post("/image", response_class=_Steps, responses=_STEPS)
 async def prepare_image(work: ServerWork) -> StreamingResponse:
-    """Builds the default sandbox image if this host does not have it yet. Streams the progress."""
+    """Builds the default sandbox image if this host does not have it yet. Streams the progress, one `Step`
+    per line.
+    """
 
     async def prepare(report: Report) -> Step:
         await work.backend.prepare(report)
@@ -92,10 +96,10 @@ async def prepare_image(work: ServerWork) -> StreamingResponse:
 
 @router.get("/images")
 async def list_images(work: ServerWork, base: _Bases = None) -> list[HostedImage]:
-    """Lists the sandbox images on this host, of this version of Slipway and of earlier versions.
+    """Returns the sandbox images on this host, of this version of Slipway and of earlier versions.
 
-    `base`: the names of base images that users have chosen. Sandbox images built on these base images count
-    as current.
+    `base`: the names of base images that users have chosen. Sandbox images built on these base images are
+    marked as current.
     """
     found = await work.images(stored_images, base or ())
     return [HostedImage(**asdict(each)) for each in found]
@@ -115,8 +119,8 @@ async def prune_unneeded_images(work: ServerWork, base: _Bases = None) -> list[H
 
 @router.get("/bases")
 async def get_base(work: ServerWork, name: Annotated[ImageName, Query()]) -> BaseInfo:
-    """Returns the name of the sandbox image that is built on this base image. The name is null if the sandbox
-    image must be built first.
+    """Returns the name of the sandbox image that is built on the base image `name`. The returned name is null
+    if this host does not have the sandbox image yet.
     """
     return BaseInfo(image=await work.image(name))
 
@@ -127,11 +131,11 @@ async def prepare_base(
     base: Annotated[Json[BaseRequest], Form()],
     context: Annotated[UploadFile | None, File()] = None,
 ) -> StreamingResponse:
-    """Prepares the start of sandboxes on a base image that a user has chosen. Builds the base image and the
-    sandbox image if needed. Streams the progress.
+    """Prepares this host for sandboxes on a base image that a user has chosen. Builds the base image and the
+    sandbox image if this host does not have them yet. Streams the progress, one `Step` per line.
 
     `base`: the description of the base image. `context`: the gzipped tar of the files from which the base
-    image is built. If a build of the same base image runs already, the request waits for that build.
+    image is built. If a build of the same base image already runs, the request waits for that build.
     """
     packed = await context.read() if context else None
     wanted = await asyncio.to_thread(base_of, base, packed, work.config)
@@ -145,18 +149,20 @@ async def prepare_base(
 
 @router.get("/sandboxes")
 async def list_sandboxes(work: ServerWork) -> list[HostedSandbox]:
-    """Lists all sandboxes of this host: those that an app server has started or restored here and has not
-    deleted since.
+    """Returns all sandboxes of this host with their states: those that an app server has started or restored
+    on this host and has not deleted since.
     """
     return [HostedSandbox(id=each, state=state) for each, state in (await work.states()).items()]
 
 
 @router.put("/sandboxes/{sandbox_id}", response_class=_Steps, responses=_STEPS)
 async def start_sandbox(work: ServerWork, sandbox_id: UUID, body: SandboxStartRequest) -> StreamingResponse:
-    """Starts the sandbox's machine (its container) and streams the progress. A running machine keeps running,
-    and a paused machine is resumed. Otherwise a new machine starts with the existing workspace.
+    """Starts the machine (the container) of a sandbox and streams the progress, one `Step` per line. A
+    running machine continues to run. A paused machine is resumed. Otherwise a new machine starts with the
+    sandbox's existing workspace.
 
-    Does not wait until the agent server answers.
+    The reply ends when the machine runs. The agent server in the machine may need more time before it
+    answers.
     """
 
     async def start(report: Report) -> Step:
@@ -177,8 +183,8 @@ async def start_sandbox(work: ServerWork, sandbox_id: UUID, body: SandboxStartRe
 
 @router.get("/sandboxes/{sandbox_id}/last-words")
 async def last_words(work: ServerWork, sandbox_id: UUID) -> LastWordsInfo:
-    """Returns why the sandbox's machine (its container) ended, and the last lines of its output. Can also be
-    called while the machine runs.
+    """Returns why the machine (the container) of a sandbox ended, and the last lines of the machine's output.
+    Can also be called while the machine runs.
     """
     words = await work.backend.last_words(sandbox_id)
     return LastWordsInfo(code=words.code, cause=words.cause, fix=words.fix, output=words.output)
@@ -186,16 +192,16 @@ async def last_words(work: ServerWork, sandbox_id: UUID) -> LastWordsInfo:
 
 @router.get("/sandboxes/{sandbox_id}/size")
 async def workspace_size(work: ServerWork, sandbox_id: UUID) -> WorkspaceSize:
-    """Returns the size of the sandbox's workspace in bytes. The size is null if the workspace is a separate
-    disk of a fixed size, or if the measurement takes too long. May take seconds.
+    """Returns the size of a sandbox's workspace in bytes. The size is null if the workspace is a separate
+    disk of a fixed size, or if the measurement takes too long. The request may take seconds.
     """
     return WorkspaceSize(bytes=await work.backend.watched_bytes(sandbox_id))
 
 
 @router.post("/sandboxes/{sandbox_id}/freeze", status_code=204)
 async def freeze_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
-    """Pauses the sandbox's machine (its container) with all its programs. The next start of the sandbox
-    resumes the programs.
+    """Pauses the machine (the container) of a sandbox with all its programs. The next start of the sandbox
+    resumes the programs. Does nothing if this host has no such sandbox.
     """
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
@@ -204,8 +210,8 @@ async def freeze_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
 
 @router.post("/sandboxes/{sandbox_id}/stop", status_code=204)
 async def stop_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
-    """Ends the sandbox's machine (its container). The workspace stays. Does nothing if there is no
-    machine.
+    """Ends the machine (the container) of a sandbox. The workspace stays. Does nothing if the sandbox has no
+    machine or this host has no such sandbox.
     """
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
@@ -214,8 +220,8 @@ async def stop_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
 
 @router.delete("/sandboxes/{sandbox_id}", status_code=204)
 async def delete_sandbox(work: ServerWork, sandbox_id: UUID) -> None:
-    """Deletes the sandbox's machine (its container) and its workspace. Does nothing if there is no such
-    sandbox.
+    """Deletes a sandbox with its machine (the container) and its workspace. Does nothing if this host has no
+    such sandbox.
     """
     async with work.locks[sandbox_id]:
         if sandbox_id in work.inventory:
@@ -234,11 +240,11 @@ async def export_workspace(
     part: Annotated[list[str] | None, Query()] = None,
     folder: Annotated[str | None, Query(pattern=r"^[\w.-]+(/[\w.-]+)*$", max_length=255)] = None,
 ) -> StreamingResponse:
-    """Streams parts of the sandbox's workspace as a tar. Programs in the sandbox are paused meanwhile.
+    """Streams parts of a sandbox's workspace as a tar. The programs in the sandbox are paused meanwhile.
 
-    `part`: the parts to export, by default all parts. `folder`: a directory in each part; if given, only the
-    content of this directory is written instead of the whole part. If the reply breaks off, the export has
-    failed.
+    `part`: the names of the parts to export; all parts if left out. `folder`: a directory in each part; if
+    given, only the content of this directory is exported instead of the whole part. If the reply ends before
+    the tar is complete, the export has failed.
     """
     if sandbox_id not in work.inventory:
         raise workspace_missing()
@@ -267,8 +273,8 @@ async def export_workspace(
     openapi_extra={"requestBody": {"content": {TAR: {"schema": _FILES}}, "required": True}},
 )
 async def restore_workspace(work: ServerWork, request: Request, sandbox_id: UUID) -> Response:
-    """Replaces the sandbox's workspace by the content of the tar in the request body. Deletes the sandbox's
-    machine (its container) and old workspace first. Does not start a new machine.
+    """Replaces a sandbox's workspace by the content of the tar in the request body. Deletes the sandbox's
+    machine (the container) and old workspace first. Does not start a new machine.
     """
     await work.ready_to_carry()
     async with work.locks[sandbox_id]:
@@ -290,11 +296,12 @@ async def fetch_connection(work: ServerWork, socket: WebSocket, name: str) -> No
 def _follow(
     work: HostServices, carry_out: Callable[[Report], Awaitable[Step]], sign_of_life: Step | None = None
 ) -> StreamingResponse:
-    """Runs `carry_out` in the background and returns a reply that streams its progress, one Step as JSON in
-    each line. `carry_out` runs to its end even if the caller disconnects.
+    """Runs `carry_out` in the background and returns a reply that streams its progress, one `Step` as JSON
+    per line. `carry_out` continues to its end even if the client disconnects.
 
-    `carry_out`: an operation that takes a function for progress lines and returns the last Step.
-    `sign_of_life`: a Step that is sent after SILENCE_SECONDS without another Step; None sends none.
+    `carry_out`: an operation that gets a function for lines about the progress and returns the last `Step`.
+    `sign_of_life`: a `Step` that is sent whenever there was no other `Step` for SILENCE_SECONDS; None sends
+    none.
     """
     steps: asyncio.Queue[Step] = asyncio.Queue()
 

@@ -1,5 +1,5 @@
-"""The services of a sandbox host: its container engine, the relay for its sandboxes' connections, and its
-background tasks.
+"""The services that a sandbox host needs while it runs: the container engine, the relay for the network
+connections of its sandboxes, and the background tasks.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ class HostServices:
         self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def believe(self, authority: str) -> None:
-        """Stores the app server's certificate authority in a file. Sandboxes that are created from now on
-        trust this authority. Blocks.
+        """Stores the app server's certificate authority in a file, so that sandboxes that are created from
+        now on trust this authority. `authority`: the certificate of the authority as PEM text. Blocks.
         """
         path = certificate_file(self.config)
         if read_authority(self.config) != authority:
@@ -51,18 +51,21 @@ class HostServices:
         return name if await self.backend.has_image(name) else None
 
     async def images(self, ask_store: AskStore, bases: Collection[str]) -> list[StoredImage]:
-        """Calls `ask_store` on this host's Docker engine and returns the images that the call returns.
+        """Lists or removes sandbox images in this host's Docker engine. Calls `ask_store` with the engine and
+        returns the images that this call returns.
 
-        `ask_store`: the function `stored_images` or `prune_images`. `bases`: the names of base images that
-        users have chosen; the base images of this host's sandboxes are added.
+        `ask_store`: `stored_images` to list images, or `prune_images` to remove images that are not needed.
+        `bases`: the names of base images that users have chosen. The base images of this host's sandboxes are
+        added. Sandbox images built on these base images count as current.
         """
         chosen = {*bases, *await asyncio.to_thread(self.inventory.bases)}
         current = await asyncio.to_thread(current_images, self.config, chosen)
         return await asyncio.to_thread(ask_engine, ask_store, current)
 
     async def ready_to_carry(self) -> None:
-        """Makes sure that this host has a sandbox image, and builds one if necessary. To copy a workspace,
-        the host creates a helper container, and any image can be used for that container.
+        """Makes sure that this host has a sandbox image, and builds one if there is none. The host needs an
+        image for the helper container that copies a workspace. Any sandbox image can be used for the helper
+        container.
         """
         if not (self.backend.image and await self.backend.has_image(self.backend.image)):
             await self.backend.prepare(lambda _line: None)
@@ -71,14 +74,18 @@ class HostServices:
         return sum(await self.backend.capacities()) - self.backend.spare_bytes
 
     async def states(self) -> dict[UUID, MachineState]:
-        """Returns the machine state of each sandbox of this host, by the sandbox's id."""
+        """Returns the state of the machine (the container) of each sandbox on this host, by the sandbox's id.
+        The state is `stopped` if the sandbox has no container.
+        """
         found, ours = await self.backend.states(), await asyncio.to_thread(self.inventory.all)
         return {each: found.get(each, "stopped") for each in ours}
 
     async def tend(self) -> None:
-        """Runs one round of the host's background task. Tests whether disks can be mounted and whether
-        sandboxes can reach this host, unless this was tested before. Keeps machines ready for new sandboxes
-        if there is enough memory.
+        """Runs one round of the host's background task. Prepares a machine for new sandboxes if fewer are
+        ready than configured and there is enough memory. Logs a failure of the container engine.
+
+        The first round with a sandbox image also tests whether disks can be mounted and whether sandboxes can
+        reach this host.
         """
         try:
             await self.backend.examine()

@@ -1,5 +1,5 @@
-"""File-like objects that connect HTTP bodies with threads. The event loop sends and receives the bodies,
-while threads read and write files.
+"""File-like objects that pass HTTP bodies between threads and the event loop. A thread reads or writes the
+file-like object, while the event loop receives or sends the body.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ _WAITING = 16
 
 
 class ReceiverGone(Exception):
-    """The error that the client of a streamed reply has disconnected."""
+    """The error that is raised when a thread writes to a streamed reply whose client has disconnected."""
 
 
 class SinkOfReply:
-    """A file-like object to which a thread writes the body of a reply. The method `pieces` yields the written
-    bytes to the event loop.
+    """A file-like object to which a thread writes the body of an HTTP reply. The event loop gets the written
+    bytes from the method `pieces` and sends them to the client.
     """
 
     def __init__(self) -> None:
@@ -27,8 +27,9 @@ class SinkOfReply:
         self._buffer = bytearray()
 
     def write(self, piece: bytes) -> int:
-        """Adds a piece to the reply's body and returns the number of bytes in the piece. Call it in a thread.
-        Raises ReceiverGone.
+        """Adds a piece to the body of the reply and returns the number of bytes in the piece. Waits if the
+        client receives the body too slowly, so it must be called in a thread. Raises ReceiverGone if the
+        client has disconnected.
         """
         self._buffer += piece
         if len(self._buffer) >= PIECE_BYTES:
@@ -36,8 +37,10 @@ class SinkOfReply:
         return len(piece)
 
     async def pieces(self, work: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
-        """Runs `work`, which writes to this object in a thread, and yields the written bytes. Raises the
-        errors of `work`: before the first piece if `work` has written nothing, else after the last piece.
+        """Runs `work` and yields the bytes that `work` writes to this object in a thread.
+
+        If `work` raises an error, this generator raises the same error: before the first piece if `work` has
+        written nothing, else after the last complete piece.
         """
         task = asyncio.ensure_future(self._to_its_end(work))
         try:
@@ -47,7 +50,7 @@ class SinkOfReply:
         finally:
             self._is_gone = True
             while not task.done():
-                # The thread may wait for space in the queue.
+                # The thread may be waiting for space in the queue, so the queue is emptied.
                 while not self._queue.empty():
                     self._queue.get_nowait()
                 await asyncio.wait({task}, timeout=0.05)
@@ -70,7 +73,9 @@ class SinkOfReply:
 
 
 class SourceOfRequest:
-    """A file-like object from which a thread reads a request body while the body arrives."""
+    """A file-like object from which a thread reads the body of an HTTP request, while the event loop still
+    receives the body.
+    """
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
@@ -79,8 +84,9 @@ class SourceOfRequest:
         self._is_over = False
 
     def read(self, size: int = -1) -> bytes:
-        """Returns the next `size` bytes of the request body. Returns fewer bytes only at the end of the body.
-        Call it in a thread.
+        """Waits until the next `size` bytes of the request body have arrived, and returns them. Returns fewer
+        bytes only at the end of the body. A negative `size` reads all remaining bytes. Must be called in a
+        thread.
         """
         while not self._is_over and (size < 0 or len(self._left) < size):
             piece: Any = asyncio.run_coroutine_threadsafe(self._next(), self._loop).result()

@@ -1,5 +1,6 @@
-"""A base image that a user has chosen: its name, the files that it is built from, and the limits of the
-build.
+"""The data classes that describe a base image which a user has chosen. A sandbox image is built on top of a
+base image. The classes hold the name of the base image, the files that it is built from, and the limits of
+the build.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,10 +13,11 @@ BUILD_TIMEOUT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class BuildFiles:
-    """Describes the files, packed in a tar, that a base image is built from. `name`: the name of the base
-    image. `dockerfile`: the name of the Dockerfile in the tar.
+    """A description of the tar file from which a base image is built. It does not contain the tar itself.
 
-    `files`, `bytes`: number and total size of the other files.
+    `name`: the name of the base image. `dockerfile`: the path of the Dockerfile in the tar. `arguments`,
+    `target`: the options `--build-arg` and `--target` of `docker build`. `files`, `bytes`: the number and the
+    total size of the other files in the tar.
     """
 
     name: str
@@ -28,8 +30,9 @@ class BuildFiles:
 
 @dataclass(frozen=True)
 class BuildLimits:
-    """Limits of an image build. `network`: the network of the build's commands; None means the engine's
-    default.
+    """The limits of one image build. `max_bytes`: the largest allowed size of the built image; None means no
+    limit. `network`: the Docker network of the commands in the build; None means the default network of the
+    container engine.
     """
 
     timeout_seconds: float = BUILD_TIMEOUT_SECONDS
@@ -38,12 +41,15 @@ class BuildLimits:
 
     @classmethod
     def of(cls, config: Config) -> "BuildLimits":
-        """Returns the configured limits for building base images that users choose."""
+        """Returns the limits from the server's configuration that apply to base images which users choose."""
         network = "none" if config.sandbox_build_network == "none" else None
         return cls(config.sandbox_build_timeout_seconds, config.sandbox_build_max_bytes, network)
 
     def within(self, other: "BuildLimits") -> "BuildLimits":
-        """Returns new limits: for each limit, the stricter value of these limits and of `other`."""
+        """Returns new limits that combine these limits with `other`. Of the two timeouts and of the two
+        sizes, the smaller value applies. `network` is that of these limits if it is set, else that of
+        `other`.
+        """
         sizes = [size for size in (self.max_bytes, other.max_bytes) if size is not None]
         return BuildLimits(
             min(self.timeout_seconds, other.timeout_seconds),
@@ -54,8 +60,10 @@ class BuildLimits:
 
 @dataclass(frozen=True)
 class BaseImage:
-    """A base image that a user has chosen. `files`: a function that returns the description and the gzipped
-    tar of the files that the image is built from; None if nothing is built.
+    """A base image that a user has chosen.
+
+    `files`: an async function that returns the files from which the image is built, as their description and
+    a gzipped tar. It returns None if the image is pulled from a registry and not built.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""Packs and hashes the build context of a user's Dockerfile: the files that `docker build` would see."""
+"""Packs the build context of a user's Dockerfile into a tar file and computes a hash of it. The build context
+is the set of files that `docker build` can read.
+"""
 
 import hashlib
 import os
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 MAX_TAR_BYTES = 64 * 1024**2
-"""The size limit of a build context that is stored, or sent to a host."""
+"""The size limit of a build context that is stored in the database or sent to a sandbox host."""
 # The name in the archive of a Dockerfile that is outside of its context.
 OUTSIDE = ".dockerfile.slipway"
 _CHUNK_BYTES = 64 * 1024
@@ -20,8 +22,9 @@ _CHUNK_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class PackedContext:
-    """Describes a packed build context. `digest`: a hash of names, modes, links and contents. `dockerfile`:
-    the name of the Dockerfile in the tar. `files`, `bytes`: number and total size of the other files.
+    """A description of a build context that is packed in a tar file. `digest`: a hash of the names, modes,
+    link targets and contents of all files. `dockerfile`: the path of the Dockerfile in the tar. `files`,
+    `bytes`: the number and the total size of the other files.
     """
 
     digest: str
@@ -31,11 +34,12 @@ class PackedContext:
 
 
 def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
-    """Writes a tar of the build context into `sink`, sets the position of `sink` to its start, and returns a
-    description of the tar.
+    """Writes the build context as a tar into `sink` and returns a description of the tar. Sets the position
+    of `sink` to its start.
 
-    Both paths must be resolved. Links are packed as links. Each file is read once, so the hash is that of the
-    packed data. Blocking. Raises OSError.
+    `context`, `dockerfile`: the resolved paths of the folder and the Dockerfile. Files that a `.dockerignore`
+    file excludes are left out. Symbolic links are packed as links. Each file is read only once, so the hash
+    always matches the packed data. Blocking. Raises OSError if a file cannot be read.
     """
     is_inside = dockerfile.is_relative_to(context)
     name = str(dockerfile.relative_to(context)) if is_inside else OUTSIDE
@@ -54,11 +58,12 @@ def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
 
 
 def read_packed(source: IO[bytes], dockerfile: str) -> PackedContext:
-    """Reads a tar that another server has packed, hashes it again, and returns its description. Sets `source`
-    back to its start. Blocking.
+    """Reads a tar file that another server has packed, computes its hash again, and returns a description of
+    the tar. Sets the position of `source` to its start. Blocking.
 
-    Raises ValueError for a tar that `pack` would not write: if a path leads out of the tar, or if the tar
-    contains something other than files, folders and links.
+    `dockerfile`: the path of the Dockerfile in the tar. Raises ValueError if `source` is not a tar, if the
+    Dockerfile is missing, if a path leads out of the tar, or if the tar contains something other than files,
+    folders and symbolic links.
     """
     digest, count, size, has_dockerfile = hashlib.sha256(), 0, 0, False
     try:
@@ -107,8 +112,8 @@ def _kept(context: Path, dockerfile: Path, name: str) -> set[str]:
 
 
 def _add(tar: tarfile.TarFile, digest: "_Hash", path: Path, name: str) -> int | None:
-    """Adds the file, folder or link at `path` to the tar and to the hash. Returns the size of a file, and
-    None for everything else.
+    """Adds the file, folder or symbolic link at `path` to the tar and to the hash, under `name`. Returns the
+    size in bytes for a file, and None for everything else.
     """
     member = _member(path, name)
     if member is None:
@@ -123,16 +128,16 @@ def _add(tar: tarfile.TarFile, digest: "_Hash", path: Path, name: str) -> int | 
 
 
 def _head(member: tarfile.TarInfo) -> bytes:
-    """Returns the bytes of a tar entry's header that are hashed. They contain no times and owners, so that a
-    new clone of the same files gives the same hash.
+    """Returns the part of a tar entry's header that is hashed: the type, the name, the mode, the link target
+    and the size. Times and owners are left out, so that a new clone of the same files gives the same hash.
     """
     head = f"{member.name}\0{member.mode:o}\0{member.linkname}\0{member.size}\0"
     return member.type + os.fsencode(head)
 
 
 def _member(path: Path, name: str) -> tarfile.TarInfo | None:
-    """Returns the tar entry for the file at `path`. Returns None for sockets and similar files, which no
-    build can copy.
+    """Returns the tar entry, called `name`, for the file, folder or symbolic link at `path`. Returns None for
+    sockets and other special files, which no image build can copy.
     """
     status = path.lstat()
     member = tarfile.TarInfo(name)
@@ -149,7 +154,7 @@ def _member(path: Path, name: str) -> tarfile.TarInfo | None:
 
 
 class _Hashed:
-    """A file that is hashed while it is read."""
+    """A readable file object that adds all data that is read from the file to a hash."""
 
     def __init__(self, file: IO[bytes], digest: "_Hash") -> None:
         self._file = file

@@ -1,5 +1,5 @@
-"""Builds a base image from a user's Dockerfile. The image's name is computed from everything that the image
-is built from.
+"""Builds a base image from a user's Dockerfile. The name of the image contains a hash of everything that the
+image is built from, so equal files give an equal name.
 """
 
 import asyncio
@@ -26,8 +26,9 @@ MAX_SHOWN = 300
 
 @dataclass(frozen=True)
 class BaseSource:
-    """The files and options from which a base image is built. `dockerfile`, `context`: resolved paths of a
-    file and a folder. `arguments`, `target`: options of `docker build`.
+    """The files and options from which a base image is built. `dockerfile`, `context`: the resolved paths of
+    the Dockerfile and of the build context folder. `arguments`, `target`: the options `--build-arg` and
+    `--target` of `docker build`.
     """
 
     dockerfile: Path
@@ -42,8 +43,10 @@ def resolved_source(
     arguments: Mapping[str, str] | None = None,
     target: str | None = None,
 ) -> BaseSource:
-    """Returns the resolved paths and the options of a build. Without a context, the Dockerfile's folder is
-    the context. Raises BadRequest if a path does not exist.
+    """Returns the files and options of an image build, with resolved paths. `context`: the build context
+    folder; None means the folder of the Dockerfile. `arguments`, `target`: as in BaseSource.
+
+    Raises BadRequest `dockerfile_missing` or `build_context_missing` if a path does not exist.
     """
     if not dockerfile.is_file():
         raise BadRequest(
@@ -62,18 +65,19 @@ def resolved_source(
 
 
 def shown(name: object) -> str:
-    """Returns a text from a repository in a form that is safe to print on a terminal: shortened, without
-    control characters.
+    """Returns the text of `name` in a form that is safe to print on a terminal: shortened, and with escape
+    sequences in place of control characters. Used for text that comes from a repository.
     """
     text = str(name) if len(str(name)) <= MAX_SHOWN else f"{str(name)[:MAX_SHOWN]}…"
     return text if text.isprintable() else ascii(text)
 
 
 async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report: Report) -> str:
-    """Builds the base image if there is no image with the same content. Returns the image's name.
+    """Returns the name of the base image for these files and options. Builds the image if the engine does not
+    have it yet. `report`: receives the progress lines.
 
-    Raises BadRequest `build_context_unreadable`; StartFailure `sandbox_base_build_failed`, or StartFailure if
-    the engine does not answer or has no room.
+    Raises BadRequest `build_context_unreadable`, and StartFailure: the errors of `build_base`, or another one
+    if the container engine does not answer.
     """
     docker = docker_command()
     (await asyncio.to_thread(connect)).close()
@@ -89,15 +93,15 @@ async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report
 
 
 def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
-    """Writes the files that the base image is built from into `tar`, and returns their description. Blocking.
-    Raises BadRequest `build_context_unreadable`.
+    """Writes the files from which the base image is built into `tar`, and returns their description with the
+    name of the image. Blocking. Raises BadRequest `build_context_unreadable`.
     """
     return name_base(_pack(source, tar), source.arguments, source.target)
 
 
 def name_base(packed: PackedContext, arguments: Mapping[str, str], target: str | None) -> BuildFiles:
-    """Returns the description of the packed files. It contains the image's name, which is computed from
-    everything that the image is built from.
+    """Returns the description of the packed files with the name of the base image. The name contains a hash
+    of the files, the build arguments and the target.
     """
     parts = [packed.digest, packed.dockerfile, sorted(arguments.items()), target]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
@@ -113,8 +117,10 @@ async def build_base(
     limits: BuildLimits,
     report: Report,
 ) -> None:
-    """Builds the base image. Raises StartFailure `sandbox_base_build_failed`, `sandbox_base_too_large`,
-    `sandbox_image_no_room`.
+    """Builds the base image from the files in `tar`.
+
+    Raises StartFailure: `sandbox_base_build_failed`, `sandbox_base_too_large` if the image exceeds `limits`,
+    or `sandbox_image_no_room` if the disk is too full.
     """
     await require_room(docker, flavour)
     options = [f"--build-arg={key}={value}" for key, value in files.arguments.items()]

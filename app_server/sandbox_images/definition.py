@@ -1,5 +1,5 @@
-"""The build files and the names of the sandbox images. A name is computed from the image's content, so equal
-content has an equal name.
+"""Defines the names and the build files of the sandbox images. The name of an image contains a hash of its
+build files, so equal files give an equal name.
 """
 
 import hashlib
@@ -22,12 +22,14 @@ RUNTIME_PLUGINS: dict[SandboxFlavour, frozenset[str]] = {
     "slim": frozenset({"jupyter"}),
     "full": frozenset({"vscode", "desktop", "browser", "jupyter"}),
 }
-"""The runtime plugins of each flavour."""
+"""The names of the runtime plugins that the sandbox image of each flavour contains."""
 
 
 @dataclass(frozen=True)
 class BuildInputs:
-    """The input of one `docker build`: its Dockerfile, and the files and folders that it copies."""
+    """The source files of one `docker build`. `dockerfile`: the path of the Dockerfile. `copied`: the paths
+    of the files and folders that the Dockerfile copies. All paths are relative to the source tree.
+    """
 
     dockerfile: str
     copied: tuple[str, ...]
@@ -55,9 +57,10 @@ AGENT_SERVER = BuildInputs(
 
 @dataclass(frozen=True)
 class ImageDefinition:
-    """The names of the two images that are built for one flavour and base image. `dependencies`: the image
-    without the agent server; its name changes only if its build files change, above all the lock files.
-    `image`: the same with this version's agent server.
+    """The names of the two images that are built for one flavour and one base image. `base`: the name of the
+    base image. `dependencies`: the name of the image with all dependencies, but without the agent server; it
+    changes only if the build files change, for example the lock files. `image`: the name of the image that
+    sandboxes start from; it is built on `dependencies` and contains the agent server.
     """
 
     flavour: SandboxFlavour
@@ -68,10 +71,10 @@ class ImageDefinition:
 
 @cache
 def image_definition(flavour: SandboxFlavour, base: str) -> ImageDefinition:
-    """Returns the image names for this flavour and base image. The build files are read once, like the
-    running code. Blocking.
+    """Returns the names of the images for this flavour and this base image. The result is cached, so the
+    build files are read only once in each process. Blocking.
 
-    Raises StartFailure if there is no source tree.
+    Raises StartFailure `sandbox_image_build_failed` if the installation has no build files.
     """
     dependencies = f"{REPOSITORY}:{flavour}-lock-{_digest(DEPENDENCIES, base, flavour)}"
     image = f"{REPOSITORY}:{flavour}-{_digest(AGENT_SERVER, dependencies)}"
@@ -79,8 +82,10 @@ def image_definition(flavour: SandboxFlavour, base: str) -> ImageDefinition:
 
 
 def image_name(config: Config, base: str | None = None) -> str:
-    """Returns the name of the image that sandboxes start from, built on `base` if given. Blocking. Raises
-    StartFailure if there is no source tree.
+    """Returns the name of the image that sandboxes start from. Blocking.
+
+    `base`: the base image that a user has chosen; None means the image in the server's configuration. Raises
+    StartFailure if the installation has no build files.
     """
     if base is not None:
         return image_definition(config.sandbox_flavour, base).image
@@ -88,25 +93,26 @@ def image_name(config: Config, base: str | None = None) -> str:
 
 
 def flavour_of(image: str) -> SandboxFlavour | None:
-    """Returns the flavour of an image that this machine has built, as its name tells. Returns None for other
-    images.
+    """Returns the flavour of a sandbox image that Slipway has built, read from the image's name. Returns None
+    for all other images.
     """
     name = image.rpartition("/")[2]
     return next((one for one in FLAVOURS if name.startswith(f"{REPOSITORY}:{one}-")), None)
 
 
 def is_made_here(base: str) -> bool:
-    """Returns whether the base image was built by Slipway from a user's Dockerfile (custom_base.py). No
-    registry has such an image.
+    """Returns whether the base image is one that Slipway has built from a user's Dockerfile (custom_base.py).
+    Such an image is in no registry.
     """
     return base.startswith(f"{BASE_REPOSITORY}:")
 
 
 def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[str]:
-    """Returns the names of the images that this version starts sandboxes from, and of the images that they
-    are built on, in every flavour. Blocking.
+    """Returns the names of all images that this version of Slipway needs, in every flavour: the images that
+    sandboxes start from, the images with the dependencies, and the base images that Slipway has built. Other
+    images of Slipway can be removed. Blocking.
 
-    `chosen`: the base images that users have chosen.
+    `chosen`: the names of the base images that users have chosen.
     """
     bases = {config.sandbox_base_image, *chosen}
     pairs = [(flavour, base) for flavour in FLAVOURS for base in bases] if _has_build_files() else []
@@ -116,7 +122,7 @@ def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[st
 
 
 def build_context(ingredients: BuildInputs) -> bytes:
-    """Returns a tar with exactly the files that `ingredients` names."""
+    """Returns the bytes of a tar with exactly the files that `ingredients` names."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for path in _files(ingredients):

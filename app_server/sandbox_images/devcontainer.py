@@ -1,8 +1,8 @@
-"""Reads from a devcontainer.json how an image is built. Lists the parts of the file that are not used, each
-with a reason.
+"""Reads from a devcontainer.json file how an image is built. Also lists the parts of the file that Slipway
+ignores, each with a reason.
 
-The file comes from a repository and is not trusted, so it cannot bring files of this machine outside of its
-project into an image. Reference: https://containers.dev/implementors/json_reference/
+The file comes from a repository and is not trusted. It cannot copy files from outside of its project into an
+image. The format: https://containers.dev/implementors/json_reference/
 """
 
 import os
@@ -60,8 +60,9 @@ _Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
 @dataclass(frozen=True)
 class Devcontainer:
-    """The usable content of a devcontainer.json. `base`: the name of an image, or the files and options of a
-    build. `ignored`: the parts that are not used, each with a reason, as text for a terminal.
+    """The part of a devcontainer.json that Slipway uses. `base`: the name of an image, or the files and
+    options from which an image is built. `ignored`: the names of the parts that Slipway ignores, each with a
+    reason, safe to print on a terminal.
     """
 
     base: str | BaseSource
@@ -78,8 +79,8 @@ class _Build(BaseModel):
 
 
 class _Content(BaseModel):
-    """The fields of a devcontainer.json that are read. `dockerFile` and `context`: older forms of `build`,
-    which many repositories still use.
+    """The fields of a devcontainer.json that Slipway reads. `dockerFile`, `context`: older forms of the
+    fields of `build`, which many repositories still use.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -92,8 +93,11 @@ class _Content(BaseModel):
 
 @dataclass
 class _Plain:
-    """Replaces the variables in texts of a devcontainer.json by their defaults, without reading this
-    machine's environment.
+    """A function object that replaces each variable in a text of a devcontainer.json by the default value
+    that the text gives. It never reads this machine's environment.
+
+    `file`: the path of the file, for error messages. `taken`: the variables that were replaced, each with a
+    reason. Raises BadRequest `devcontainer_variable` for a variable without a default.
     """
 
     file: Path
@@ -116,11 +120,11 @@ class _Plain:
 
 
 def read_devcontainer(path: Path, context: Path | None = None) -> Devcontainer:
-    """Reads a devcontainer.json and returns its usable content. Blocking. Raises BadRequest `devcontainer_…`,
-    `dockerfile_missing`, `build_context_missing`.
+    """Reads a devcontainer.json and returns the part of it that Slipway uses. Blocking.
 
-    `path`: the file, or the folder of its project. `context`: a folder that the user names in place of the
-    one in the file.
+    `path`: the path of the file, or of the project folder that contains it. `context`: a build context folder
+    that the user names and that replaces the one in the file. Raises BadRequest: `devcontainer_…`,
+    `dockerfile_missing` or `build_context_missing`.
     """
     file, project = _find(path)
     content = _read(file)
@@ -148,7 +152,9 @@ def _explained(name: str) -> str:
 
 
 def _find(path: Path) -> tuple[Path, Path]:
-    """Returns the devcontainer.json and the folder of its project, both as resolved paths."""
+    """Returns the resolved paths of the devcontainer.json and of its project folder. `path`: the file, or the
+    project folder. Raises BadRequest `devcontainer_missing` or `devcontainer_leads_out`.
+    """
     path = Path(os.path.abspath(path))  # noqa: PTH100 (`..` would stay)
     candidates = [path / place for place in PLACES] if path.is_dir() else [path]
     for candidate in candidates:

@@ -1,4 +1,4 @@
-"""Runs `docker build` and reports its output line by line."""
+"""Runs the command `docker build` and passes its output on line by line."""
 
 import shutil
 from typing import IO
@@ -12,7 +12,9 @@ INSTALL_CLI = "Install the Docker CLI, then retry."
 
 
 def docker_command() -> str:
-    """Returns the path of the docker command. Raises StartFailure `sandbox_image_build_failed`."""
+    """Returns the path of the `docker` program. Raises StartFailure `sandbox_image_build_failed` if it is not
+    installed.
+    """
     docker = shutil.which("docker")
     if docker is None:
         raise StartFailure(
@@ -30,8 +32,12 @@ async def docker_build(
     report: Report,
     timeout_seconds: float = BUILD_TIMEOUT_SECONDS,
 ) -> tuple[int, str]:
-    """Builds an image with `docker build` and returns `(exit status, last output lines)`. `context`: a tar.
-    `dockerfile`: the name of the Dockerfile in the tar.
+    """Builds an image with `docker build`. Returns the exit status of the command and the last lines of its
+    output.
+
+    `docker`: the path of the docker program. `tag`: the name of the new image. `dockerfile`: the path of the
+    Dockerfile in the tar. `options`: further command-line options. `context`: a tar with the build context.
+    `report`: receives each line of the output.
     """
     is_classic = not await has_buildx(docker)
     environment = {"DOCKER_BUILDKIT": "0" if is_classic else "1", "BUILDKIT_PROGRESS": "plain"}
@@ -42,8 +48,8 @@ async def docker_build(
 
 
 async def has_buildx(docker: str) -> bool:
-    """Returns whether the docker CLI has the buildx plugin. Newer CLIs refuse to build without this
-    plugin.
+    """Returns whether the docker program has its buildx plugin. Without the plugin, images are built with the
+    older ("classic") builder.
     """
     status, _ = await run_command([docker, "buildx", "version"], lambda _line: None, 30)
     return status == 0

@@ -1,4 +1,6 @@
-"""Lists Slipway's images in the container engine, tells which are still needed, and removes the others."""
+"""Lists the images of Slipway in the container engine, shows which of them are still needed, and removes the
+others.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
@@ -18,8 +20,9 @@ REPOSITORIES = (REPOSITORY, BASE_REPOSITORY)
 
 @dataclass(frozen=True)
 class StoredImage:
-    """An image of Slipway in the container engine. `bytes`: the size, including layers that are shared with
-    other images. `is_used`: the engine has a container of this image, running or not.
+    """An image of Slipway that is stored in the container engine. `bytes`: the size, including layers that
+    are shared with other images. `is_current`: whether this version of Slipway needs the image. `is_used`:
+    whether the engine has a container of this image, running or not.
     """
 
     name: str
@@ -37,11 +40,11 @@ AskStore = Callable[["DockerClient", Collection[str]], list[StoredImage]]
 
 
 def ask_engine(ask_store: AskStore, current: Collection[str]) -> list[StoredImage]:
-    """Calls `ask_store` with a client of this machine's container engine and returns the resulting list of
-    images.
+    """Connects to this machine's container engine, calls `ask_store` with the connection, and returns the
+    list of images that `ask_store` returns.
 
-    `ask_store`: `stored_images` or `prune_images`. `current`: the names of images that this version uses.
-    Blocking. Raises StartFailure.
+    `ask_store`: `stored_images` or `prune_images`. `current`: the names of the images that this version of
+    Slipway needs. Blocking. Raises StartFailure if the engine does not answer.
     """
     with closing(connect()) as client:
         return ask(ask_store, client, current)
@@ -50,8 +53,8 @@ def ask_engine(ask_store: AskStore, current: Collection[str]) -> list[StoredImag
 def stored_images(
     client: "DockerClient", current: Collection[str], repositories: Sequence[str] = REPOSITORIES
 ) -> list[StoredImage]:
-    """Returns Slipway's images in the engine, newest first. `current`: the names of images that this version
-    uses. Raises the engine's errors.
+    """Returns all images of Slipway in the container engine, newest first. `current`: the names of the images
+    that this version of Slipway needs. Raises the errors of the Docker library.
     """
     used = {container.attrs["ImageID"] for container in client.containers.list(all=True, sparse=True)}
     found = [
@@ -75,8 +78,8 @@ def stored_images(
 def prune_images(
     client: "DockerClient", current: Collection[str], repositories: Sequence[str] = REPOSITORIES
 ) -> list[StoredImage]:
-    """Removes the images that this version does not use and no container needs. Returns the removed
-    images.
+    """Removes the images of Slipway that this version does not need and that no container uses. Returns the
+    removed images. `current`: the names of the images that this version needs.
     """
     from docker.errors import APIError  # 0.3 s, see docker_engine/connection.py
 

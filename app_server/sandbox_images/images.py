@@ -1,8 +1,8 @@
-"""Builds the image that sandboxes start from, on the machine where they run. The image's name is computed
-from its content.
+"""Builds the image that sandboxes start from, on the machine where the sandboxes run. The name of the image
+contains a hash of its build files.
 
-Two images are built: one with the dependencies, which stays while the lock files stay the same, and on top of
-it one with the agent server.
+The build has two steps. The first image contains the dependencies and is reused until the lock files or other
+build files change. The second image is built on the first one and adds the agent server.
 """
 
 import asyncio
@@ -55,11 +55,16 @@ async def ensure_image(
     base: BaseImage | None = None,
     builds: Builds | None = None,
 ) -> str:
-    """Returns the name of the image that sandboxes start from: the one that `config` names, or Slipway's own
-    image. Builds Slipway's own image if it is missing.
+    """Makes sure that the image which sandboxes start from is on this machine, and returns its name. Usually
+    this is Slipway's own image, which is built if it is missing. If `config` names another image, that image
+    must be present.
 
-    With `base`, Slipway's own image is built on that base image. Raises StartFailure `sandbox_image_missing`,
-    `sandbox_base_missing`, `sandbox_image_build_failed`, and the errors of custom_base.py and preflight.py.
+    `has_image`: returns whether the machine has an image of this name. `report`: receives the progress lines.
+    `base`: the base image that a user has chosen for Slipway's own image; None means the image or base image
+    in `config`. `builds`: the running builds, which this call may join; None means those of this process.
+
+    Raises StartFailure: `sandbox_image_missing`, `sandbox_base_missing`, `sandbox_image_build_failed`, and
+    the errors of custom_base.py and preflight.py.
     """
     if base is None and (wanted := config.sandbox_image):
         if not await has_image(wanted):
@@ -167,8 +172,8 @@ async def _get_base(
 
 
 def base_is_gone(base: str) -> StartFailure:
-    """Returns the error for a base image that was built on this machine and is missing. No registry has such
-    an image.
+    """Returns the error for a base image that Slipway has built from a user's files and that is now missing
+    on this machine. Such an image cannot be pulled, because it is in no registry.
     """
     return StartFailure(
         "sandbox_base_missing",
@@ -178,12 +183,14 @@ def base_is_gone(base: str) -> StartFailure:
 
 
 def can_be_made(base: str) -> bool:
-    """Returns whether this machine can build the base image if no registry has it."""
+    """Returns whether this machine can create the base image itself with debootstrap, for the case that no
+    registry can be reached. This needs the default base image, root rights and the debootstrap program.
+    """
     return base == DEFAULT_BASE_IMAGE and os.geteuid() == 0 and shutil.which("debootstrap") is not None
 
 
 def fix_without(base: str) -> str:
-    """Returns a text that tells the user what to do if no registry has the base image."""
+    """Returns a text that tells the user what to do if the base image cannot be pulled from a registry."""
     if base != DEFAULT_BASE_IMAGE:
         return "Give this machine access to the image's registry, or load the image: docker load"
     return (

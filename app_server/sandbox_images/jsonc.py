@@ -1,4 +1,4 @@
-"""Reads JSON with comments and trailing commas, as in the configuration files of editors."""
+"""Reads JSON that may contain comments and trailing commas, as in the configuration files of editors."""
 
 import json
 import re
@@ -11,7 +11,9 @@ _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 
 
 def parse_jsonc(text: str) -> Any:
-    """Returns the parsed JSON value. Raises ValueError with the line and column of the error."""
+    """Parses JSON with comments and trailing commas, and returns the value. Raises ValueError with the line
+    and column of a syntax error.
+    """
     # A comment is replaced by spaces and newlines, so that lines and columns stay the same.
     plain = _COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
     try:

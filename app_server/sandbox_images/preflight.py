@@ -1,4 +1,6 @@
-"""Checks, before a build of the sandbox image, for problems that would make the build fail after minutes."""
+"""Checks the machine and the base image before a sandbox image is built. The checks find problems that would
+otherwise make the build fail after minutes.
+"""
 
 import asyncio
 import os
@@ -41,7 +43,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BaseImageInspection:
-    """What was found in a base image by running commands in it. A field is empty if nothing was found."""
+    """The facts about a base image that were found by running commands in it. `distribution`, `release`: such
+    as `debian` and `12`. `libc`: `glibc` or empty. `packages`: `apt` or empty. An empty field means that
+    nothing was found.
+    """
 
     distribution: str = ""
     release: str = ""
@@ -50,8 +55,9 @@ class BaseImageInspection:
 
 
 async def require_room(docker: str, flavour: SandboxFlavour) -> None:
-    """Raises StartFailure `sandbox_image_no_room` if this machine's engine has too little disk space for the
-    build.
+    """Checks that the disk of the container engine has enough free space to build an image of this flavour.
+    Raises StartFailure `sandbox_image_no_room` if not. Does nothing if the disk cannot be read from this
+    machine.
     """
     root = await _engine_root(docker)
     if root is None:
@@ -65,8 +71,8 @@ async def require_room(docker: str, flavour: SandboxFlavour) -> None:
 
 
 async def while_there_is_room(docker: str, build: Coroutine[Any, Any, T]) -> T:
-    """Runs a build and returns its result. Stops the build before it fills the engine's disk, and raises
-    StartFailure `sandbox_image_no_room`.
+    """Runs `build` and returns its result. Checks the free disk space of the container engine every few
+    seconds. If the disk is almost full, stops the build and raises StartFailure `sandbox_image_no_room`.
     """
     root = await _engine_root(docker)
     task = asyncio.create_task(build, name="docker build")
@@ -81,8 +87,8 @@ async def while_there_is_room(docker: str, build: Coroutine[Any, Any, T]) -> T:
 
 
 async def require_size(docker: str, image: str, max_bytes: int | None) -> None:
-    """Checks that the image is at most `max_bytes` large. Otherwise removes the image and raises StartFailure
-    `sandbox_base_too_large`.
+    """Checks that the size of the image is at most `max_bytes`; None means no limit. Removes a larger image
+    and raises StartFailure `sandbox_base_too_large`.
     """
     size = int(await _ask(docker, "image", "inspect", "--format", "{{.Size}}", image))
     if max_bytes is None or size <= max_bytes:
@@ -102,10 +108,11 @@ async def is_present(docker: str, image: str) -> bool:
 
 
 async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour, owner: str = "") -> None:
-    """Checks that sandbox images can be built on this base image. Raises StartFailure `sandbox_base_…`, which
-    names the first missing thing.
+    """Checks that a sandbox image can be built on this base image. Runs a short container of the base image
+    for this. Raises StartFailure `sandbox_base_…` for the first requirement that is not met.
 
-    `owner`: the server that may remove the container of this check if this process is killed.
+    `owner`: the label of the app server that may remove this container if the process is killed during the
+    check.
     """
     await _require_architecture(docker, base)
     # The image is not trusted, so the container gets no rights, and it is removed after a timeout.
@@ -135,8 +142,9 @@ async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour,
 
 
 def judge(name: str, flavour: SandboxFlavour, base: BaseImageInspection) -> None:
-    """Checks that the base image has everything that this flavour of the sandbox image needs. Raises
-    StartFailure `sandbox_base_…` if something is missing.
+    """Checks that the base image has everything that a sandbox image of this flavour needs. Raises
+    StartFailure `sandbox_base_…` if something is missing. `name`: the name of the base image, for the error
+    message. `base`: the facts that were found about the image.
     """
     if not base.libc:
         raise _unfit(
@@ -171,7 +179,9 @@ async def _require_architecture(docker: str, base: str) -> None:
 
 
 async def _engine_root(docker: str) -> Path | None:
-    """Returns the data directory of the Docker engine. Returns None if the directory cannot be read."""
+    """Returns the data directory of the Docker engine. Returns None if the directory is on another machine or
+    cannot be read.
+    """
     if not os.environ.get("DOCKER_HOST", "unix://").startswith("unix://"):
         return None  # the engine's disk is on another machine
     root = Path(await _ask(docker, "info", "--format", "{{.DockerRootDir}}"))

@@ -1,5 +1,5 @@
-"""Image builds that are running. A sandbox start that needs the same image joins the running build and gets
-the same progress lines.
+"""The image builds that are running. If two sandbox starts need the same image, the image is built once, and
+both starts receive the progress lines of the build.
 """
 
 import asyncio
@@ -27,8 +27,9 @@ class _Running:
 
 
 class Builds:
-    """The running image builds of one backend. Builds of base images that users have chosen run one at a
-    time, and do not delay other builds.
+    """The collection of the running image builds of one sandbox backend. Images on base images that users
+    have chosen are built one at a time, and all other images are built one at a time. These two groups do not
+    wait for each other.
     """
 
     def __init__(self) -> None:
@@ -36,8 +37,11 @@ class Builds:
         self._turns = {is_own: asyncio.Semaphore(1) for is_own in (True, False)}
 
     async def run(self, image: str, build: Build, report: Report, *, is_own: bool) -> None:
-        """Builds the image, or joins its running build, and returns when the image is built. Raises the
-        errors of `build`. The build is cancelled when no sandbox start waits for it any more.
+        """Builds the image, or waits for the running build of the same image. Returns when the image is
+        built. Raises the errors of `build`.
+
+        `build`: the function that builds the image. `report`: receives the progress lines. `is_own`: whether
+        a user has chosen the base image. A build is cancelled if all calls that wait for it are cancelled.
         """
         running = self._running.get(image)
         if running is None:
@@ -69,6 +73,8 @@ class Builds:
             self._forget(image, running)
 
     def _forget(self, image: str, running: _Running) -> None:
-        """Removes the build from the running builds, so that later sandbox starts begin a new build."""
+        """Removes the build from the collection of running builds, so that later sandbox starts begin a new
+        build of this image.
+        """
         if self._running.get(image) is running:
             del self._running[image]

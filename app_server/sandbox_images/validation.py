@@ -1,4 +1,6 @@
-"""Checks whether an image can be used for sandboxes. Users can name any image."""
+"""Checks whether an image can be used for sandboxes. The check is needed because the configuration can name
+any image, also one without an agent server.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,11 +15,11 @@ _FIX = "Set SLIPWAY_SANDBOX_IMAGE to an image that is based on Slipway's, or uns
 
 
 def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
-    """Returns the error that would keep sandboxes from starting from this image. Returns None if the image
+    """Returns the error that would stop sandboxes from starting from this image. Returns None if the image
     can be used.
 
-    A wrong processor architecture is an error here, although an engine may be able to emulate it. Blocking.
-    Raises the engine's errors.
+    An image for another processor architecture is always an error, although some engines can emulate it.
+    Blocking. Raises the errors of the Docker library.
     """
     attributes = client.images.get(name).attrs
     engine = client.version()["Arch"]
@@ -31,8 +33,10 @@ def judge_image(client: "DockerClient", name: str) -> StartFailure | None:
 
 
 def judge_ended(config: Mapping[str, Any], output: str) -> StartFailure | None:
-    """Returns the error if the output of an ended container shows that its image is the cause. Returns None
-    otherwise.
+    """Returns the error if a container ended because of its image: the image is for another kind of
+    processor, or it does not start an agent server. Returns None if the image is not the cause.
+
+    `config`: the Docker configuration of the container. `output`: the output of the container.
     """
     if "exec format error" in output:
         return _wrong_architecture(f"{config['Image']} is made for another kind of processor.")

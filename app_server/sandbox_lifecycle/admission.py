@@ -1,9 +1,10 @@
-"""Decides which sandboxes may start now: as many as fit into the memory for sandboxes. The other starts wait
-in a queue.
+"""Decides which sandboxes may start now: as many as fit into the memory for sandboxes. All other starts of
+sandboxes wait in a queue.
 
-The memory in use is computed from the database rows, the machines and the reservations of starts
-(capacity_reservations.py). So a restart loses no data, and several app servers on one database together admit
-no more sandboxes than one app server would. After a restart, starts that still wait join the queue again.
+The memory in use is computed from the database rows of sandboxes, the machines and the reservations of starts
+(capacity_reservations.py). So a restart of the app server loses no data, and several app servers on one
+database together admit no more sandboxes than one app server would. After a restart, starts that still wait
+join the queue again.
 """
 
 import asyncio
@@ -30,12 +31,14 @@ from app_server.sandbox_records.rows import Rows
 logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 120.0
-"""A sandbox must have been idle for this long before its machine may be ended to make room for another."""
+"""A sandbox must have been idle for this many seconds before its machine may be ended to free memory for
+another sandbox.
+"""
 
 
 class NoCapacityError(Exception):
-    """A sandbox did not get memory within the time that a user would wait. The error's text tells the
-    position of its start in the queue.
+    """The error that is raised when the start of a sandbox has waited for memory until its time limit. The
+    error's text tells the position of the start in the queue.
     """
 
 
@@ -57,11 +60,13 @@ class Admission:
     async def reservation(
         self, sandbox_id: UUID, report: Report, patience_seconds: float | None = None
     ) -> AsyncIterator[None]:
-        """Waits until there is memory to start the sandbox, and reserves the memory while the block runs.
-        After that, the sandbox's machine itself holds the memory.
+        """Waits until there is enough memory to start the sandbox. Then reserves the memory while the `with`
+        block runs; the caller starts the sandbox's machine in this block. After the block, the running
+        machine itself counts as memory in use.
 
-        `report` is called with the position in the queue. `patience_seconds`: how long to wait; None means no
-        limit. Raises StartFailure, NotFound, and NoCapacityError if the start would have to wait longer.
+        `report`: a function that is called with the start's position in the queue. `patience_seconds`: the
+        maximum time to wait; None means no limit. Raises NoCapacityError if this time is over, NotFound if
+        there is no such sandbox, and StartFailure if the sandbox cannot start.
         """
         await self._machines.await_engine()
         sandbox = await self._machines.require(sandbox_id)
@@ -83,16 +88,18 @@ class Admission:
         return bool(self._queue.of(sandbox_id))
 
     def drop(self, sandbox_id: UUID) -> None:
-        """Removes the start of a deleted sandbox from the queue."""
+        """Removes all waiting starts of a deleted sandbox from the queue. These starts then fail with
+        NotFound.
+        """
         for waiting in self._queue.of(sandbox_id):
             self._queue.leave(waiting)
             waiting.refuse(NotFound("No such sandbox."))
 
     async def advance(self) -> None:
-        """Admits waiting starts of sandboxes while there is memory or memory can be freed. Reports to the
-        other starts their position in the queue.
+        """Admits starts of sandboxes from the queue while there is enough memory or memory can be freed. Then
+        reports to each remaining start its position in the queue.
 
-        Raises StartFailure if the engine does not answer.
+        Raises StartFailure if the container engine does not answer.
         """
         async with self._lock:
             capacities = await self._machines.backend.capacities()
@@ -101,8 +108,9 @@ class Admission:
             await self._tell()
 
     async def check(self) -> None:
-        """Runs one round of the background task: advances the queue, because a machine may have ended and
-        freed memory. If no start waits, prepares spare machines.
+        """Runs one round of the background task that admits waiting starts, because a machine may have ended
+        and freed memory. If no start waits, prepares a spare machine for a later start if there is enough
+        memory.
         """
         try:
             if self._queue:
@@ -123,8 +131,11 @@ class Admission:
                 raise NoCapacityError(waiting.told or "It waits for its turn.") from None
 
     async def _let_in(self, capacities: Sequence[int] | None) -> bool:
-        """Admits the next waiting start if there is memory for its sandbox. Returns False if no start could
-        be admitted.
+        """Admits the next start in the queue if there is enough memory for its sandbox. `capacities`: the
+        memory of each host in bytes; None means no limit.
+
+        Returns False if no start can be admitted now. Returns True if the caller must try again: a start was
+        admitted, or the queue or the reservations have changed meanwhile.
         """
         if capacities is None:
             return bool(self._queue) and self._serve(self._queue.in_order()[0])
@@ -147,11 +158,14 @@ class Admission:
         return True
 
     async def _next(self, capacities: Sequence[int], standing: ReservationState) -> Waiting | None:
-        """Returns the next waiting start for which there is memory, and frees memory for it if possible.
-        Returns None if no start can be admitted.
+        """Chooses the start in the queue that can be admitted now, and returns it. If necessary, first ends
+        the machine of another sandbox to free memory. Returns None if no start can be admitted.
 
-        A start whose machine already holds memory comes first, because it needs no more. With several hosts,
-        it is the first start in the queue that has room on the host where its sandbox would run.
+        A start whose sandbox already uses memory is chosen first, because it needs no more memory. Otherwise,
+        the first start in the queue whose host has enough memory is chosen. A start fails if its sandbox
+        needs more memory than each host has.
+
+        `capacities`: the memory of each host in bytes. `standing`: the current memory reservations.
         """
         while queue := self._queue.in_order():
             self._spare_of_others = await self._machines.backend.spare_bytes_of_others()
@@ -161,7 +175,7 @@ class Admission:
             held = await self._held(capacities, standing)
             if own := next((each for each in queue if each.sandbox_id in held), None):
                 if len(capacities) > 1:
-                    # After a restart its memory may already be known, but not its host.
+                    # After a restart, the backend may not know yet on which host this sandbox is.
                     await self._machines.backend.room_for(own.sandbox_id, held - {own.sandbox_id})
                 return own
             rooms = [(each, await self._machines.backend.room_for(each.sandbox_id, held)) for each in queue]
@@ -183,12 +197,12 @@ class Admission:
         )
 
     async def _held(self, capacities: Sequence[int], standing: ReservationState) -> set[UUID]:
-        """Returns the sandboxes that hold memory. The machine of such a sandbox runs, is paused, or is about
-        to start.
+        """Returns the ids of the sandboxes that use memory: those whose machine runs, is paused, or is about
+        to start. `capacities`: the memory of each host in bytes. `standing`: the current memory reservations.
 
-        On a single host, if all known sandboxes and one more would fit, all of them are returned, and the
-        engine is not asked. With several hosts the engine is always asked, because the machines on each host
-        decide where the next one is placed.
+        With a single host, returns all known sandboxes if there is memory for all of them and for one more.
+        In this case, a request to the container engine is not necessary. With several hosts, always asks the
+        container engines, because the machines on each host determine where the next sandbox starts.
         """
         backend = self._machines.backend
         known = await self._rows.of_kind(backend.kind.backend)
@@ -202,16 +216,19 @@ class Admission:
         return room.capacity_bytes is None or self._fits(len(room.beside), room.capacity_bytes)
 
     def _fits(self, count: int, total: int) -> bool:
-        """Returns whether there is memory for one more sandbox. `count`: how many sandboxes hold memory.
-        `total`: the memory for all sandboxes, in bytes.
+        """Returns whether there is memory for one more sandbox. `count`: the number of sandboxes that use
+        memory. `total`: the memory for all sandboxes, in bytes.
         """
         sandboxes = (count + 1) * self._config.sandbox_memory_bytes
         spare = self._machines.backend.spare_bytes + self._spare_of_others
         return sandboxes + spare <= total
 
     async def _make_room(self, held: set[UUID]) -> bool:
-        """Frees memory by ending one machine: a spare one, else that of a sleeping sandbox, else that of an
-        idle sandbox. Files stay. Returns False if there was no such machine.
+        """Frees memory by ending one machine: a spare machine if there is one, else the machine of a sleeping
+        sandbox, else the machine of an idle sandbox. The files of sandboxes stay. Returns False if there is
+        no such machine.
+
+        `held`: the sandboxes whose machines may be ended.
         """
         if await self._machines.backend.yield_spare():
             return True
@@ -256,7 +273,8 @@ def _outlook(position: int, idle: int, seconds_per_admission: float | None) -> s
 
 
 def _since(sandbox: Sandbox) -> datetime:
-    """Returns the time since when the sandbox waits to start. The time comes from the database row, so that a
-    restart of the app server does not change it.
+    """Returns the time when the sandbox began to wait for its start. For a sandbox with the status STARTING,
+    this is the time in its database row, so that a restart of the app server does not change it. For every
+    other sandbox, this is the current time.
     """
     return sandbox.updated_at if sandbox.status == SandboxStatus.STARTING else now()

@@ -1,5 +1,5 @@
-"""The queue of sandbox starts that wait for memory. Users take turns; the starts of one user keep their
-order.
+"""The queue of sandbox starts that wait for memory. The users take turns. The starts of one user stay in the
+order in which they were requested.
 """
 
 import asyncio
@@ -16,11 +16,12 @@ REMEMBERED_ADMISSIONS = 20
 
 @dataclass(eq=False)
 class Waiting:
-    """One sandbox start in the queue. `admitted`: a future that is done when the start may continue.
-    `report`: a function that is called with the start's position.
+    """One sandbox start in the queue.
 
-    `reservation`: the number of the memory reservation that the admitted start gets
-    (capacity_reservations.py).
+    `since`: when the start began to wait. `report`: a function that is called with a sentence about the
+    start's position in the queue. `admitted`: a future that is done when the start may continue or has
+    failed. `told`: the last sentence that was reported. `reservation`: the number of the memory reservation
+    of the admitted start (capacity_reservations.py).
     """
 
     sandbox_id: UUID
@@ -70,9 +71,9 @@ class AdmissionQueue:
         return [each for each in self._waiting if each.sandbox_id == sandbox_id]
 
     def in_order(self) -> list[Waiting]:
-        """Returns the waiting sandbox starts in the order of their turns: the first start of each user, then
-        the second start of each user, and so on. The user whose last admitted start is longest ago comes
-        first.
+        """Returns the waiting sandbox starts in the order in which they will be admitted: the first start of
+        each user, then the second start of each user, and so on. In each of these groups, the user whose last
+        admitted start is longest ago comes first.
         """
         of_user: defaultdict[UUID, list[Waiting]] = defaultdict(list)
         for waiting in sorted(self._waiting, key=lambda each: each.since):
@@ -86,7 +87,9 @@ class AdmissionQueue:
         return [waiting for _, _, waiting in rounds]
 
     def serve(self, waiting: Waiting) -> None:
-        """Admits a sandbox start: removes it from the queue and moves its user to the end of the order."""
+        """Admits a sandbox start: removes it from the queue and lets it continue. From now on, the user of
+        this start comes after all other users.
+        """
         self.leave(waiting)
         self._count += 1
         self._last_admission_of[waiting.user_id] = self._count
@@ -96,8 +99,8 @@ class AdmissionQueue:
             waiting.admitted.set_result(None)
 
     def seconds_per_admission(self) -> float | None:
-        """Returns the average time in seconds between recent admissions of waiting starts. Returns None if it
-        is not known.
+        """Returns the average time in seconds between recent admissions of starts that had to wait. Returns
+        None if there were fewer than two such admissions.
         """
         if len(self._admissions) < 2:
             return None

@@ -1,5 +1,5 @@
-"""Copies workspaces into archive files. Also replaces workspaces by archives: on request, and for sandboxes
-that have slept for days.
+"""Copies the workspaces of sandboxes into archive files and snapshots. Replaces a workspace by an archive
+file on request, or when its sandbox has slept for the configured number of days.
 """
 
 import logging
@@ -30,18 +30,21 @@ class Archiving:
         self._rows = rows
         self._archives = archives
         self._refused: set[UUID] = set()
-        """Sandboxes that could not be archived automatically. Archiving is tried again after the next server
-        start, or on request.
+        """The sandboxes whose automatic archiving has failed. Archiving them is tried again after the next
+        start of the server, or on request.
         """
         self._copies: WeakValueDictionary[UUID, BinaryIO] = WeakValueDictionary()
-        """The copy of each sandbox that is being read. Each takes as much disk as the files."""
+        """The open copy of each sandbox's files that is being downloaded. Each copy needs as much disk space
+        as the files.
+        """
 
     async def archive(self, sandbox_id: UUID) -> None:
-        """Ends the sandbox's machine and keeps its workspace only as an archive file. Does nothing if the
-        sandbox is already archived.
+        """Archives a sandbox: writes its workspace to an archive file, and then removes the sandbox's machine
+        and workspace. Does nothing if the sandbox is already archived.
 
-        Raises NotFound, Conflict `sandbox_not_at_rest`, Unavailable with the code of the failure. After a
-        failure the workspace is unchanged and the sandbox sleeps.
+        Raises NotFound if there is no such sandbox, Conflict `sandbox_not_at_rest` if the sandbox neither
+        runs nor sleeps, and Unavailable with the code of the failure. After a failure, the workspace is
+        unchanged and the sandbox sleeps.
         """
         machines = self._machines
         with _as_unavailable():
@@ -62,7 +65,7 @@ class Archiving:
 
                 if sandbox.archive_id is None:
                     archive = await self._archives.write(sandbox, ArchiveKind.ARCHIVE, fill)
-                    # In this order, so that the row names a complete archive even if this process is killed.
+                    # The file is written first, so that the row always names a complete archive.
                     await self._archives.replace_workspace(sandbox_id, archive)
                 else:
                     # Its archive was not completely unpacked, so the archive is still the valid workspace.
@@ -78,10 +81,10 @@ class Archiving:
         conversation_id: UUID | None = None,
         folder: str | None = None,
     ) -> Archive:
-        """Makes and returns a snapshot of a conversation's files. Programs in the sandbox are paused
-        meanwhile, where that is possible. Raises the same errors as `archive`.
+        """Makes a snapshot of a conversation's files, and returns the snapshot's database row. Programs in
+        the sandbox are paused meanwhile, if that is possible. Raises the same errors as `archive`.
 
-        `name`: the snapshot's name; None leaves it without a name. `conversation_id`: None means the
+        `name`: the snapshot's name; None means no name. `conversation_id`: the conversation; None means the
         conversation that the sandbox was made for. `folder`: the conversation's folder in the project; None
         means the whole project.
         """
@@ -92,11 +95,11 @@ class Archiving:
             return archive
 
     async def copy(self, sandbox_id: UUID, folder: str | None = None) -> BinaryIO:
-        """Returns the files that a snapshot would contain, as an open gzipped tar that is deleted when it is
-        closed.
+        """Returns the files that a snapshot would contain, as an open file with a gzipped tar. The file is
+        deleted when the caller closes it.
 
-        `folder`: see `snapshot`. Raises the same errors, and Conflict `download_running` while an earlier
-        copy of this sandbox is open.
+        `folder`: see `snapshot`. Raises the same errors as `snapshot`. Also raises Conflict
+        `download_running` if an earlier copy of this sandbox's files is still open.
         """
         async with self._files_at_rest(sandbox_id, folder) as (_, fill):
             earlier = self._copies.get(sandbox_id)
@@ -114,8 +117,11 @@ class Archiving:
     async def _files_at_rest(
         self, sandbox_id: UUID, folder: str | None
     ) -> AsyncIterator[tuple[Sandbox, Fill]]:
-        """Keeps other tasks from changing the sandbox during the block. Yields the sandbox and a function
-        that writes its project to a sink.
+        """Locks the sandbox while the `with` block runs, so that no other task changes the sandbox. Yields
+        the sandbox's database row and a function that writes the files of its project to a sink. Raises the
+        same errors as `archive`.
+
+        `folder`: a folder in the project; if given, only the files in this folder are written.
         """
         machines = self._machines
         with _as_unavailable():
@@ -138,8 +144,9 @@ class Archiving:
                     machines.held.discard(sandbox_id)
 
     async def tidy(self) -> None:
-        """Runs one round of the background task: archives sandboxes that have slept for long enough, and
-        removes leftovers of a killed server.
+        """Runs one round of the background task that archives sandboxes. Archives each sandbox that has slept
+        for the configured number of days. Also removes the machines and workspaces of archived sandboxes that
+        a killed server has left behind.
         """
         if self._machines.is_absent:
             return
@@ -168,8 +175,8 @@ class Archiving:
                 await self._clear(sandbox_id)
 
     async def _clear(self, sandbox_id: UUID) -> None:
-        """Removes the machine and the workspace of an archived sandbox. The caller holds the sandbox's lock.
-        If the removal fails, a later round of `tidy` tries again.
+        """Removes the machine and the workspace of an archived sandbox. The caller must hold the sandbox's
+        lock. If the removal fails, a later round of `tidy` tries again.
         """
         try:
             await self._machines.backend.delete(sandbox_id)

@@ -1,9 +1,9 @@
-"""Copies workspaces from sandbox hosts to the app server, for the case that a host is lost. Copies are made
-only while the agent does not work.
+"""Makes backups: copies of workspaces from sandbox hosts on the app server, for the case that a sandbox host
+is lost. A backup of a sandbox is made only while no agent works in the sandbox.
 
-A backup is used only when a user lets the conversation continue without its host. If the conversation's log
-has later events than the backup, the user must agree, because the files lack the later changes. The app
-server keeps the log itself and restores it completely.
+A backup is used only when a user lets a conversation continue without its sandbox host. If the conversation's
+log has events that are later than the backup, the user must agree, because the backup lacks the later changes
+of files. The app server stores the log itself and restores it completely.
 """
 
 import logging
@@ -23,7 +23,9 @@ from app_server.sandbox_records.rows import REMOTE, Rows
 logger = logging.getLogger(__name__)
 
 Position = Callable[[UUID], Awaitable[int]]
-"""Returns how far the log of the sandbox's conversations has come, as the app server knows it."""
+"""The type of a function that returns the last position in the logs of the sandbox's conversations. Only
+events that the app server has received count.
+"""
 
 
 class Backups:
@@ -38,8 +40,8 @@ class Backups:
         self.position: Position | None = None
 
     async def make(self) -> None:
-        """Runs one round of the background task: backs up the sandboxes that have been idle for long enough
-        and were used since their last backup.
+        """Runs one round of the background task that makes backups. Backs up each sandbox that sleeps or has
+        been idle for the configured time, if the sandbox was used since its last backup.
         """
         if self._minutes is None or self._machines.backend.kind.backend != REMOTE:
             return
@@ -56,11 +58,13 @@ class Backups:
                 logger.warning("no backup could be made", extra=extra)
 
     async def go_on_elsewhere(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
-        """Marks a sandbox whose host is lost to start from its last backup, on any host with room.
+        """Lets a sandbox continue without its lost sandbox host: the next start of the sandbox restores its
+        last backup on any host that has room. Does nothing if the sandbox is starting or archived.
 
-        `from_backup`: the user accepts that later changes of files are lost. Raises NotFound and Conflict:
-        `sandbox_host_lost` if there is no backup, `backup_outdated` if the log has later events than the
-        backup and `from_backup` is false. In that case the backup's files are also stored as a snapshot.
+        `from_backup`: true if the user accepts that changes of files after the backup are lost. Raises
+        NotFound if there is no such sandbox. Raises Conflict `sandbox_host_lost` if there is no backup.
+        Raises Conflict `backup_outdated` if the log has events that are later than the backup and
+        `from_backup` is false; the backup's files are then also stored as a snapshot.
         """
         machines = self._machines
         async with machines.locks[sandbox_id]:

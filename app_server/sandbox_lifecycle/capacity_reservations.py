@@ -1,8 +1,9 @@
-"""Reservations of memory for sandboxes that are starting, shared by all app servers on one database.
+"""Stores reservations of memory for sandboxes that are starting. All app servers on one database share these
+reservations.
 
-Reservations have numbers without gaps. To take the next number, a server reads the current reservations
-first. It gets the number only if no other server has taken it meanwhile. So two servers never give away the
-same memory, and no server waits for another.
+Reservations have consecutive numbers. To make a reservation, a server reads all reservations and then inserts
+one with the next number. The insertion fails if another server has inserted that number meanwhile. So two
+servers never reserve the same memory, and no server waits for another.
 """
 
 import asyncio
@@ -19,14 +20,16 @@ from app_server.core.database import Database, now
 from app_server.sandbox_records.models import CapacityReservation
 
 LEASE = timedelta(seconds=60)
-"""How long a reservation counts if the server that made it has died."""
+"""How long a reservation is valid after its last renewal. A reservation of a server that has died expires
+after this time.
+"""
 RENEW_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
 class ReservationState:
-    """The current memory reservations. `last`: the number of the newest reservation. `sandbox_ids`: the
-    sandboxes that have a reservation.
+    """The memory reservations at the moment when they were read. `last`: the number of the newest
+    reservation; 0 if there is none. `sandbox_ids`: the sandboxes that have a valid reservation.
     """
 
     last: int
@@ -38,8 +41,8 @@ class CapacityReservations:
         self._database = database
 
     async def read(self) -> ReservationState:
-        """Returns the current memory reservations. Read them before the list of machines: a sandbox whose
-        start ends in between is then counted twice rather than not at all.
+        """Returns the current memory reservations. Call this method before you read the list of running
+        machines. Otherwise, a sandbox whose start ends between the two calls would be in neither of them.
         """
         async with self._database.read() as session:
             reservations = list(await session.scalars(select(CapacityReservation)))
@@ -52,8 +55,8 @@ class CapacityReservations:
         )
 
     async def take(self, sandbox_id: UUID, standing: ReservationState) -> int | None:
-        """Takes a new memory reservation for the sandbox and returns its number. Returns None if another
-        reservation was made since `standing` was read.
+        """Makes a new memory reservation for the sandbox and returns the number of the reservation. Returns
+        None if another reservation was made since `standing` was read.
         """
         number = standing.last + 1
         try:
@@ -71,8 +74,9 @@ class CapacityReservations:
 
     @asynccontextmanager
     async def kept(self, number: int | None) -> AsyncIterator[None]:
-        """Keeps the memory reservation with this number from expiring while the block runs. `number`: None
-        means that there is no reservation.
+        """Renews a memory reservation again and again while the `with` block runs, so that the reservation
+        does not expire. `number`: the number of the reservation; None means that there is no reservation to
+        renew.
         """
         keeping = asyncio.create_task(self._keep(number), name="keep memory") if number is not None else None
         try:

@@ -1,4 +1,6 @@
-"""Stops sandboxes whose workspaces are too large. Used where no disk limits the size of workspaces."""
+"""Stops sandboxes whose workspaces are larger than the limit. Used only if workspaces are not separate disks
+of a fixed size.
+"""
 
 import logging
 import time
@@ -12,8 +14,8 @@ from app_server.sandbox_records.rows import Rows
 logger = logging.getLogger(__name__)
 
 _REST_FACTOR = 20
-"""After a round, the watch pauses this many times as long as the round took, so it uses at most a twentieth
-of a core.
+"""After a round of measurements, the next round must wait this many times as long as the round took. So the
+measurements use at most a twentieth of the time of one processor core.
 """
 _GIBIBYTE = 1024**3
 
@@ -24,13 +26,14 @@ class DiskQuota:
         self._rows = rows
         self._not_before = 0.0
         self._tolerated: dict[UUID, int] = {}
-        """The workspace size in bytes of each sandbox that was stopped. After it wakes, it may delete files,
-        but its workspace may not grow.
+        """The workspace size in bytes of each sandbox that was stopped because of its size. After such a
+        sandbox is started again, it may delete files, but its workspace may not grow.
         """
 
     async def look(self) -> None:
-        """Measures the workspaces of all running sandboxes, one after the other, and stops sandboxes above
-        the limit.
+        """Measures the workspaces of all running sandboxes, one after the other. Stops each sandbox whose
+        workspace is larger than the limit. Does nothing if there is no limit, or if the last round was too
+        short a time ago.
         """
         limit = self._machines.backend.workspace_limit.bytes
         began = time.monotonic()

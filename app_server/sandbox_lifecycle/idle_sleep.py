@@ -1,5 +1,5 @@
-"""Puts idle sandboxes to sleep, and ends the machines of sandboxes that have slept for long. The files of the
-sandboxes stay.
+"""Puts idle sandboxes to sleep: pauses their machines. Ends the machines of sandboxes that have slept for a
+long time. The files of these sandboxes stay.
 """
 
 import asyncio
@@ -24,8 +24,9 @@ class Sleep:
         self._rows = rows
 
     async def pause(self, sandbox_id: UUID) -> None:
-        """Pauses the sandbox's machine until the sandbox is woken. An archived sandbox stays archived. Raises
-        NotFound, Unavailable.
+        """Pauses the sandbox's machine until the sandbox is started again. Does nothing if the sandbox is
+        archived. Raises NotFound if there is no such sandbox. Raises Unavailable if the sandbox belongs to
+        another server or if the backend fails.
         """
         try:
             await self.put_to_sleep(sandbox_id)
@@ -47,8 +48,8 @@ class Sleep:
         await machines.changed(sandbox_id)
 
     async def end(self, sandbox_id: UUID) -> bool:
-        """Ends the machine of a sleeping sandbox. Returns False if the sandbox has woken meanwhile. Raises
-        StartFailure.
+        """Ends the machine of a sleeping sandbox, which frees its memory. Returns False and does nothing if
+        the sandbox no longer sleeps. Raises StartFailure if the backend fails.
         """
         async with self._machines.locks[sandbox_id]:
             if not await self._rows.asleep([sandbox_id]):
@@ -58,7 +59,9 @@ class Sleep:
         return True
 
     async def idle_for(self, seconds: float) -> list[UUID]:
-        """Returns the running sandboxes that have been idle for longer than `seconds`, longest first."""
+        """Returns the ids of the running sandboxes that have been idle for longer than `seconds`. The sandbox
+        that has been idle longest comes first. Sandboxes that must not be put to sleep are left out.
+        """
         machines = self._machines
         running = [each for each in machines.running.values() if each.id not in machines.kept_up]
         idle = await asyncio.gather(*(_idle_seconds(each) for each in running))
@@ -68,11 +71,11 @@ class Sleep:
         ]
 
     async def rest(self) -> None:
-        """Runs one round of the background task: puts sandboxes to sleep that have been idle for longer than
-        the configured time.
+        """Runs one round of the background task that puts sandboxes to sleep. A sandbox is put to sleep when
+        it has been idle for longer than the configured time.
 
-        Also ends the machines of sleeping sandboxes that have held their memory for longer than the
-        configured time.
+        Also ends the machine of each sandbox that has slept for longer than the configured time, because a
+        paused machine still uses memory.
         """
         await self._end_long_frozen()
         limit = self._config.sandbox_idle_minutes
@@ -93,7 +96,9 @@ class Sleep:
 
 
 async def _idle_seconds(running: RunningSandbox) -> float:
-    """Returns the sandbox's idle time in seconds. Returns 0 if its agent server does not answer."""
+    """Returns for how many seconds no agent has worked in the sandbox. Counts only the time since the app
+    server knows that the sandbox runs. Returns 0 if the agent server does not answer.
+    """
     idle = await running.client.idle_seconds()
     # The agent server's clock continued while the sandbox slept.
     return min(idle or 0, time.monotonic() - running.up_since)

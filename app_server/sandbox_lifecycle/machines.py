@@ -1,8 +1,8 @@
-"""The machines of this installation: the containers or processes of its sandboxes. A lock for each sandbox
-makes sure that only one task starts, ends or removes its machine at a time.
+"""Starts, ends and removes the machines of this installation's sandboxes. A machine is the container or
+process in which a sandbox runs. Each sandbox has a lock, so that only one task at a time changes its machine.
 
-monitor.py, idle_sleep.py and the Sandboxes service share this module. The database row of a sandbox says
-which state its machine should have.
+monitor.py, idle_sleep.py and the Sandboxes service use this module. The database row of a sandbox stores the
+state in which its machine should be.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 HEALTH_POLL_SECONDS = 0.05
 SILENT_SECONDS = 60.0
-"""An agent server that has not answered for this long counts as frozen, even if its process is alive."""
+"""An agent server that has not answered for this many seconds counts as frozen, even if its process runs."""
 
 OnChange = Callable[[UUID], Awaitable[None]]
 OnAddress = Callable[[list[str]], Awaitable[None]]
@@ -43,9 +43,11 @@ OnRestored = Callable[[RunningSandbox, Archive], Awaitable[None]]
 
 
 class Machines:
-    """Starts, ends and removes the machines of sandboxes. `backend` is chosen by `open`. `running` holds the
-    sandboxes whose agent server has answered this process. Sandboxes in `kept_up` must not be put to sleep,
-    even if they are idle.
+    """The service that starts, ends and removes the machines of sandboxes.
+
+    `backend`: the sandbox backend; `open` sets the configured one. `running`: the sandboxes whose agent
+    server has answered this process. `kept_up`: the sandboxes that must not be put to sleep, even if they are
+    idle.
     """
 
     def __init__(self, config: Config, rows: Rows, archives: Archives, keys: SessionKeys) -> None:
@@ -71,17 +73,21 @@ class Machines:
         self.locks: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.deleting: set[UUID] = set()
         self.elsewhere: set[UUID] = set()
-        """Sandboxes of other servers on the same database, as the monitor has last seen them."""
+        """The sandboxes that belong to other app servers on the same database. Updated in each round of the
+        monitor.
+        """
         self.kept_up: Counter[UUID] = Counter()
         self.held: set[UUID] = set()
-        """Sandboxes that this server has halted for a moment. They do not count as dead."""
+        """The sandboxes that this server has paused for a moment, for example to copy their files. The
+        monitor does not treat these sandboxes as dead.
+        """
         self.on_change: OnChange | None = None
         self.on_address: OnAddress | None = None
         self.on_restored: OnRestored | None = None
 
     async def open(self) -> None:
-        """Chooses the backend. If the configured container engine is absent, this call succeeds and each
-        start of a sandbox fails.
+        """Chooses the sandbox backend according to the configuration. Raises no error if the configured
+        container engine is absent. In that case, each later start of a sandbox fails.
         """
         self.backend, self.is_absent = await choose_backend(self._config)
         if not self.is_absent:
@@ -93,8 +99,8 @@ class Machines:
         await self.http.aclose()
 
     async def await_engine(self) -> None:
-        """Looks again for a container engine that was absent at the start of the server. Raises StartFailure
-        if the engine is still absent.
+        """Tries again to connect to a container engine that was absent when the server started. Does nothing
+        if the engine is already in use. Raises StartFailure if the engine is still absent.
         """
         async with self._arrival:
             if not self.is_absent:
@@ -108,10 +114,11 @@ class Machines:
 
     async def start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
         """Starts the sandbox's machine, waits until its agent server answers, and returns the running
-        sandbox. Raises StartFailure, and NotFound if there is no such sandbox.
+        sandbox. `report`: a function that is called with lines about the progress. Raises StartFailure, and
+        NotFound if there is no such sandbox.
         """
         await self.await_engine()
-        # Not under the lock: an image may take minutes, and a delete need not wait for it.
+        # Without the lock: to build an image may take minutes, and a deletion need not wait for it.
         base = self._rows.base_of(await self.require(sandbox_id))
         await self.backend.prepare(report, base, sandbox_id)
         self.background.start(self._examine(), name="examine the walls")
@@ -119,10 +126,10 @@ class Machines:
             return await self._start(sandbox_id, report)
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox's machine, workspace and database row. Does nothing if there is no such
-        sandbox.
+        """Removes the sandbox's machine, workspace, archive files and database row. Does nothing if there is
+        no such sandbox.
 
-        Raises StartFailure; Unavailable if the sandbox belongs to another server.
+        Raises StartFailure. Raises Unavailable if the sandbox belongs to another server that is not lost.
         """
         self.deleting.add(sandbox_id)
         try:
@@ -142,15 +149,15 @@ class Machines:
         self.locks.pop(sandbox_id, None)
 
     def lose(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox from `running` and ends the waiting calls to its agent server. Used when the
-        sandbox's machine has ended or will end at once.
+        """Removes the sandbox from `running` and ends all calls that still wait for its agent server. Used
+        when the sandbox's machine has ended or is about to end.
         """
         if running := self.running.pop(sandbox_id, None):
             running.client.end_calls()
 
     async def renew_key(self, sandbox_id: UUID) -> None:
-        """Replaces the sandbox's session key if that is due. If the agent server does not answer, the next
-        call tries again. Raises NotFound.
+        """Replaces the session key of a running sandbox if the key is due to be replaced. If the agent server
+        does not answer, a later call tries again. Raises NotFound if there is no such sandbox.
         """
         async with self.locks[sandbox_id]:
             running = self.running.get(sandbox_id)
@@ -162,8 +169,8 @@ class Machines:
                 self.running.pop(sandbox_id)
 
     async def require(self, sandbox_id: UUID) -> Sandbox:
-        """Returns the database row of the sandbox. Raises NotFound, also if the sandbox is being deleted;
-        Unavailable if the sandbox belongs to another server.
+        """Returns the database row of the sandbox. Raises NotFound if there is no such sandbox or if it is
+        being deleted. Raises Unavailable if the sandbox belongs to another server.
         """
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None or sandbox_id in self.deleting:
@@ -207,7 +214,7 @@ class Machines:
                 await self._end_silent(sandbox_id)
         running = await self._start_machine(sandbox, report, backup)
         if running is None:
-            # A server with a newer database has replaced its key, for example if ours was restored.
+            # Another server has replaced the key, for example if this server's database was restored.
             logger.warning("an agent server takes none of its keys", extra={"sandbox_id": sandbox_id.hex})
             await finish(self.backend.stop(sandbox_id))
             running = await self._start_machine(sandbox, report, backup)
@@ -222,7 +229,7 @@ class Machines:
         return running
 
     async def end_silent(self, sandbox_id: UUID) -> bool:
-        """Ends the sandbox's machine if its agent server no longer answers. Returns whether the machine was
+        """Ends the sandbox's machine if its agent server does not answer. Returns whether the machine was
         ended.
         """
         async with self.locks[sandbox_id]:
@@ -237,8 +244,9 @@ class Machines:
         await finish(self.backend.stop(sandbox_id))
 
     async def _is_frozen(self, running: RunningSandbox) -> bool:
-        """Returns whether the sandbox's machine runs, but its agent server does not answer for
-        SILENT_SECONDS. A busy agent server answers sooner.
+        """Returns whether the sandbox's agent server is frozen: its machine runs, but the agent server does
+        not answer for SILENT_SECONDS. Returns False as soon as the agent server answers or the machine has
+        ended.
         """
         deadline = time.monotonic() + SILENT_SECONDS
         while not await running.client.responds():
@@ -250,8 +258,10 @@ class Machines:
         return False
 
     async def _lay_out(self, sandbox: Sandbox, report: Report) -> Archive | None:
-        """Unpacks the sandbox's archive into its workspace, if there is an archive. Returns the archive if it
-        is a backup, because the conversation logs in a backup may lack events. Returns None otherwise.
+        """Restores the sandbox's workspace from its archive, if the sandbox has an archive.
+
+        Returns the archive if it is a backup, because the conversation logs in a backup may lack events.
+        Returns None for every other archive, and if there is no archive.
         """
         if sandbox.archive_id is None:
             return None
@@ -259,9 +269,10 @@ class Machines:
         return archive if archive.kind == ArchiveKind.BACKUP else None
 
     async def _catch_up(self, running: RunningSandbox, backup: Archive, report: Report) -> None:
-        """Adds the missing events to the conversation logs of a sandbox that was restored from a backup. Runs
-        before other tasks can use the sandbox. After an interruption, the next start begins from the backup
-        again.
+        """Adds the missing events to the conversation logs of a sandbox that was restored from a backup. Must
+        run before other tasks can use the sandbox. Raises StartFailure `log_not_restored`.
+
+        After a failure or an interruption, the next start of the sandbox restores the backup again.
         """
         report("Bringing what was said since then back into its logs")
         try:
@@ -279,12 +290,14 @@ class Machines:
     async def _start_machine(
         self, sandbox: Sandbox, report: Report, backup: Archive | None
     ) -> RunningSandbox | None:
-        """Starts the machine and returns the running sandbox. Returns None if the agent server accepts none
-        of the session keys that it may have.
+        """Starts the sandbox's machine, waits until its agent server answers, and returns the running
+        sandbox. Returns None if the agent server accepts none of the session keys that this server knows.
+
+        `backup`: the backup from which the workspace was restored; None if it was not restored from a backup.
         """
         sandbox_id = sandbox.id
         offer = await self.keys.offer(sandbox_id)
-        # Not interrupted while the lock is held: a later delete must find everything that was started.
+        # Not interrupted while the lock is held: a later deletion must find all that was started.
         machine = await finish(self.backend.start(sandbox_id, offer.first, report, sandbox.base_image))
         before = self.running.get(sandbox_id)
         # The old client is kept if the address is the same, because other code still uses it.
@@ -303,8 +316,11 @@ class Machines:
         return running
 
     async def _is_taken(self, sandbox: RunningSandbox, offer: Offer, report: Report) -> bool:
-        """Waits until the agent server answers. Returns whether the agent server has accepted the new session
-        key. Raises StartFailure if it does not answer in time.
+        """Sends the new session key to the agent server, again and again until the agent server answers.
+        Returns whether the agent server has accepted the key.
+
+        Raises StartFailure if the agent server does not answer in time, if the machine ends, or if the
+        sandbox is deleted.
         """
         outcome = await self.keys.hand_over(sandbox.id, offer, sandbox.client)
         if outcome == "absent":
@@ -329,8 +345,8 @@ class Machines:
 
 
 def log_report(sandbox_id: UUID) -> Report:
-    """Returns a function for the progress of a sandbox start that is shown to no user: the function writes
-    the lines to the log.
+    """Returns a function that writes lines about the progress of a sandbox start to the log. Used for starts
+    whose progress is not shown to a user.
     """
 
     def report(line: str) -> None:

@@ -1,5 +1,5 @@
-"""Restarts sandboxes that should run but do not. A sandbox that has crashed too often is left in the status
-ERROR.
+"""Watches the sandboxes that should run, and restarts those that do not run. A sandbox that has crashed too
+often gets the status ERROR and is not restarted.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class Monitor:
         self._rows = rows
         self._admission = admission
         self._reviving: set[UUID] = set()
-        # When each agent server has last answered, by the monotonic clock.
+        # The time when each agent server answered last, in seconds of the monotonic clock.
         self._heard: dict[UUID, float] = {}
         self._probed = 0.0
         self._is_probing = False
@@ -37,14 +37,15 @@ class Monitor:
         self._slots = asyncio.Semaphore(CONCURRENT_REVIVALS)
 
     async def check(self) -> None:
-        """Runs one round of the background task: starts sandboxes that should run but do not, and gives
-        running sandboxes new session keys when they are due.
+        """Runs one round of the background task that watches sandboxes. Starts sandboxes that should run but
+        do not run. Replaces the session keys of running sandboxes if they are due. Also starts a check of the
+        queue of sandbox starts that wait for memory.
         """
         machines = self._machines
         try:
             await machines.await_engine()
         except StartFailure:
-            return  # the caller that starts one is told
+            return  # the next start of a sandbox reports the error
         machines.elsewhere = await self._rows.elsewhere()
         known_before = set(machines.running)
         await self._mark_lost()
@@ -71,8 +72,8 @@ class Monitor:
         machines.background.start(self._admission.check(), name="let sandboxes in")
 
     async def _mark_lost(self) -> None:
-        """Marks sandboxes whose host cannot be reached as MISSING, not as ERROR. The sandboxes run again once
-        the host can be reached.
+        """Sets the status MISSING for sandboxes whose host cannot be reached. Sets the status of MISSING
+        sandboxes back to RUNNING once their host can be reached again.
         """
         machines = self._machines
         wanted, marked = await self._rows.wanted(machines.backend.kind.backend), await self._rows.lost()
@@ -86,8 +87,10 @@ class Monitor:
             await self._rows.save(sandbox_id, SandboxStatus.RUNNING)
 
     def _silent(self, alive: set[UUID]) -> set[UUID]:
-        """Returns the sandboxes whose machine runs, but whose agent server has not answered for a long
-        time.
+        """Returns those of the given sandboxes whose agent server has not answered for longer than
+        SILENT_SECONDS. Starts a new health check of the agent servers in the background every PROBE_SECONDS.
+
+        `alive`: the ids of sandboxes whose machine runs.
         """
         moment = time.monotonic()
         self._heard = {each: self._heard.get(each, moment) for each in alive}
@@ -113,12 +116,12 @@ class Monitor:
             return  # deleted meanwhile
 
     def forgive(self, sandbox_id: UUID) -> None:
-        """Sets the sandbox's crash count back to zero."""
+        """Sets the number of counted crashes of the sandbox back to zero."""
         self._crashes.pop(sandbox_id, None)
 
     async def _forget(self, sandbox_ids: set[UUID]) -> None:
-        """Removes from `running` the sandboxes that another process has put to sleep or removed, for example
-        `slipway sandboxes stop`.
+        """Removes the given sandboxes from the running sandboxes of this process. Another process has put
+        these sandboxes to sleep or has removed them, for example the command `slipway sandboxes stop`.
         """
         for sandbox_id in sandbox_ids:
             self._machines.lose(sandbox_id)
@@ -146,7 +149,7 @@ class Monitor:
                 await machines.start(sandbox_id, log_report(sandbox_id))
             await machines.changed(sandbox_id)
         except (NotFound, Unavailable):
-            return  # deleted meanwhile, or another server's
+            return  # deleted meanwhile, or it belongs to another server
         except StartFailure as failure:
             # The row stays RUNNING, so that the next round tries again. If the engine does not answer, this
             # does not count as a crash of the sandbox.
@@ -156,8 +159,9 @@ class Monitor:
             self._reviving.discard(sandbox_id)
 
     async def _gave_up(self, sandbox_id: UUID, failure: StartFailure) -> bool:
-        """Counts a crash of the sandbox. After too many crashes in a short time, sets the sandbox's status to
-        ERROR and starts it no more. Returns whether that happened.
+        """Counts a crash of the sandbox. If the sandbox has crashed more than MAX_RESTARTS times within
+        RESTART_WINDOW_SECONDS, sets its status to ERROR, so that it is not restarted. Returns whether the
+        status was set to ERROR.
         """
         crashes, moment = self._crashes[sandbox_id], time.monotonic()
         while crashes and moment - crashes[0] > RESTART_WINDOW_SECONDS:

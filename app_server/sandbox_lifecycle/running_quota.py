@@ -1,4 +1,4 @@
-"""Limits the number of running sandboxes to the quotas of their users."""
+"""Enforces the quotas for running sandboxes: the maximum for each user and for the user's organisation."""
 
 from uuid import UUID
 
@@ -14,10 +14,10 @@ UP = (SandboxStatus.STARTING, SandboxStatus.RUNNING)
 
 
 async def require_running_quota(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> None:
-    """Checks that the user may have one more running sandbox. `sandbox_id`: the sandbox that is to start,
-    which is not counted.
+    """Checks that the quotas of the user and of the user's organisation allow one more running sandbox.
+    Raises TooManyRequests `quota_reached` if a quota does not.
 
-    Raises TooManyRequests `quota_reached`.
+    `sandbox_id`: the sandbox that is about to start, which is not counted.
     """
     others = select(func.count()).where(Sandbox.status.in_(UP), Sandbox.id != sandbox_id)
     for name, counted in (

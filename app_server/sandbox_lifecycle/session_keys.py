@@ -1,9 +1,9 @@
-"""The session keys with which sandboxes and the app server authenticate to each other. Keys are replaced
-while the sandbox runs.
+"""Creates, stores and replaces session keys. With a session key, a sandbox and the app server authenticate to
+each other. The key is replaced while the sandbox runs.
 
 A new key is stored before it is sent to the agent server. It replaces the old key when the agent server has
-answered. In between, the inner listener accepts both keys, and a server that continues after a crash tries
-both at the agent server.
+accepted it. In between, the inner listener (the app server's port for sandboxes) accepts both keys. After a
+crash, the app server tries both keys at the agent server.
 """
 
 import hmac
@@ -25,16 +25,19 @@ from app_server.sandbox_records.models import Sandbox
 from app_server.users.tokens import new_token, token_hash
 
 OVERLAP = timedelta(seconds=60)
-"""How long the inner listener still accepts a replaced key, for requests that were sent with it before."""
+"""How long the inner listener (the app server's port for sandboxes) still accepts a session key after it was
+replaced. Requests that were sent before may still contain this key.
+"""
 RETRY_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A new session key for an agent server. `known`: the keys that the agent server may have now, the
-    likeliest first.
+    """A new session key that can be sent to the agent server of a sandbox, with the data that is needed to
+    send it.
 
-    `first`: the text that a starting agent server is given, see `FirstKeys`.
+    `key`: the new session key. `known`: the session keys that the agent server may accept at present, the
+    most likely key first. `first`: the text that a newly started agent server gets: `FirstKeys` as JSON.
     """
 
     key: str
@@ -44,9 +47,11 @@ class Offer:
 
 @dataclass(frozen=True)
 class _Moment:
-    """A point in time on the wall clock and on the monotonic clock; the earlier of both counts. Database rows
-    expire by the wall clock, which can jump and runs on while the machine sleeps. Agent servers use the
-    monotonic clock.
+    """A point in time on two clocks: the wall clock and the monotonic clock. The point in time is over as
+    soon as one of the two clocks has passed it.
+
+    Database rows expire by the wall clock, which can jump and also runs while the computer sleeps. Agent
+    servers use the monotonic clock.
     """
 
     wall: datetime
@@ -65,18 +70,19 @@ class SessionKeys:
         self._period = timedelta(minutes=config.session_key_minutes)
         self._database = database
         self._cipher = cipher
-        # When each key that this process has handed over is to be replaced.
+        # When to replace each sandbox's session key that this process has sent to an agent server.
         self._due: dict[UUID, _Moment] = {}
 
     async def offer(self, sandbox_id: UUID) -> Offer:
-        """Makes and stores the sandbox's next session key, and returns it. The inner listener accepts the key
-        from now on. Raises NotFound.
+        """Creates and stores the sandbox's next session key, and returns it. If such a key is already stored
+        but not yet accepted by the agent server, returns the stored key. The inner listener (the app server's
+        port for sandboxes) accepts the key from now on. Raises NotFound if there is no such sandbox.
         """
         async with self._database.session() as session:
             sandbox = await self._get(session, sandbox_id)
             present = self._cipher.decrypt(sandbox.encrypted_session_key)
             if sandbox.encrypted_pending_session_key:
-                # Offered before. It may have been accepted, so no other key can be offered.
+                # The agent server may have accepted this key already, so no other key is made.
                 key = self._cipher.decrypt(sandbox.encrypted_pending_session_key)
             else:
                 key = new_token()
@@ -87,8 +93,9 @@ class SessionKeys:
         return Offer(key, known=(key, present), first=first.model_dump_json())
 
     def _first_keys(self, key: str, sandbox: Sandbox) -> FirstKeys:
-        """Returns the keys that a sandbox's agent server gets at its start. They include the keys for seals,
-        which are derived from the encryption keys and differ for each sandbox.
+        """Returns the keys that the sandbox's agent server gets at its start: the session key `key`, and the
+        keys that sign the specifications of conversations. The signing keys are derived from the app server's
+        encryption keys and differ for each sandbox.
         """
         keys = self._cipher.signing_keys("specifications of conversations")
         return FirstKeys(
@@ -98,8 +105,8 @@ class SessionKeys:
         )
 
     async def revoke(self, sandbox_id: UUID) -> None:
-        """Makes all session keys of the sandbox invalid. The sandbox's next machine gets a new key. Raises
-        NotFound.
+        """Makes all session keys of the sandbox invalid. A new key is stored for the sandbox's next machine.
+        Raises NotFound if there is no such sandbox.
         """
         key = new_token()
         async with self._database.session() as session:
@@ -113,8 +120,11 @@ class SessionKeys:
         self.forget(sandbox_id)
 
     async def hand_over(self, sandbox_id: UUID, offer: Offer, client: AgentClient) -> HandOver:
-        """Sends the new session key to the agent server and returns the outcome. If the agent server accepts
-        the key, the old key becomes invalid. Raises NotFound.
+        """Sends the new session key to the agent server. Returns whether the agent server has accepted it
+        ("taken"), has refused it ("refused"), or has not answered ("absent").
+
+        If the agent server has accepted the new key, the old key becomes invalid after OVERLAP. Raises
+        NotFound if there is no such sandbox.
         """
         self._due[sandbox_id] = _Moment.after(RETRY_SECONDS)
         outcome = await client.hand_over(offer.key, offer.known, self._period.total_seconds())
@@ -124,8 +134,8 @@ class SessionKeys:
         return outcome
 
     def is_due(self, sandbox_id: UUID) -> bool:
-        """Returns whether the session key must be replaced: half of its lifetime has passed. The other half
-        is left for an agent server that answers slowly.
+        """Returns whether the sandbox's session key must be replaced now. A key is due when half of its
+        lifetime has passed, so that there is enough time for an agent server that answers slowly.
         """
         due = self._due.get(sandbox_id)
         return due is None or due.is_over()

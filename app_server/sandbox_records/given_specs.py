@@ -1,5 +1,5 @@
-"""The sandbox specs that the organisation and teams give to their members. A spec says which image sandboxes
-start from.
+"""Reads the sandbox specs that the organisation and teams provide for their members. A sandbox spec says
+which base image sandboxes start from.
 """
 
 import base64
@@ -14,11 +14,11 @@ from app_server.levels.models import LevelItemKind
 
 
 class GivenSpec(BaseModel):
-    """The stored form of a sandbox spec of the organisation or a team.
+    """A sandbox spec of the organisation or a team, as it is stored in the database.
 
-    `base`, `dockerfile`, `build`, `runtime_plugins`: as in SandboxSpec. `files`: the gzipped tar in base64;
-    None for an image that is given by name. `is_default`: whether new sandboxes of the members start from
-    this spec.
+    `base`, `dockerfile`, `build`, `runtime_plugins`: as in SandboxSpec. `files`: the gzipped tar of the files
+    that the base image is built from, in base64; None if the image is not built from files. `is_default`:
+    whether new sandboxes of the members start from this spec.
     """
 
     description: str | None
@@ -35,13 +35,13 @@ class GivenSpec(BaseModel):
 
 
 async def given_bases(session: AsyncSession) -> set[str]:
-    """Returns the names of the base images of all sandbox specs of the organisation and teams."""
+    """Returns the names of the base images of all sandbox specs that organisations and teams provide."""
     return {GivenSpec.of(item).base for item in await all_items(session, None, LevelItemKind.SANDBOX_SPEC)}
 
 
 async def given_files(session: AsyncSession, base: str) -> tuple[dict[str, Any], bytes] | None:
     """Returns the description and the gzipped tar of the files that this base image is built from. Returns
-    None if no spec of the organisation or a team contains them.
+    None if no sandbox spec of the organisation or a team contains such files.
     """
     for item in await all_items(session, None, LevelItemKind.SANDBOX_SPEC):
         spec = GivenSpec.of(item)

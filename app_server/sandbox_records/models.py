@@ -1,5 +1,5 @@
-"""The database tables for sandboxes: their users, keys and states, and the specs, archives and memory
-reservations.
+"""The database tables for sandboxes, their specs, archives and memory reservations, and for the leases of
+server ids.
 """
 
 from datetime import datetime
@@ -33,12 +33,14 @@ class ArchiveKind(StrEnum):
 
 
 class Sandbox(Base):
-    """A sandbox: an isolated machine that runs one agent server. Its id is the id of the conversation that it
-    was made for.
+    """The database row of a sandbox: an isolated machine that runs one agent server. The sandbox's id is the
+    id of the conversation that the sandbox was made for.
 
-    ARCHIVED: there is no machine and no workspace, only an archive. RUNNING: the sandbox should run; it is
-    started again after a restart of the app server, or when its agent server dies. The session key is found
-    by its SHA-256; the encrypted key is for the app server's own calls.
+    `status`: the state in which the sandbox should be. RUNNING: the app server starts the sandbox again after
+    a restart, or when its agent server has died. ARCHIVED: only an archive is left, without a machine or
+    workspace. `session_key_hash`: the SHA-256 of the session key, to find the sandbox that sends a request.
+    `encrypted_session_key`: the session key that the app server uses for its own requests to the agent
+    server.
     """
 
     __tablename__ = "sandboxes"
@@ -49,11 +51,11 @@ class Sandbox(Base):
     session_key_hash: Mapped[str] = mapped_column(String(64), unique=True)
     encrypted_session_key: Mapped[str] = mapped_column(Text)
     session_key_expires_at: Mapped[datetime | None]
-    """None until an agent server has taken the key."""
+    """When the session key expires. None until an agent server has accepted the key."""
     pending_session_key_hash: Mapped[str | None] = mapped_column(String(64), index=True)
     encrypted_pending_session_key: Mapped[str | None] = mapped_column(Text)
-    """A key that was offered to the agent server. It is not known yet whether the agent server
-    has taken it.
+    """A new session key that the agent server may or may not have accepted already. None if there is no such
+    key.
     """
     pending_session_key_expires_at: Mapped[datetime | None]
     previous_session_key_hash: Mapped[str | None] = mapped_column(String(64), index=True)
@@ -61,39 +63,41 @@ class Sandbox(Base):
     spec_id: Mapped[str] = mapped_column(String(200))
     """What the sandbox was started from: the image of a container, or `process`."""
     base_image: Mapped[str | None] = mapped_column(String(MAX_IMAGE_CHARACTERS))
-    """The base image that the user has chosen for the sandbox's image. None means the one in the server's
-    configuration.
+    """The base image that the user has chosen for the sandbox's image. None means the default base image of
+    the server's configuration.
     """
     runtime_plugins: Mapped[list[Any] | None]
-    """Which of the image's runtime plugins the sandbox offers. None means all."""
+    """The runtime plugins of the image that the sandbox provides. None means all of them."""
     found_plugins: Mapped[list[Any] | None]
-    """Names of the runtime plugins that the agent server has found. None means that it has not been asked
-    yet.
+    """The names of the runtime plugins that the agent server has found. None means that the agent server was
+    not asked yet.
     """
     server_id: Mapped[str | None] = mapped_column(String(64))
-    """For a process sandbox, if several servers share the database: the server on whose machine it runs."""
+    """For a process sandbox: the id of the app server on whose machine it runs. None for all other sandboxes,
+    and if only one app server uses the database.
+    """
     seals_specs: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """Whether the agent server refuses conversations without a seal. True if none of its conversations is
-    older than seals.
+    """Whether the agent server refuses conversations whose specification is not signed. True if all
+    conversations of the sandbox were created after Slipway began to sign specifications.
     """
     archive_id: Mapped[UUID | None]
-    """If this is set, the next start unpacks the workspace from this archive: the sandbox's own archive, or a
-    snapshot to begin from.
+    """If this is set, the next start restores the workspace from this archive. It is the sandbox's own
+    archive, its backup, or a snapshot that the sandbox begins from.
     """
     has_leftovers: Mapped[bool] = mapped_column(default=False)
     """For an archived sandbox: whether a machine or a workspace may still have to be removed."""
     error: Mapped[dict[str, Any] | None]
-    """Why the sandbox is in ERROR or MISSING: `{code, cause, fix, output}`."""
+    """Why the sandbox has the status ERROR or MISSING: `{code, cause, fix, output}`."""
     created_at: Mapped[datetime] = mapped_column(default=now, index=True)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
 
 
 class ServerLease(Base):
-    """The process that uses a server's id. `nonce` identifies the process; None means that the process has
-    ended in an orderly way.
+    """The database row that says which process uses a server id.
 
-    `renewals` grows while the process lives. The other columns tell where the process runs. They are shown to
-    people, and they let a restarted server recognize its own row.
+    `nonce`: a random text that identifies the process; None means that the process has given the id back.
+    `renewals`: a number that grows while the process runs. The other columns say where the process runs. They
+    are shown to users, and a restarted server recognises its own row by them.
     """
 
     __tablename__ = "server_leases"
@@ -110,11 +114,11 @@ class ServerLease(Base):
 
 
 class SandboxSpec(Base):
-    """A base image that a user has saved for sandboxes: an image by name, or files that an image is built
-    from.
+    """The database row of a base image that a user has saved for sandboxes: the name of an image, or the
+    files from which an image is built.
 
-    `base`: the image's name; if it is built from files, the name is computed from all of them. `files`: a
-    gzipped tar.
+    `base`: the name of the image; if the image is built from files, the name is computed from all files.
+    `files`: the gzipped tar of the files.
     """
 
     __tablename__ = "sandbox_specs"
@@ -125,25 +129,25 @@ class SandboxSpec(Base):
     name: Mapped[str] = mapped_column(String(100))
     base: Mapped[str] = mapped_column(String(MAX_IMAGE_CHARACTERS), index=True)
     origin: Mapped[str | None] = mapped_column(Text)
-    """Where the files came from, to show to people: a repository and a path in it."""
+    """Where the files come from, as shown to users: a repository and a path in it."""
     dockerfile: Mapped[str | None] = mapped_column(Text)
-    """The text of the Dockerfile, as the user has seen it."""
+    """The text of the Dockerfile that was shown to the user."""
     build: Mapped[dict[str, Any] | None]
     """The fields `{dockerfile, arguments, target, files, bytes}` of BuildFiles."""
     files: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
     ignored: Mapped[list[Any]]
-    """The parts of a devcontainer.json that are not used, each with a reason."""
+    """The parts of a devcontainer.json that Slipway does not use, each with a reason."""
     runtime_plugins: Mapped[list[Any] | None]
-    """The runtime plugins that its sandboxes offer. None means all plugins of the image."""
+    """The runtime plugins that sandboxes with this spec provide. None means all plugins of the image."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class SpecChoice(Base):
-    """The user's choice of the spec that new sandboxes are built on. `repository`: an Address.identity; empty
-    for all other repositories.
+    """The database row of a user's choice: the sandbox spec that new sandboxes for a repository start from.
 
-    `spec_id`: a spec of the user. `given_name`: the name of a spec of the organisation or a team. If both are
-    None, the server's own image is chosen.
+    `repository`: the `Address.identity` of the repository; an empty text for all repositories without a
+    separate choice. `spec_id`: a spec of the user. `given_name`: the name of a spec of the organisation or a
+    team. If `spec_id` and `given_name` are None, the default image of the server is chosen.
     """
 
     __tablename__ = "sandbox_spec_choices"
@@ -155,11 +159,11 @@ class SpecChoice(Base):
 
 
 class Archive(Base):
-    """A copy of a workspace, in a file of `home`. The file was complete and read back before this row was
-    written.
+    """The database row of an archive file: a copy of a workspace in the app server's home directory. The file
+    was completely written and verified before the row was written.
 
-    A snapshot holds only the project; new conversations can begin from it. A backup is used when the host of
-    the sandbox is lost.
+    A snapshot contains only the project, and new conversations can begin from it. A backup is used if the
+    sandbox host of the sandbox is lost.
     """
 
     __tablename__ = "archives"
@@ -168,18 +172,20 @@ class Archive(Base):
     sandbox_id: Mapped[UUID] = mapped_column(ForeignKey(Sandbox.id, ondelete="CASCADE"), index=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey(User.id, ondelete="CASCADE"), index=True)
     conversation_id: Mapped[UUID | None]
-    """For a snapshot: the conversation whose project it holds."""
+    """For a snapshot: the conversation whose project the snapshot contains."""
     kind: Mapped[ArchiveKind] = mapped_column(enum_column(ArchiveKind))
     name: Mapped[str | None] = mapped_column(String(200))
     size_bytes: Mapped[int] = mapped_column(BigInteger)
     sha256: Mapped[str] = mapped_column(String(64))
     position: Mapped[int | None] = mapped_column(BigInteger)
-    """For a backup: how far the log had come."""
+    """For a backup: the last position in the logs of the sandbox's conversations when the backup was made."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class CapacityReservation(Base):
-    """Memory that is reserved for a sandbox until its machine runs (capacity_reservations.py)."""
+    """The database row of a reservation of memory for a sandbox that is starting. The reservation is valid
+    until the time `until` (capacity_reservations.py).
+    """
 
     __tablename__ = "memory_places"
 

@@ -1,8 +1,8 @@
-"""Determines which app server a process sandbox belongs to, if several app servers share a database. The
-files of a process sandbox are on one machine only.
+"""Determines which app server may use a process sandbox, if several app servers share a database. A process
+sandbox is a process on one machine, and its files are only on that machine.
 
-A server on another machine would start an empty sandbox instead. Container sandboxes need no owner: all
-servers find them on the engine that they share.
+An app server on another machine would start the sandbox without its files. Container sandboxes do not belong
+to one app server: all app servers reach them through the container engine that they share.
 """
 
 import secrets
@@ -20,25 +20,27 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus, ServerLeas
 
 ID_FILE = "server-id"
 LOST_AFTER = timedelta(days=7)
-"""A server that has not been seen for this long no longer blocks the removal of deleted conversations."""
+"""An app server that has not renewed its lease for this long counts as lost. Other app servers may then
+delete its sandboxes.
+"""
 
 
 class Ownership:
     def __init__(self, config: Config) -> None:
         self._home = config.home
         self.server_id = _id_of(config.home) if config.is_database_shared else None
-        """The id of this server. It is stored in the home directory. None means that no other server uses the
-        database.
+        """The id of this server, which is stored in the home directory. None means that no other server uses
+        the database.
         """
         self.taken_by: str | None = None
-        """Set if another server has taken this server's id: a text that says why this server may not serve
-        process sandboxes any more.
+        """A text that says that another server uses the id of this server. While it is set, this server may
+        not use process sandboxes. None means that no other server uses the id.
         """
 
     @property
     def is_mine(self) -> ColumnElement[bool]:
-        """Returns an SQL condition on the rows of sandboxes: true for sandboxes that this server may start,
-        stop and remove.
+        """The SQL condition on the rows of sandboxes that is true for the sandboxes that this server may
+        start, stop and remove.
         """
         if self.server_id is None:
             return true()
@@ -47,8 +49,8 @@ class Ownership:
         return or_(Sandbox.server_id.is_(None), Sandbox.server_id == self.server_id)
 
     def require(self, sandbox: Sandbox) -> None:
-        """Raises Unavailable (`sandbox_on_other_server`, `server_id_taken`) if this server may not use the
-        sandbox.
+        """Checks that this server may use the sandbox. Raises Unavailable: `sandbox_on_other_server` if the
+        sandbox belongs to another server, `server_id_taken` if another server uses the id of this server.
         """
         if self.taken_by and sandbox.server_id == self.server_id and sandbox.spec_id == PROCESS:
             raise self.refusal()
@@ -59,8 +61,8 @@ class Ownership:
         raise self.refusal()
 
     def refusal(self) -> Unavailable:
-        """Returns the error for a sandbox of another server. If another process uses this server's id,
-        returns the error for that.
+        """Returns the error for a sandbox that this server may not use. The error says that the sandbox
+        belongs to another server, or that another server uses the id of this server.
         """
         if self.taken_by is None:
             return on_other_server()
@@ -71,8 +73,8 @@ class Ownership:
         )
 
     def _may_be_here(self, sandbox: Sandbox) -> bool:
-        """Returns whether the files of the sandbox may be on this machine. Used for database rows of older
-        versions, which do not name the server.
+        """Returns whether the files of a process sandbox may be on this machine. Used for database rows of
+        earlier versions, which do not name the server that the sandbox belongs to.
         """
         folder = self._home / "sandboxes" / sandbox.id.hex
         return sandbox.status in {SandboxStatus.STARTING, SandboxStatus.ARCHIVED} or folder.exists()
@@ -89,7 +91,9 @@ def on_other_server() -> Unavailable:
 
 
 def is_lost(server_id: InstrumentedAttribute[str | None]) -> ColumnElement[bool]:
-    """Returns an SQL condition that is true if the server with this id has not been seen for LOST_AFTER."""
+    """Returns an SQL condition that is true if the server with this id has not renewed its lease for
+    LOST_AFTER.
+    """
     return (
         select(ServerLease.server_id)
         .where(ServerLease.server_id == server_id, ServerLease.renewed_at < now() - LOST_AFTER)

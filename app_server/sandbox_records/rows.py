@@ -1,5 +1,5 @@
-"""Reads and writes the database rows of sandboxes. A row holds the state that its sandbox should have. Each
-call is one short transaction.
+"""Reads and writes the database rows of sandboxes. A row stores the state in which its sandbox should be.
+Each call is one short transaction.
 """
 
 from collections.abc import Collection
@@ -21,7 +21,9 @@ from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatu
 from app_server.sandbox_records.ownership import Ownership, is_lost
 
 REMOTE = "remote"
-"""The spec of a sandbox on another host begins with this text."""
+"""The name of the backend for sandboxes on other hosts. The `spec_id` of such a sandbox begins with this
+text.
+"""
 
 
 class Rows:
@@ -31,8 +33,8 @@ class Rows:
         self.ownership = Ownership(config)
 
     def base_of(self, sandbox: Sandbox) -> BaseImage | None:
-        """Returns the base image that the user has chosen for the sandbox. Returns None if the user has
-        chosen none.
+        """Returns the base image that the user has chosen for the sandbox. Returns None if the sandbox uses
+        the default base image.
         """
         if sandbox.base_image is None:
             return None
@@ -50,7 +52,7 @@ class Rows:
             spec = await session.scalar(query.options(undefer(SandboxSpec.files)).limit(1))
             if spec is not None and spec.build is not None and spec.files is not None:
                 return BuildFiles(name=spec.base, **spec.build), spec.files
-            # The name is computed from the files, so any spec with this base has the same ones.
+            # The name is computed from the files, so any spec with this base has the same files.
             given = await given_files(session, base)
         return None if given is None else (BuildFiles(name=base, **given[0]), given[1])
 
@@ -59,7 +61,9 @@ class Rows:
             return await session.get(Sandbox, sandbox_id)
 
     async def wanted(self, backend: str) -> set[UUID]:
-        """Returns the sandboxes of this backend that should run on this server."""
+        """Returns the ids of the sandboxes of this backend that should run and that this server may
+        manage.
+        """
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.RUNNING, _is_of_kind(backend), self.ownership.is_mine
         )
@@ -67,20 +71,21 @@ class Rows:
             return set((await session.execute(query)).scalars())
 
     async def elsewhere(self) -> set[UUID]:
-        """Returns the sandboxes that belong to other app servers."""
+        """Returns the ids of the sandboxes that belong to other app servers on the same database."""
         async with self._database.read() as session:
             return set((await session.execute(select(Sandbox.id).where(~self.ownership.is_mine))).scalars())
 
     async def of_kind(self, backend: str) -> set[UUID]:
-        """Returns all sandboxes of this backend that this server may manage, in every state."""
+        """Returns the ids of all sandboxes of this backend that this server may manage, with any status."""
         async with self._database.read() as session:
             query = select(Sandbox.id).where(_is_of_kind(backend), self.ownership.is_mine)
             return set((await session.execute(query)).scalars())
 
     async def asleep(self, sandbox_ids: Collection[UUID] | None, minutes: float = 0) -> list[UUID]:
-        """Returns the sandboxes that have slept for at least `minutes`, longest first.
+        """Returns the ids of the sandboxes that have slept for at least `minutes`. The sandbox that has slept
+        longest comes first.
 
-        `sandbox_ids`: the sandboxes to look at; None means all.
+        `sandbox_ids`: the sandboxes to choose from; None means all sandboxes.
         """
         query = (
             select(Sandbox.id)
@@ -97,7 +102,9 @@ class Rows:
             return list((await session.execute(query)).scalars())
 
     async def with_leftovers(self) -> list[UUID]:
-        """Returns the archived sandboxes whose machine or workspace may not have been removed yet."""
+        """Returns the ids of the archived sandboxes whose machine or workspace may still have to be
+        removed.
+        """
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.ARCHIVED,
             Sandbox.has_leftovers.is_(True),
@@ -107,22 +114,24 @@ class Rows:
             return list((await session.execute(query)).scalars())
 
     async def lost(self) -> set[UUID]:
-        """Returns the sandboxes that are marked as MISSING because their host could not be reached."""
+        """Returns the ids of the sandboxes with the status MISSING: the server could not reach their sandbox
+        host.
+        """
         query = select(Sandbox.id).where(Sandbox.status == SandboxStatus.MISSING, self.ownership.is_mine)
         async with self._database.read() as session:
             return set((await session.execute(query)).scalars())
 
     async def begin_from(self, sandbox_id: UUID, archive_id: UUID) -> None:
-        """Marks the sandbox as archived with this archive. At the sandbox's next start, the archive is
-        unpacked into its workspace.
+        """Sets the sandbox's status to ARCHIVED with this archive. The next start of the sandbox restores its
+        workspace from the archive.
         """
         changes = {"status": SandboxStatus.ARCHIVED, "error": None, "archive_id": archive_id}
         async with self._database.session() as session:
             await session.execute(update(Sandbox).where(Sandbox.id == sandbox_id).values(changes))
 
     async def put_back(self, sandbox_id: UUID) -> None:
-        """Marks a sandbox as archived again whose archive was not completely unpacked. The files that were
-        unpacked are marked for removal.
+        """Sets the sandbox's status back to ARCHIVED after its archive was not restored completely. Also sets
+        `has_leftovers`, so that the files that were already restored are removed.
         """
         changes = {"status": SandboxStatus.ARCHIVED, "error": None, "has_leftovers": True}
         async with self._database.session() as session:
@@ -142,8 +151,8 @@ class Rows:
     ) -> None:
         """Stores the sandbox's status. Does nothing if there is no such sandbox.
 
-        `machine`: its new machine; None keeps the stored machine. `failure`: why the sandbox failed; None
-        removes an earlier failure.
+        `machine`: the sandbox's new machine; None leaves the stored machine unchanged. `failure`: why the
+        sandbox has failed; None removes a stored failure.
         """
         async with self._database.session() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
@@ -156,7 +165,7 @@ class Rows:
                 sandbox.server_id = self.ownership.server_id if machine.spec_id == PROCESS else None
 
     async def has_lost_server(self, sandbox: Sandbox) -> bool:
-        """Returns whether this is a process sandbox of another server, and that server has not been seen for
+        """Returns whether the sandbox belongs to another server that has not renewed its lease for
         LOST_AFTER.
         """
         query = select(Sandbox.id).where(Sandbox.id == sandbox.id, is_lost(Sandbox.server_id))
@@ -171,7 +180,9 @@ class Rows:
 
 
 def kind_of(spec_id: str) -> str:
-    """Returns the name of the backend that starts sandboxes with this `spec_id`."""
+    """Returns the name of the backend that runs sandboxes with this `spec_id`: "process", "remote" or
+    "docker".
+    """
     return spec_id if spec_id == PROCESS else REMOTE if spec_id.startswith(REMOTE) else "docker"
 
 

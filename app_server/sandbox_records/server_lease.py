@@ -1,8 +1,10 @@
-"""Makes sure that only one process serves under a `server-id`. A copied home contains the same id; the second
-process notices that and refuses to start.
+"""Makes sure that only one process at a time uses a server id. A server id is stored in the file `server-id`
+of a home directory. A copy of the home directory contains the same id, so a server with the copy must not
+start.
 
-The database row of an id says which process uses the id. That process renews the row regularly: a growing
-number shows that the process still lives, so that no clocks are compared.
+For each server id, a database row names the process that uses the id. This process regularly increases a
+number in the row. Other processes see from the growing number that the process still runs. So no clocks of
+different machines are compared.
 """
 
 import asyncio
@@ -38,8 +40,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _HomeLocation:
-    """The place of a home directory: the machine and the directory. Two processes cannot serve the same
-    directory on one machine, because the directory has a lock.
+    """The location of a server's home directory: the machine and the directory. A lock in the directory
+    prevents two processes on one machine from using the same directory.
+
+    `boot_id`: changes with each boot of the machine. `home_id`: the device number and the inode number of the
+    directory. `home`: the path of the directory. `host`: the network name of the machine.
     """
 
     boot_id: str
@@ -65,8 +70,8 @@ class _HomeLocation:
 
 
 class Lease:
-    """The exclusive use of a server id by this process. All methods do nothing if no other server uses the
-    database.
+    """The right of this process to use its server id, stored in the database. No other process may use the id
+    at the same time. All methods do nothing if no other server uses the database.
     """
 
     def __init__(
@@ -78,8 +83,9 @@ class Lease:
         self._watch_seconds = watch_seconds
 
     async def take(self) -> None:
-        """Reserves the server id for this process. Raises ConfigurationError if another process uses the id:
-        one of the two homes is a copy.
+        """Reserves the server id for this process. Raises ConfigurationError if another process uses the id,
+        because then one of the two home directories is a copy of the other. May wait for up to about
+        `watch_seconds` to find out.
         """
         if self._ownership.server_id is None:
             return
@@ -96,8 +102,9 @@ class Lease:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def renew(self) -> None:
-        """Renews this process's use of the server id. Notes in `ownership` if another process has taken the
-        id, and if that process has given it back.
+        """Renews this process's reservation of the server id. If another process has taken the id, sets
+        `taken_by` of the Ownership object. If that process has given the id back, takes the id and sets
+        `taken_by` to None.
         """
         if self._ownership.server_id is None:
             return
@@ -113,8 +120,8 @@ class Lease:
         self._ownership.taken_by = taken_by
 
     async def release(self) -> None:
-        """Gives the server id back, so that the next process need not wait to see whether this process still
-        lives.
+        """Gives the server id back when this process ends. The next process can then use the id at once and
+        need not wait to find out whether this process still runs.
         """
         if self._ownership.server_id is None:
             return
@@ -133,9 +140,10 @@ class Lease:
             return await session.get(ServerLease, self._ownership.server_id)
 
     async def _try(self, place: _HomeLocation, row: ServerLease | None, *, is_over: bool) -> bool:
-        """Tries to reserve the server id for this process. Returns whether that succeeded.
+        """Tries once to reserve the server id for this process. Returns whether the id was reserved.
 
-        `is_over`: the row was watched for long enough and was not renewed.
+        `row`: the current row of the id; None if there is no row. `is_over`: true if the row was watched for
+        long enough and was not renewed; the id may then be taken from the process in the row.
         """
         if row is None:
             return await self._insert(place)
@@ -155,7 +163,7 @@ class Lease:
                     )
                 )
         except IntegrityError:
-            return False  # another one was faster
+            return False  # another process was faster
         return True
 
     async def _write(
@@ -184,7 +192,7 @@ def _words(home: Path, row: ServerLease) -> str:
 
 
 def _text_of(path: Path) -> str:
-    """Returns the text of a file. Returns an empty text if the file does not exist."""
+    """Returns the first 100 characters of a text file. Returns an empty text if the file does not exist."""
     return path.read_text().strip()[:100] if path.exists() else ""
 
 

@@ -1,5 +1,5 @@
-"""Limits how much processing time of the app server's event loop the event reports of one sandbox may
-take.
+"""Limits the processing time that the event reports of one sandbox may take in the app server's event
+loop.
 """
 
 import asyncio
@@ -10,18 +10,21 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 PAUSE_FACTOR = 10
-"""After a report has blocked the event loop, the sandbox pauses this many times as long, so it gets at most a
-tenth of the time.
+"""After a report has blocked the event loop, the next report of the same sandbox must wait this many times as
+long. So one sandbox gets at most about a tenth of the time.
 """
 FREE_SECONDS = 0.02
-"""A report that is decoded in less time causes no pause. Nearly all reports take less."""
+"""A report that is decoded in less than this many seconds causes no pause. Nearly all reports take less
+time.
+"""
 
 
 class Fairness:
-    """The limiter for event reports: decodes only one report of each sandbox at a time, and makes the sandbox
-    pause after a large report.
+    """A limiter for the event reports of sandboxes. It lets only one report of each sandbox be decoded at a
+    time. After a report that takes long to decode, the next report of the same sandbox must wait.
 
-    Decoding in a thread would not help, because decoding holds the Python interpreter's lock all the time.
+    Decoding in a thread would not help, because decoding holds the lock of the Python interpreter all the
+    time.
     """
 
     def __init__(self) -> None:
@@ -30,16 +33,18 @@ class Fairness:
 
     @asynccontextmanager
     async def reading(self, sandbox_id: UUID) -> AsyncIterator[None]:
-        """Waits until no other report of the sandbox is being read or decoded. The `with` block then reads
-        one report. So memory holds only one report of each sandbox, and later reports stay unread.
+        """Waits until no other report of the sandbox is being read or decoded. The caller then reads one
+        report in the `with` block. So the memory holds only one report of each sandbox, and later reports are
+        not read from the network yet.
         """
         async with self._readers.setdefault(sandbox_id, asyncio.Lock()):
             yield
 
     @asynccontextmanager
     async def turn(self, sandbox_id: UUID) -> AsyncIterator[None]:
-        """Waits until the app server may decode the next report of the sandbox. The `with` block then decodes
-        the report and must not await anything. If decoding takes long, the sandbox's next report must wait.
+        """Waits until the next report of the sandbox may be decoded. The caller then decodes the report in
+        the `with` block and must not await anything there. If decoding takes long, this context manager also
+        waits at the end of the block, so that the sandbox's next report is delayed.
         """
         async with self._turns.setdefault(sandbox_id, asyncio.Lock()):
             began = time.perf_counter()

@@ -1,5 +1,5 @@
-"""The HTTP routes by which sandboxes report conversation events to the app server. The routes are served only
-on the inner listener (the app server's port for sandboxes).
+"""The HTTP routes with which agent servers in sandboxes report the events of conversations to the app server.
+The routes are available only on the inner listener (the app server's port for sandboxes).
 """
 
 from uuid import UUID
@@ -18,11 +18,11 @@ router = APIRouter(prefix="/api/v1/webhooks", tags=["Webhooks"])
 
 @router.post("/events/{conversation_id}")
 async def report_events(request: Request, sandbox: CurrentSandbox, conversation_id: UUID) -> Acknowledged:
-    """Stores events of a conversation that the agent server in a sandbox reports. The call can be repeated:
-    events that are stored already are skipped. If events are missing before the first reported one, the reply
-    is 409 `seq_gap` with the position of the last stored event.
+    """Stores events of a conversation that the agent server in a sandbox reports. The request body is an
+    EventsReport. The reply contains the position of the last stored event.
 
-    The request body is an EventsReport.
+    The request can be repeated: events that are already stored are skipped. If events before the first
+    reported event are missing, the reply is 409 `seq_gap` with the position of the last stored event.
     """
     state = request.state
     async with state.fairness.reading(sandbox.id):

@@ -1,6 +1,7 @@
-"""Packs the files that a base image is built from: a Dockerfile alone, or the files in a repository.
+"""Packs the files from which a base image is built into a tar. The files are a single Dockerfile that a user
+has entered, or files in a repository.
 
-A repository is cloned, read and packed by the app server. No code of the repository runs.
+The app server clones the repository, reads its files and packs them. It runs no code of the repository.
 """
 
 import asyncio
@@ -28,8 +29,14 @@ MAX_SHOWN_CHARACTERS = 65_536
 
 @dataclass(frozen=True)
 class PackedSpec:
-    """A base image with its packed files. `base`: the name of the base image. `build`, `tar`: the files that
-    it is built from; None for an image that is given by name.
+    """A base image with the packed files from which it is built.
+
+    `base`: the name of the base image. `dockerfile`: the text of the Dockerfile, shortened if it is long.
+    `build`: the fields of BuildFiles without the name. `tar`: the gzipped tar with the files. `dockerfile`,
+    `build` and `tar` are None if the image is not built but pulled by its name. `origin`: the repository and
+    the path in it from which the files come; None if they do not come from a repository. `path`: the path of
+    the devcontainer.json or Dockerfile. `ignored`: the parts of the devcontainer.json that Slipway ignores,
+    each with a reason.
     """
 
     base: str
@@ -42,8 +49,8 @@ class PackedSpec:
 
 
 def pack_text(dockerfile: str) -> PackedSpec:
-    """Packs a Dockerfile that copies no files. Returns the name of its base image and the packed files.
-    Blocking.
+    """Packs the text of a Dockerfile that copies no files. Returns the name of the base image and the packed
+    file. Blocking.
     """
     with tempfile.TemporaryDirectory(prefix="slipway-dockerfile-") as folder:
         file = Path(folder, "Dockerfile")
@@ -52,8 +59,8 @@ def pack_text(dockerfile: str) -> PackedSpec:
 
 
 async def pack_named(image: str | None, dockerfile: str | None) -> PackedSpec:
-    """Returns the base image of this name, or packs a Dockerfile that copies no files. Exactly one of the two
-    arguments is given.
+    """Returns the base image that a user has described in one of two ways: by the name of an image, or by the
+    text of a Dockerfile that copies no files. Exactly one of the two arguments must be given.
 
     Raises BadRequest `image_not_allowed`, and the errors of `pack_text`.
     """
@@ -64,8 +71,8 @@ async def pack_named(image: str | None, dockerfile: str | None) -> PackedSpec:
 
 
 def foreign_image(image: str) -> str:
-    """Returns the given image name. Raises BadRequest `image_not_allowed` for Slipway's own images, which may
-    hold files of another user.
+    """Checks that the image is not one of Slipway's own images, and returns the name unchanged. Raises
+    BadRequest `image_not_allowed` for Slipway's own images, because they may contain files of another user.
     """
     if image.partition(":")[0] in {BASE_REPOSITORY, REPOSITORY}:
         raise BadRequest(
@@ -83,12 +90,15 @@ async def pack_repository(
     credentials: Credentials | None,
     guard: Guard | None,
 ) -> PackedSpec:
-    """Clones a repository, packs the files that its base image is built from, and returns the packed files.
+    """Clones a repository and packs the files from which its base image is built. Returns the base image with
+    the packed files.
 
-    `path`: the devcontainer.json or Dockerfile; None means the first file at one of the usual places.
-    `credentials`, `guard`: as in `repository_bundle.pack`. Raises BadRequest `devcontainer_…`,
-    `dockerfile_missing`, `build_context_too_large`, and `repository_…` or `branch_not_found` if the
-    repository cannot be cloned.
+    `branch`: None means the default branch. `path`: the path of a devcontainer.json or Dockerfile in the
+    repository; None means the first that exists of the usual paths. `credentials`: the user's credentials for
+    the git host. `guard`: keeps the user from reaching hosts in the server's private network.
+
+    Raises BadRequest: `devcontainer_…`, `dockerfile_missing`, `build_context_too_large`, and `repository_…`
+    or `branch_not_found` if the repository cannot be cloned.
     """
     scratch = await asyncio.to_thread(lambda: Path(tempfile.mkdtemp(prefix="slipway-base-")).resolve())
     try:

@@ -1,5 +1,5 @@
-"""Finds the sandbox specs that a user's sandboxes can start from: the user's own ones, those of the user's
-teams and the organisation's.
+"""Finds the sandbox specs from which a user's sandboxes can start: those of the user, of the user's teams and
+of the organisation. Also saves specs of the organisation and of teams.
 """
 
 import base64
@@ -25,10 +25,12 @@ KIND = LevelItemKind.SANDBOX_SPEC
 
 @dataclass(frozen=True)
 class SpecInEffect:
-    """A spec that a user's sandboxes can start from: the user's own, or one of a team or the organisation.
+    """A sandbox spec from which a user's sandboxes can start. It belongs to the user, to a team of the user
+    or to the organisation.
 
-    `runtime_plugins`: the plugins that its sandboxes offer; None means all plugins of its image. `item`: the
-    stored item of the team or the organisation; None for the user's own spec.
+    `base`: the name of the base image. `runtime_plugins`: the names of the plugins that its sandboxes offer;
+    None means all plugins of the image. `item`: the stored spec of the team or the organisation; None if the
+    spec belongs to the user.
     """
 
     id: UUID
@@ -44,8 +46,9 @@ class SpecInEffect:
 
 @dataclass(frozen=True)
 class Specs:
-    """The sandbox specs that a user can choose, by name. `default`: the name of the spec that new sandboxes
-    start from if the user has chosen nothing; None means the server's configuration.
+    """All sandbox specs that a user can choose from. `by_name`: the specs by their names. `default`: the name
+    of the spec that applies if the user has chosen none, together with the team or organisation that sets it;
+    None means that the server's configuration applies.
     """
 
     by_name: Mapping[str, SpecInEffect]
@@ -53,8 +56,8 @@ class Specs:
 
     @property
     def enforced(self) -> SpecInEffect | None:
-        """Returns the spec that all new sandboxes of the user start from. Returns None if the user may
-        choose.
+        """The spec from which all new sandboxes of the user must start, because the organisation or a team
+        enforces it. None if the user may choose a spec.
         """
         return self.by_name[self.default.value] if self.default and self.default.enforced else None
 
@@ -63,8 +66,8 @@ class Specs:
 
 
 async def specs_for(session: AsyncSession, user_id: UUID, *, with_own: bool = True) -> Specs:
-    """Returns the sandbox specs that the user can choose. `with_own`: False if the user may not have own
-    specs.
+    """Returns all sandbox specs that the user can choose from. `with_own`: whether the user's own specs are
+    included; False if the user may not have any.
     """
     query = select(SandboxSpec).where(SandboxSpec.user_id == user_id)
     own = {
@@ -85,10 +88,12 @@ async def specs_for(session: AsyncSession, user_id: UUID, *, with_own: bool = Tr
 async def save_for_level(
     session: AsyncSession, owner: LevelOwner, name: str, body: SaveSandboxSpecOfLevel, set_by: UUID
 ) -> LevelItem:
-    """Adds or replaces a sandbox spec of the organisation or a team. Each of them has one default spec, so a
-    new default replaces the earlier one.
+    """Adds a sandbox spec to the organisation or a team, or replaces the spec of the same name. Returns the
+    stored spec. If the spec is marked as default, the earlier default spec of this organisation or team loses
+    the mark.
 
-    Raises the BadRequest errors of `pack_named`, and Conflict `too_many_items`.
+    `owner`: the organisation or the team. `set_by`: the administrator who saves the spec. Raises the
+    BadRequest errors of `pack_named`, and Conflict `too_many_items`.
     """
     packed = await pack_named(body.image, body.dockerfile)
     if body.is_default:

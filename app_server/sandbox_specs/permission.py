@@ -1,5 +1,5 @@
-"""Decides who may choose the base image of sandboxes. A permission is needed because a build runs code with a
-network, next to the engine.
+"""Decides which users may choose the base image of their sandboxes. The choice needs a permission, because an
+image build runs commands with network access and is not isolated like a sandbox.
 """
 
 from dataclasses import dataclass
@@ -11,11 +11,13 @@ from app_server.sandbox_backends.backend import SandboxKind
 
 @dataclass(frozen=True)
 class SpecPermission:
-    """Which sandbox specs a user may choose.
+    """The permission of one user to choose sandbox specs. Each field is a reason for a refusal, as a text for
+    the user, or None.
 
-    `why_none`: the reason why all sandboxes start from the server's own image; None if specs of the
-    organisation and of teams can be used. `why_not_own`: the reason why the user may not have own specs; None
-    if the user may.
+    `why_none`: the reason why the user can choose no spec at all, so that all sandboxes start from the
+    server's own image. None means that the user can choose specs of the organisation and of teams.
+    `why_not_own`: the reason why the user may not add or choose their own specs. None means that the user
+    may.
     """
 
     why_none: str | None = None
@@ -23,7 +25,10 @@ class SpecPermission:
 
 
 def permission_of(config: Config, kind: SandboxKind, *, administers: bool) -> SpecPermission:
-    """Returns which sandbox specs a user may choose. administers: see User.administers_installation."""
+    """Returns the permission of a user to choose sandbox specs. `kind`: the kind of sandboxes of this server;
+    process sandboxes have no images. `administers`: whether the user administers the installation
+    (User.administers_installation).
+    """
     if reason := _why_none(config, kind):
         return SpecPermission(reason, reason)
     if config.sandbox_specs == "admins" and not administers:

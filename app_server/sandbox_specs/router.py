@@ -1,4 +1,6 @@
-"""Routes for sandbox specs. A spec says which image sandboxes start from."""
+"""Routes that list, create, choose and delete sandbox specs. A sandbox spec says from which image a sandbox
+starts, and which plugins the sandbox offers.
+"""
 
 import asyncio
 from typing import Annotated, Any
@@ -50,8 +52,9 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 async def search_sandbox_specs(
     user: CurrentUser, session: ReadSession, request: Request, page_id: PageId = None, limit: Limit = 100
 ) -> SandboxSpecPage:
-    """Lists the server's own spec, called `default`, the user's specs, and those of the organisation and
-    the user's teams that hold for the user.
+    """Returns one page of the sandbox specs that the user can see, sorted by name: the user's own specs, and
+    the specs of the organisation and of the user's teams that apply to the user. The first is always the
+    server's own spec with the id `default`.
     """
     items, next_page_id = page_of(await _infos(request, session, user), page_id, limit)
     return SandboxSpecPage(items=items, next_page_id=next_page_id)
@@ -64,7 +67,9 @@ async def get_sandbox_specs(
     request: Request,
     ids: Annotated[list[str], Query(alias="id", min_length=1, max_length=100)],
 ) -> list[SandboxSpecInfo | None]:
-    """Returns the specs with these ids, in the given order; null for an id that does not exist."""
+    """Returns the sandbox specs with these ids, in the given order. The list contains null for an id that
+    does not exist.
+    """
     found = {info.id: info for info in await _infos(request, session, user)}
     return [found.get(spec_id) for spec_id in ids]
 
@@ -73,10 +78,11 @@ async def get_sandbox_specs(
 async def create_sandbox_spec(
     user: CurrentUser, body: CreateSandboxSpec, database: ServerDatabase, request: Request
 ) -> SandboxSpecInfo:
-    """Saves and returns a spec made from an image, a Dockerfile, or a repository. The first start that needs
-    it builds the image.
+    """Saves and returns a new sandbox spec of the user, made from an image, a Dockerfile or a repository. The
+    image is not built now but when the first sandbox starts from the spec.
 
-    Status 409 `repository_base_changed`: the files in the repository no longer match `base`.
+    Status 409 `repository_base_changed`: the files in the repository have changed since the user looked at
+    them, so they no longer match `base`.
     """
     _require_permission(request, user)
     new = await _new(request, user, body)
@@ -86,7 +92,9 @@ async def create_sandbox_spec(
 
 @router.post("/from-repository", responses=_REFUSALS)
 async def look_at_repository(user: CurrentUser, body: FromRepository, request: Request) -> RepositoryBase:
-    """Returns what the repository's devcontainer.json or Dockerfile would build. Nothing is built or run."""
+    """Shows the base image that the devcontainer.json or the Dockerfile of a repository describes. The app
+    server reads the repository, but builds and runs nothing.
+    """
     _require_permission(request, user)
     packed = await _pack(request, user, body)
     build = packed.build or {"files": 0, "bytes": 0}
@@ -103,8 +111,8 @@ async def look_at_repository(user: CurrentUser, body: FromRepository, request: R
 
 @router.delete("/{spec_id}", status_code=204)
 async def delete_sandbox_spec(user: CurrentUser, session: Session, spec_id: UUID) -> None:
-    """Deletes a spec. Sandboxes that were made from it keep their image. New sandboxes start from the
-    server's own spec.
+    """Deletes a sandbox spec of the user, and the user's choices of this spec. Existing sandboxes of the spec
+    continue to use their image. For new sandboxes, the user's other choices or the default spec apply.
     """
     await service.remove(session, user.id, spec_id)
 
@@ -120,7 +128,11 @@ async def get_sandbox_spec_settings(
 async def choose_sandbox_spec(
     user: CurrentUser, session: Session, body: ChooseSandboxSpec, request: Request
 ) -> SandboxSpecSettings:
-    """Chooses the spec for conversations that start from now on. 422 `repository_not_found`."""
+    """Chooses the sandbox spec for new conversations, either with one repository or with all repositories,
+    and returns the user's settings. Conversations that exist already do not change.
+
+    Status 422 `repository_not_found`: `repository` is not the address of a repository.
+    """
     repository = ALL_REPOSITORIES
     if body.repository:
         known = await service.choices(session, user.id)

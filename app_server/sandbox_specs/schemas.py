@@ -1,4 +1,6 @@
-"""The API's models of sandbox specs: the models of the OpenHands app server, and models for making specs."""
+"""The request and reply bodies of the routes for sandbox specs. SandboxSpecInfo has the form that the
+OpenHands app server uses; the other models are Slipway's own.
+"""
 
 from typing import Annotated
 
@@ -15,16 +17,19 @@ MAX_DOCKERFILE_CHARACTERS = 65_536
 SpecName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]+$")]
 ImageName = Annotated[str, Field(max_length=250, pattern=IMAGE_NAME)]
 SpecId = Annotated[str, Field(min_length=1, max_length=100)]
-"""The id of one of the user's specs, or `default` for the server's configuration."""
+"""The id of a sandbox spec, or `default` for the spec in the server's configuration."""
 
 
 class SandboxSpecInfo(BaseModel):
-    """A spec: what sandboxes can start from. `base`: the image that the sandbox image is built on.
+    """A sandbox spec: the image and the settings from which a sandbox starts.
 
-    `origin`: the repository and path of the files that it is built from. `ignored`: the parts of the
-    devcontainer.json that are not used, each with a reason. `runtime_plugins`: the plugins that its sandboxes
-    offer; null means all plugins of the image. `level`: whose spec it is; null for the server's own.
-    `team_name`: of a team's spec.
+    `base`: the base image on which the sandbox image is built; null if sandboxes do not use one known image.
+    `origin`: the repository and the path from which the build files come; null if they do not come from a
+    repository. `dockerfile`: the text of the Dockerfile; null if the image is given by name. `ignored`: the
+    parts of the devcontainer.json that Slipway ignores, each with a reason. `runtime_plugins`: the plugins
+    that its sandboxes offer; null means all plugins of the image. `level`: whether the spec belongs to the
+    organisation, a team or the user; null for the server's own spec. `team_name`: the name of the team that
+    the spec belongs to.
     """
 
     id: str
@@ -46,8 +51,9 @@ SandboxSpecPage = Page[SandboxSpecInfo]
 
 
 class FromRepository(BaseModel):
-    """A repository to build from. `path`: a devcontainer.json or a Dockerfile. If it is left out, the first
-    file at one of the usual places.
+    """A repository from which a base image is built. `selected_branch`: null means the default branch.
+    `path`: the path of a devcontainer.json or Dockerfile in the repository; null means the first that exists
+    of the usual paths.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)
@@ -59,11 +65,15 @@ class FromRepository(BaseModel):
 
 
 class RepositoryBase(BaseModel):
-    """What would be built from a repository. `base`: the name of the image; if it is built, the name contains
-    a hash of all its files, so a spec that is saved with this `base` can contain only them.
+    """A preview of the base image that would be built from a repository. The user sees it before saving a
+    spec that is made from the repository.
 
-    `dockerfile`: its text; null if the repository names an image. `files`, `bytes`: the size of the build
-    context.
+    `base`: the name of the image. If the image is built, its name contains a hash of all its files. A client
+    sends this name back in CreateSandboxSpec, so that the saved spec contains exactly the files that the user
+    has seen. `path`: the path of the devcontainer.json or Dockerfile. `dockerfile`: the text of the
+    Dockerfile; null if the repository names a ready image. `files`, `bytes`: the number and the total size of
+    the other files in the build context. `ignored`: the parts of the devcontainer.json that Slipway ignores,
+    each with a reason.
     """
 
     base: str
@@ -76,10 +86,13 @@ class RepositoryBase(BaseModel):
 
 
 class CreateSandboxSpec(BaseModel):
-    """A new spec made from an image, from a Dockerfile that copies no files, or from a repository whose
-    `base` the user has seen.
+    """A request to save a new sandbox spec of the user. Exactly one of `image`, `dockerfile` and `repository`
+    must be given.
 
-    `runtime_plugins`: which of the image's plugins its sandboxes offer; null means all.
+    `image`: the name of an image. `dockerfile`: the text of a Dockerfile that copies no files. `repository`:
+    a repository that contains the build files; then `base` is required. `base`: the image name from the
+    preview of the repository (RepositoryBase). `runtime_plugins`: the plugins of the image that the sandboxes
+    offer; null means all.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)
@@ -101,11 +114,12 @@ class CreateSandboxSpec(BaseModel):
 
 
 class SaveSandboxSpecOfLevel(BaseModel):
-    """A spec of the organisation or a team, made from an image or from a Dockerfile that copies no files.
+    """A request to save a sandbox spec of the organisation or a team. Exactly one of `image` and `dockerfile`
+    must be given.
 
-    `runtime_plugins`: as in CreateSandboxSpec. `is_default`: whether new sandboxes of the members start from
-    it. `enforced`: an own spec of this name does not override it; if it is also the default, all new
-    sandboxes start from it.
+    `image`, `dockerfile`, `runtime_plugins`: as in CreateSandboxSpec. `is_default`: whether new sandboxes of
+    the members start from the spec if the members choose no other one. `enforced`: whether a member's own
+    spec of the same name is ignored. If both are true, all new sandboxes of the members start from the spec.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -125,8 +139,12 @@ class SaveSandboxSpecOfLevel(BaseModel):
 
 
 class GivenSandboxSpec(BaseModel):
-    """What a spec of the organisation or a team is made from. The fields are as in SandboxSpecInfo and
-    SaveSandboxSpecOfLevel.
+    """The content of a sandbox spec that the organisation or a team gives to its members. It is a part of the
+    reply that lists all such items.
+
+    `base`: the name of the base image. `dockerfile`: the text of the Dockerfile; null if the image is given
+    by name. `runtime_plugins`: the plugins that the sandboxes offer; null means all plugins of the image.
+    `is_default`: whether new sandboxes of the members start from the spec if the members choose no other one.
     """
 
     base: str
@@ -141,11 +159,14 @@ class RepositorySpec(BaseModel):
 
 
 class SandboxSpecSettings(BaseModel):
-    """What new sandboxes start from: the spec for all repositories, and the specs for single repositories.
+    """The user's settings for the sandbox spec of new sandboxes: one spec for all repositories, and other
+    specs for single repositories.
 
-    `may_choose`: whether the user may choose any image; `reason` says why not. Specs of the organisation and
-    of teams can be chosen without that. `enforced_by`: the level that sets the spec of all new sandboxes, so
-    that the user cannot choose; null if no level does. `team_name`: of that team.
+    `sandbox_spec_id`: the spec for all repositories without their own choice. `repositories`: the
+    repositories with their own choice. `may_choose`: whether the user may choose any image; if false, the
+    user can still choose specs of the organisation and of teams. `reason`: why `may_choose` is false.
+    `enforced_by`: `organisation` or `team` if one of these sets the spec of all new sandboxes, so that the
+    user cannot choose; else null. `team_name`: the name of that team.
     """
 
     sandbox_spec_id: str
@@ -157,9 +178,11 @@ class SandboxSpecSettings(BaseModel):
 
 
 class ChooseSandboxSpec(BaseModel):
-    """A choice of a spec. `repository`: null means all repositories without a choice. `sandbox_spec_id`: null
-    removes a choice; `default` chooses the server's own spec, also if the organisation or a team has another
-    default.
+    """A request to set the sandbox spec from which the user's new sandboxes start.
+
+    `repository`: the repository that the choice is for; null means all repositories without their own choice.
+    `sandbox_spec_id`: the chosen spec. Null deletes an earlier choice. `default` chooses the server's own
+    spec, even if the organisation or a team has another default.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)

@@ -1,4 +1,6 @@
-"""A user's sandbox specs, and the choice of the spec that a new sandbox starts from."""
+"""Stores the sandbox specs of users, and decides from which spec a new sandbox starts. A sandbox spec names
+the base image and the plugins of sandboxes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +27,9 @@ ALL_REPOSITORIES = ""
 
 @dataclass(frozen=True)
 class NewSpec:
-    """A sandbox spec to save. `packed`: the packed build files; None for an image that is given by name."""
+    """A sandbox spec that is not stored yet. `base`: the name of the base image. `packed`: the packed build
+    files; None if the image is given by name.
+    """
 
     name: str
     base: str
@@ -33,17 +37,18 @@ class NewSpec:
 
 
 async def list_specs(session: AsyncSession, user_id: UUID) -> Sequence[SandboxSpec]:
-    """Returns the user's sandbox specs, sorted by name."""
+    """Returns the sandbox specs that this user has added, sorted by name. Specs of the organisation and of
+    teams are not included.
+    """
     query = select(SandboxSpec).where(SandboxSpec.user_id == user_id).order_by(SandboxSpec.name)
     return (await session.scalars(query)).all()
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The base image and the plugins that a new sandbox is made from. `base_image`: None means the base image
-    in the server's configuration.
-
-    `runtime_plugins`: the plugins that the sandbox offers; None means all plugins of its image.
+    """The base image and the plugins with which a new sandbox is created. `base_image`: the name of the base
+    image; None means the image in the server's configuration. `runtime_plugins`: the plugins that the sandbox
+    offers; None means all plugins of its image.
     """
 
     base_image: str | None = None
@@ -53,9 +58,10 @@ class Origin:
 async def create(
     session: AsyncSession, user_id: UUID, new: NewSpec, runtime_plugins: Sequence[str] | None = None
 ) -> SandboxSpec:
-    """Saves and returns a sandbox spec of the user. `runtime_plugins`: as in Origin.
+    """Stores a new sandbox spec of the user and returns it. `runtime_plugins`: as in Origin.
 
-    Raises Conflict `too_many_sandbox_specs` and `sandbox_spec_name_taken`, Forbidden `setting_enforced`.
+    Raises Conflict `too_many_sandbox_specs` or `sandbox_spec_name_taken`, and Forbidden `setting_enforced` if
+    the organisation or a team enforces a spec of this name.
     """
     await require_not_enforced(session, user_id, LevelItemKind.SANDBOX_SPEC, new.name)
     count = await session.scalar(select(func.count()).where(SandboxSpec.user_id == user_id))
@@ -90,15 +96,15 @@ async def create(
 
 
 async def remove(session: AsyncSession, user_id: UUID, spec_id: UUID) -> None:
-    """Deletes a sandbox spec. Sandboxes that were made from it keep their image. Raises NotFound."""
+    """Deletes a sandbox spec of the user. Existing sandboxes of the spec continue to use their image. Raises
+    NotFound if the user has no spec with this id.
+    """
     await session.delete(await _get(session, user_id, spec_id.hex))
 
 
 async def choices(session: AsyncSession, user_id: UUID) -> dict[str, str]:
-    """Returns the id of the chosen spec for each repository. The key ALL_REPOSITORIES is present if a spec is
-    chosen for all other repositories.
-
-    Choices of specs that the user can no longer use are left out.
+    """Returns the ids of the sandbox specs that the user has chosen, by repository. The choice for all other
+    repositories has the key ALL_REPOSITORIES. Choices of specs that the user can no longer use are left out.
     """
     specs = await specs_for(session, user_id)
     found = await _stored_choices(session, user_id, specs)
@@ -108,9 +114,11 @@ async def choices(session: AsyncSession, user_id: UUID) -> dict[str, str]:
 async def choose(
     session: AsyncSession, user_id: UUID, repository: str, spec_id: str | None, permission: SpecPermission
 ) -> None:
-    """Stores which spec new sandboxes for this repository start from. `spec_id`: None removes the choice.
+    """Stores the user's choice of the spec from which new sandboxes for this repository start. `repository`:
+    ALL_REPOSITORIES means all repositories without their own choice. `spec_id`: None deletes the stored
+    choice.
 
-    Raises the errors of `chosen`.
+    Raises the errors of `chosen` if the user may not choose this spec.
     """
     if spec_id is None:
         await session.execute(
@@ -134,13 +142,15 @@ async def chosen(
     repository: str | None,
     permission: SpecPermission,
 ) -> SpecInEffect | None:
-    """Returns the spec that a new sandbox starts from. Returns None for the server's configuration.
+    """Returns the spec from which a new sandbox of the user starts. Returns None if it starts from the image
+    in the server's configuration.
 
-    `spec_id`: the spec that the user names for this sandbox; it overrides the stored choices, and these
-    override the default of the organisation and of teams.
+    `spec_id`: the spec that the user names for this one sandbox; None means that the user names none. Then
+    the stored choice for `repository` applies, then the stored choice for all repositories, then the default
+    of the organisation or a team. A default that is enforced overrides all of these.
 
     Raises NotFound `sandbox_spec_not_found`, Forbidden `sandbox_specs_not_allowed`, and Forbidden
-    `setting_enforced` if another spec is named than the enforced one.
+    `setting_enforced` if `spec_id` is not the enforced spec.
     """
     if permission.why_none:
         if spec_id not in {None, DEFAULT}:
@@ -165,10 +175,11 @@ async def chosen(
 async def origin_of(
     session: AsyncSession, user_id: UUID, spec_id: str | None, snapshot_id: UUID | None
 ) -> Origin:
-    """Returns the base image and the plugins that a new sandbox is made from.
+    """Returns the base image and the plugins with which a new sandbox is created.
 
-    `spec_id`: as `with_spec` has stored it in the request. None means the base image and plugins of the
-    snapshot's sandbox. Raises NotFound.
+    `spec_id`: the id of the sandbox spec. None means the base image and the plugins of the sandbox that the
+    snapshot was made from; without a snapshot, the server's configuration. `snapshot_id`: the snapshot from
+    which the workspace of the new sandbox begins, if any. Raises NotFound if there is no such spec.
     """
     if spec_id is None and snapshot_id is not None:
         query = select(Sandbox).join(Archive, Archive.sandbox_id == Sandbox.id)
@@ -182,7 +193,9 @@ async def origin_of(
 
 
 async def require_spec(session: AsyncSession, user_id: UUID, spec_id: str) -> None:
-    """Checks that the user can name this spec. Raises NotFound `sandbox_spec_not_found`."""
+    """Checks that the user can choose the spec with this id. Raises NotFound `sandbox_spec_not_found`
+    otherwise.
+    """
     if spec_id != DEFAULT and (await specs_for(session, user_id)).find(spec_id) is None:
         await _get(session, user_id, spec_id)
 
@@ -198,9 +211,11 @@ async def _by_choices(
 
 
 async def _stored_choices(session: AsyncSession, user_id: UUID, specs: Specs) -> dict[str, str | None]:
-    """Returns the id of the chosen spec for each repository. The choice is stored by the spec's name, so a
-    spec of this name that a level enforces is used. The value is None if no spec of this name can be used any
-    more.
+    """Returns the ids of the sandbox specs that the user has chosen, by repository. The value is None if the
+    user can no longer use any spec with the name of the chosen one.
+
+    A choice is resolved by the name of the spec. So if the organisation or a team enforces a spec of the same
+    name, the result has the id of the enforced spec.
     """
     query = (
         select(SpecChoice, SandboxSpec.name)

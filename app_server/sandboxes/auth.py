@@ -1,5 +1,5 @@
-"""Authenticates sandboxes by their session keys, for every route of the inner listener (the app server's port
-for sandboxes).
+"""Authenticates requests that come from sandboxes, by their session keys. All routes of the inner listener
+use this. The inner listener is the port of the app server that only sandboxes use.
 """
 
 import asyncio
@@ -23,12 +23,13 @@ RENEWAL_PATIENCE_SECONDS = 20.0
 RENEWAL_POLL_SECONDS = 0.2
 
 LOOKED_UP_AT_ONCE = 2
-"""How many requests with the same key are looked up at the same time. Hundreds of requests that a sandbox
-sends at once would otherwise go to the database ahead of all others.
+"""How many requests with the same session key may query the database at the same time. Without this limit, a
+sandbox that sends hundreds of requests at once would delay the requests of all other clients.
 """
 SPACING_SECONDS = 0.01
-"""How long a look-up keeps its turn after its end. Requests of one sandbox that come at the same moment are
-spread by it, and the event loop serves others in between. A request that comes alone does not wait.
+"""The time in seconds for which a finished database query still counts towards LOOKED_UP_AT_ONCE. This
+spreads many simultaneous requests of one sandbox, so that the event loop can serve other clients in between.
+A single request does not wait.
 """
 _look_ups = Turns(LOOKED_UP_AT_ONCE)
 
@@ -46,10 +47,10 @@ _HOLDER = select(Sandbox).where(
 
 
 async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | None:
-    """Returns the sandbox with this session key. Returns None if the key is unknown, replaced or revoked.
+    """Returns the sandbox that has this session key. Returns None if the key is unknown, replaced or revoked.
 
-    Raises Unavailable (`session_key_expired`) for an expired key: the sandbox must wait until the key is
-    renewed.
+    Raises Unavailable `session_key_expired` if the key has expired and has not been renewed yet. The sandbox
+    should then try again.
     """
     given = token_hash(session_key)
     sandbox = (await session.execute(_HOLDER, {"given": given})).scalar_one_or_none()
@@ -68,8 +69,9 @@ async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | Non
 
 
 async def authenticate_patiently(database: Database, session_key: str) -> Sandbox | None:
-    """Returns the sandbox with this session key like `authenticate`, but waits some seconds until an expired
-    key is renewed, so that no run of an agent fails.
+    """Returns the sandbox that has this session key, like `authenticate`. If the key has expired, waits up to
+    RENEWAL_PATIENCE_SECONDS for its renewal before Unavailable is raised, so that the run of an agent does
+    not fail.
     """
     deadline = time.monotonic() + RENEWAL_PATIENCE_SECONDS
     turn = _look_ups.of(token_hash(session_key))
@@ -87,8 +89,8 @@ async def authenticate_patiently(database: Database, session_key: str) -> Sandbo
 
 
 def is_revoked(sandbox: Sandbox) -> bool:
-    """Returns whether all session keys of this sandbox are invalid, because the sandbox has failed or is
-    lost.
+    """Returns whether all session keys of this sandbox have become invalid, because the sandbox has failed or
+    its host cannot be reached.
     """
     return sandbox.status in _REVOKED
 
@@ -108,7 +110,9 @@ def _is_over(end: datetime | None) -> bool:
 
 
 async def sandbox_of(session: AsyncSession, connection: HTTPConnection) -> Sandbox | None:
-    """Returns the sandbox that sends the request. Returns None if the request has no valid session key."""
+    """Returns the sandbox whose session key the request contains. Returns None if the request contains no
+    valid session key. Raises Unavailable `session_key_expired` like `authenticate`.
+    """
     key = api_key_of(connection)
     return await authenticate(session, key) if key else None
 

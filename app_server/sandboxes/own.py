@@ -1,4 +1,4 @@
-"""Finds the sandboxes that belong to the user who sends a request."""
+"""Finds a sandbox by its id, if it belongs to the user who sends the request."""
 
 from uuid import UUID
 
@@ -10,8 +10,8 @@ from app_server.users.models import User
 
 
 async def find_own(request: Request, user: User, sandbox_id: UUID) -> Sandbox:
-    """Returns the user's sandbox with this id. Raises NotFound `sandbox_not_found`, also for sandboxes of
-    other users.
+    """Returns the sandbox with this id. Raises NotFound `sandbox_not_found` if there is no such sandbox or if
+    it belongs to another user.
     """
     async with request.state.database.read() as session:
         sandbox: Sandbox | None = await session.get(Sandbox, sandbox_id)

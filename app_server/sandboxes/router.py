@@ -1,5 +1,5 @@
 """Routes that list, resume, pause and archive the user's sandboxes. Most sandboxes are created and deleted
-with their conversations.
+together with their conversations.
 """
 
 from datetime import datetime
@@ -39,7 +39,7 @@ async def search_sandboxes(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> SandboxPage:
-    """Returns the user's sandboxes, newest first."""
+    """Returns one page of the user's sandboxes, newest first."""
     query = select(Sandbox).where(Sandbox.user_id == principal.user.id)
     if page_id:
         query = query.where(tuple_(Sandbox.created_at, Sandbox.id) < _position(page_id))
@@ -61,8 +61,8 @@ async def get_sandboxes(
     session: ReadSession,
     ids: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=100)],
 ) -> list[SandboxInfo | None]:
-    """Returns the sandboxes with these ids in the requested order; null stands for one
-    that does not exist.
+    """Returns the user's sandboxes with these ids, in the given order. The list contains null for an id that
+    does not exist or that belongs to a sandbox of another user.
     """
     query = select(Sandbox).where(Sandbox.user_id == principal.user.id, Sandbox.id.in_(ids))
     found = {
@@ -85,11 +85,15 @@ async def resume_sandbox(
     request: Request,
     wanted: ResumeSandbox | None = None,
 ) -> SandboxResumed:
-    """Starts a sandbox that sleeps, is archived or has failed. Replies at once.
+    """Starts a sandbox that sleeps, is archived or has failed. The reply is sent before the sandbox runs.
 
-    If the sandbox's host is lost, it starts on another host from its backup. If the backup is older than the
-    log (409 `backup_outdated` with `backup_at` and `later_events`), this needs `from_backup`.
-    429 `quota_reached`.
+    If the host of the sandbox is lost, the sandbox starts on another host, with the files of its last backup.
+    If the conversation has events that are later than the backup, the request is refused with status 409
+    `backup_outdated`; `backup_at` and `later_events` in the reply say how old the backup is. The user can
+    then repeat the request with `from_backup` to accept the loss of the later file changes.
+
+    Status 429 `quota_reached`: the user or the organisation already has the allowed number of running
+    sandboxes.
     """
     await find_own(request, user, sandbox_id)
     wanted = wanted or ResumeSandbox()
@@ -102,7 +106,9 @@ async def resume_sandbox(
 async def pause_sandbox(
     user: CurrentUser, sandbox_id: UUID, sandboxes: ServerSandboxes, request: Request
 ) -> SandboxPaused:
-    """Puts a sandbox to sleep: its files are kept, its commands end. The next message wakes it."""
+    """Puts a sandbox to sleep. Its files stay, but its commands stop. The next message to one of its
+    conversations starts the sandbox again.
+    """
     await find_own(request, user, sandbox_id)
     await sandboxes.pause(sandbox_id)
     return SandboxPaused()
@@ -118,9 +124,11 @@ async def pause_sandbox(
 async def archive_sandbox(
     user: CurrentUser, sandbox_id: UUID, sandboxes: ServerSandboxes, request: Request
 ) -> SandboxArchived:
-    """Moves the sandbox's files to an archive and removes container and volume.
+    """Moves the files of a sandbox to an archive and removes the container and the volume of the sandbox. The
+    reply is sent when the archive is completely written to disk.
 
-    Replies when the archive is complete on disk. The next message, or resume, brings the sandbox back.
+    The next message to one of its conversations, or a request to resume the sandbox, restores it from the
+    archive.
     """
     await find_own(request, user, sandbox_id)
     await sandboxes.archiving.archive(sandbox_id)

@@ -1,4 +1,4 @@
-"""Routes that list and start the runtime plugins of a sandbox."""
+"""Routes that list and start the runtime plugins of a sandbox, such as VS Code or the desktop."""
 
 from uuid import UUID
 
@@ -25,10 +25,11 @@ async def get_runtime_plugins(
     database: ServerDatabase,
     request: Request,
 ) -> RuntimePluginList:
-    """Returns VS Code, the desktop, the browser and Jupyter, each with its availability and state.
+    """Returns the runtime plugins of a sandbox (VS Code, the desktop, the browser and Jupyter), each with its
+    availability and state.
 
-    For a sandbox that does not run, returns those that were found when it last ran, else those of its image.
-    The list is empty if neither is known, before the first run.
+    For a sandbox that does not run, returns the plugins that were found when it last ran. If it has never
+    run, returns the plugins that its image contains. The list is empty if they are not known either.
     """
     sandbox = await find_own(request, user, sandbox_id)
     return RuntimePluginList(items=await list_runtime_plugins(sandboxes, sandbox, config, database))
@@ -42,11 +43,12 @@ async def post_runtime_plugin_start(
     request: Request,
     conversation_id: UUID | None = None,
 ) -> RuntimePluginStarted:
-    """Starts a plugin and replies when it runs. Wakes the sandbox if it sleeps. A plugin that died starts
-    again.
+    """Starts a runtime plugin of a sandbox. The reply is sent when the plugin runs. Wakes the sandbox if it
+    sleeps. Starts a plugin that has crashed again.
 
-    A link to its port (`POST …/links`) opens it, at `path`. VS Code shows the directory of `conversation_id`;
-    without it, that of the conversation for which the sandbox was made.
+    To open the plugin, the client creates a link to the plugin's port (`POST …/links`) with the `path` of
+    this reply. `conversation_id`: VS Code shows the directory of this conversation. By default, VS Code shows
+    the directory of the conversation for which the sandbox was created.
     """
     sandbox = await find_own(request, user, sandbox_id)
     state = request.state

@@ -1,5 +1,5 @@
-"""Lists and starts the runtime plugins of a sandbox (VS Code, desktop, browser, Jupyter) for the sandbox's
-owner.
+"""Lists and starts the runtime plugins of a sandbox (VS Code, the desktop, the browser and Jupyter) for the
+user who owns the sandbox.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,10 +27,10 @@ _AT_REST = (
     RuntimePluginInfo(name="browser", title="The agent's browser", status="ready"),
     RuntimePluginInfo(name="jupyter", title="Jupyter", status="ready"),
 )
-"""The plugins as shown for a sandbox that does not run."""
+"""The descriptions of all plugins that are shown while a sandbox does not run."""
 
 _TOOLS = {"browser": "browser_tool_set", "jupyter": "execute_ipython_cell"}
-"""The agent's tools that need these plugins."""
+"""The names of the agent's tools that need a runtime plugin, by the name of the plugin."""
 
 _NOT_OFFERED_FIX = "Start a conversation from a sandbox image that offers it."
 
@@ -42,8 +42,8 @@ async def list_runtime_plugins(
 ) -> list[RuntimePluginInfo]:
     """Returns the runtime plugins of a sandbox.
 
-    If the sandbox does not run, returns the plugins that were found when it last ran, else those of its
-    image. Returns an empty list if neither is known.
+    If the sandbox does not run, returns the plugins that were found when it last ran. If it has never run,
+    returns the plugins that its image contains. Returns an empty list if they are not known either.
     """
     try:
         client = sandboxes.client(sandbox.id)
@@ -57,8 +57,9 @@ async def list_runtime_plugins(
 
 
 async def remember_plugins(database: Database, sandbox: Sandbox, found: Sequence[RuntimePluginInfo]) -> None:
-    """Stores which runtime plugins the sandbox has, so that they can be listed while the sandbox does not
-    run. Unknown names are left out.
+    """Stores in the sandbox's row which runtime plugins the sandbox has, so that they can be listed while the
+    sandbox does not run. `found`: the plugins that the agent server reports. Names that this version does not
+    know are left out.
     """
     present = {one.name for one in found if one.status != "unavailable"}
     names = [one.name for one in _AT_REST if one.name in present]
@@ -77,8 +78,8 @@ def _found_before(sandbox: Sandbox, config: Config) -> list[RuntimePluginInfo]:
 
 
 def _present(sandbox: Sandbox, config: Config) -> Collection[str] | None:
-    """Returns the names of the runtime plugins that the sandbox has. Returns None if the names are not
-    known.
+    """Returns the names of the runtime plugins of a sandbox that does not run: those that were found when it
+    last ran, or those of its image. Returns None if neither is known.
     """
     if sandbox.found_plugins is not None:
         return sandbox.found_plugins
@@ -93,8 +94,8 @@ def _present(sandbox: Sandbox, config: Config) -> Collection[str] | None:
 async def start_runtime_plugin(
     sandboxes: Sandboxes, sandbox: Sandbox, name: str, config: Config, folder: str | None
 ) -> RuntimePluginStarted:
-    """Starts a runtime plugin and returns its state. Wakes a sleeping sandbox. folder: the directory that VS
-    Code shows.
+    """Starts a runtime plugin and returns its state. Wakes a sleeping sandbox first. `folder`: the directory
+    that VS Code shows; None means no particular directory.
 
     Raises Forbidden `runtime_plugin_not_offered`, Conflict `sandbox_not_running`, and the errors of
     AgentClient.start_runtime_plugin.
@@ -112,21 +113,23 @@ async def start_runtime_plugin(
 
 
 def require_offered(sandbox: Sandbox, name: str) -> None:
-    """Raises Forbidden `runtime_plugin_not_offered` if the sandbox does not offer this plugin."""
+    """Checks that the sandbox offers the runtime plugin with this name. Raises Forbidden
+    `runtime_plugin_not_offered` if not.
+    """
     if not is_offered(sandbox, name):
         raise Forbidden(_why_not(name), code="runtime_plugin_not_offered", fix=_NOT_OFFERED_FIX)
 
 
 def is_offered(sandbox: Sandbox, name: str) -> bool:
-    """Returns whether the sandbox offers this runtime plugin. A sandbox whose specification names no plugins
-    offers all of them.
+    """Returns whether the sandbox offers the runtime plugin with this name to users and agents. A sandbox
+    whose spec names no plugins offers all of them.
     """
     return sandbox.runtime_plugins is None or name in sandbox.runtime_plugins
 
 
 def tools_offered(sandbox: Sandbox, usable: Collection[str]) -> frozenset[str]:
-    """Returns the usable tools of the agent, without those that need a runtime plugin which the sandbox does
-    not offer.
+    """Returns the names of the tools that the agent may use in this sandbox. `usable`: the tools that work in
+    the sandbox. Those that need a runtime plugin which the sandbox does not offer are left out.
     """
     return frozenset(usable) - {tool for name, tool in _TOOLS.items() if not is_offered(sandbox, name)}
 
@@ -145,9 +148,10 @@ def _why_not(name: str) -> str:
 
 
 def how_to_get(spec_id: str, config: Config) -> str | None:
-    """Returns a text that tells administrators how to get a missing runtime plugin into the sandboxes' image.
+    """Returns a text that tells an administrator how to make a missing runtime plugin available in sandboxes.
+    Returns None for process sandboxes: for these, the agent server gives the advice.
 
-    Returns None if the agent server's own advice applies.
+    `spec_id`: the kind of the sandbox, such as `process` or `docker`, or the image that it was started from.
     """
     if spec_id == PROCESS:
         return None
@@ -161,5 +165,7 @@ def how_to_get(spec_id: str, config: Config) -> str | None:
 
 
 def path_of(name: str, folder: str | None) -> str:
-    """Returns the URL path that a link to the runtime plugin should have."""
+    """Returns the URL path that opens the runtime plugin. For VS Code, the path contains `folder`, the
+    directory that VS Code shows.
+    """
     return f"/?folder={quote(folder)}" if name == "vscode" and folder else "/"

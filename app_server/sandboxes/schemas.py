@@ -1,4 +1,6 @@
-"""The API's models of sandboxes, in the form of the OpenHands app server."""
+"""The request and reply bodies of the routes for sandboxes. Their form is that of the
+OpenHands app server.
+"""
 
 from pydantic import BaseModel
 
@@ -9,10 +11,11 @@ from app_server.sandbox_records.models import Sandbox, SandboxStatus
 
 
 class ExposedUrl(BaseModel):
-    """An address through the gateway of a named port.
+    """The URL of one port of a sandbox. The URL leads through the gateway of the app server.
 
-    `AGENT_SERVER` needs `session_api_key` of the sandbox, in the header `X-Session-API-Key`. Anyone who has
-    the `url` of another port can use it until it ends.
+    `name`: what answers on the port. `AGENT_SERVER` is the agent server; requests to it need the
+    `session_api_key` of SandboxInfo in the header `X-Session-API-Key`. All other URLs need no key: anyone who
+    has such a URL can use it until it expires.
     """
 
     name: str
@@ -21,12 +24,13 @@ class ExposedUrl(BaseModel):
 
 
 class SandboxInfo(BaseModel):
-    """A sandbox.
+    """A sandbox, as the API shows it to a client.
 
-    `exposed_urls`: the addresses of a running sandbox's ports, for callers who may work in it; else null.
-    Each link ends like those of `POST …/links`. `session_api_key`: the key for `AGENT_SERVER`, valid for 11
-    to 12 hours; null where `exposed_urls` is. It ends with the sandbox and with the caller's sign-in or API
-    key. It is not the sandbox's own key, which stays in the app server.
+    `exposed_urls`: the URLs of the sandbox's ports; null if the sandbox does not run or the caller may not
+    work in it. The URLs expire like the links of `POST …/links`. `session_api_key`: a key for the URL
+    `AGENT_SERVER`; null if `exposed_urls` is null. The key is valid for 11 to 12 hours. It becomes invalid
+    earlier if the sandbox is deleted, or if the caller's sign-in or API key ends. It is not the sandbox's own
+    session key, which only the app server uses.
     """
 
     id: Id
@@ -53,15 +57,19 @@ class SandboxInfo(BaseModel):
 
 
 class RuntimePluginStarted(RuntimePluginInfo):
-    """A started plugin. path: the path that a link to its port should have."""
+    """The description of a runtime plugin that was started. `path`: the URL path that a link to the plugin's
+    port should have.
+    """
 
     path: str
 
 
 class ResumeSandbox(BaseModel):
-    """from_backup: also resumes if the host is lost and the backup is older than the conversation's log.
+    """A request to start a sandbox that sleeps, is archived or has failed.
 
-    The log stays as it is; the files are those of the backup.
+    `from_backup`: matters only if the host of the sandbox is lost. If true, the sandbox starts from its last
+    backup even if the conversation has later events. The events stay, but the later file changes are lost. If
+    false, the request is refused in this case.
     """
 
     from_backup: bool = False

@@ -1,5 +1,5 @@
-"""The routes by which a sandbox lists the names of its user's secrets and looks up their values, one at a
-time, when a command names a secret.
+"""Routes by which a sandbox reads the secrets of its user. One route lists the names. The other returns one
+value; the sandbox calls it when a command uses the secret.
 """
 
 from uuid import UUID
@@ -23,9 +23,8 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
 
 def secret_url(inner_url: str, sandbox_id: UUID, name: str) -> str:
-    """Returns the URL at which the sandbox reads this secret.
-
-    Only the sandbox's own session key gives access.
+    """Returns the URL at which the sandbox reads the value of this secret. Requests to the URL must contain
+    the session key of the same sandbox. `inner_url`: the URL of the app server's port for sandboxes.
     """
     return f"{inner_url.rstrip('/')}/api/v1/sandboxes/{sandbox_id.hex}/settings/secrets/{name}"
 
@@ -40,7 +39,7 @@ class SecretNames(BaseModel):
 
 
 async def names_for(session: AsyncSession, sandbox: Sandbox) -> SecretNames:
-    """Returns the names of the secrets that the sandbox may look up."""
+    """Returns the names and descriptions of the secrets that the sandbox may read."""
     await put_team_of_sandbox_first(session, sandbox.id)
     found = await secrets_for(session, sandbox.user_id)
     return SecretNames(secrets=[SecretName(name=each.name, description=each.description) for each in found])
@@ -48,7 +47,7 @@ async def names_for(session: AsyncSession, sandbox: Sandbox) -> SecretNames:
 
 @inner_router.get("/{sandbox_id}/settings/secrets")
 async def list_names(sandbox: CurrentSandbox, sandbox_id: UUID, database: ServerDatabase) -> SecretNames:
-    """Returns the names of the secrets that the sandbox may look up."""
+    """Returns the names and descriptions of the secrets that the sandbox may read, without the values."""
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")
     async with database.read() as session:
@@ -63,7 +62,9 @@ async def look_up(
     database: ServerDatabase,
     cipher: ServerCipher,
 ) -> PlainTextResponse:
-    """Returns the secret's value as plain text. The audit log records the first use by each sandbox."""
+    """Returns the value of one secret as plain text to a running sandbox. The first time that a sandbox reads
+    a secret is recorded in the audit log.
+    """
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise NotFound("There is no secret of this name.", code="secret_not_found")
     async with database.read() as session:

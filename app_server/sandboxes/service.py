@@ -1,4 +1,6 @@
-"""The service that starts, supervises, puts to sleep and removes the sandboxes of this installation."""
+"""The service that starts, supervises, puts to sleep and removes the sandboxes of this installation. Other
+features use it to work with sandboxes.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -36,12 +38,14 @@ from app_server.users.tokens import new_token, token_hash
 
 WAKE_PATIENCE_SECONDS = 20.0
 MESSAGE_PATIENCE_SECONDS = 1.0
-"""The wait is short, because a message is stored and need not wait for the sandbox."""
+"""How long a message waits until its sleeping sandbox has memory, in seconds. The time is short, because the
+message is already stored and does not need the sandbox.
+"""
 
 
 class Sandboxes:
-    """The interface to sandboxes for other features. There is one object for each process. It delegates the
-    work to the classes of sandbox_lifecycle.
+    """The service for all sandboxes of this app server. Each process has one object of this class. Its
+    methods delegate the work to the classes in the folder sandbox_lifecycle.
     """
 
     def __init__(self, config: Config, database: Database, cipher: Cipher) -> None:
@@ -70,14 +74,16 @@ class Sandboxes:
         on_restored: OnRestored | None = None,
         position: Position | None = None,
     ) -> None:
-        """Sets the functions that are called when the state of a sandbox changes. All of them are awaited.
+        """Sets the callbacks that other features need. A callback that is None does not change. All callbacks
+        are awaited.
 
-        `on_change(sandbox_id)`: a sandbox stopped, came back, or was given up. `position(sandbox_id)`:
-        returns the last position in the conversation logs of the sandbox. `on_restored(running, backup)`: a
-        sandbox was restored from a backup; called before other code can use the sandbox, because the logs in
-        it are as old as the backup. `on_return(sandbox_id)`: an archived sandbox is to be brought back.
-        `on_address(addresses)`: a missing engine has become available; the inner listener must answer on
-        these addresses before a sandbox starts. Raises StartFailure if the listener cannot.
+        `on_change(sandbox_id)`: is called when a sandbox has stopped, runs again, or has failed for good.
+        `position(sandbox_id)`: must return the position of the last event in the logs of the sandbox's
+        conversations. `on_restored(running, backup)`: is called when a sandbox was restored from a backup,
+        before other code can use the sandbox; the logs in the sandbox are as old as the backup.
+        `on_return(sandbox_id)`: is called to start an archived sandbox again. `on_address(addresses)`: is
+        called when a container engine that was missing has become available; it must make the inner listener
+        answer on these addresses, and raises StartFailure if this fails.
         """
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address
@@ -86,24 +92,21 @@ class Sandboxes:
         self.backups.position = position or self.backups.position
 
     async def open(self) -> None:
-        """Chooses the backend. If the configured container engine is missing, this call succeeds and each
-        start of a sandbox fails.
+        """Chooses and opens the backend, such as Docker or processes. If the configured container engine is
+        missing, this method does not fail, but each start of a sandbox fails until the engine is available.
         """
         await self._machines.open()
 
     async def close(self) -> None:
-        """Ends the machines that cannot run without this process.
-
-        The status of their sandboxes stays RUNNING, so that they are started again at the server's next
-        start.
+        """Ends the sandbox machines that cannot run without this process. The status of their sandboxes stays
+        RUNNING, so that the sandboxes are started again when the app server starts.
         """
         await self._machines.close()
 
     @property
     def server_id(self) -> str | None:
-        """Returns the id of the server to which new process sandboxes belong.
-
-        Returns None if only this server uses the database.
+        """The id of this app server, which is stored with each new process sandbox. None if no other app
+        server uses the same database.
         """
         return self._rows.ownership.server_id
 
@@ -118,8 +121,8 @@ class Sandboxes:
         return self._machines.backend.workspace_limit
 
     def inner_addresses(self) -> list[str]:
-        """Returns the addresses on which the inner listener (the app server's port for sandboxes) must
-        answer. Call it after `open`.
+        """Returns the network addresses on which the inner listener (the app server's port for sandboxes)
+        must accept connections. Must be called after `open`.
         """
         return self._machines.backend.inner_addresses()
 
@@ -133,10 +136,12 @@ class Sandboxes:
         base_image: str | None = None,
         runtime_plugins: Sequence[str] | None = None,
     ) -> Sandbox:
-        """Adds a new sandbox to the caller's transaction. The sandbox is not started yet.
+        """Adds the database row of a new sandbox in the caller's transaction and returns the row. The sandbox
+        is not started.
 
-        `snapshot_id`: the snapshot from which its workspace begins. `base_image`: the base of its image, if
-        the user has chosen one. `runtime_plugins`: the plugins that it offers; None means all plugins of the
+        `snapshot_id`: the snapshot with the first files of the workspace; None means an empty workspace.
+        `base_image`: the base image that the user has chosen; None means the image in the server's
+        configuration. `runtime_plugins`: the plugins that the sandbox offers; None means all plugins of the
         image.
         """
         key = new_token()
@@ -158,11 +163,12 @@ class Sandboxes:
         return sandbox
 
     async def bring_up(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
-        """Starts the sandbox, or finds the running one, and returns it when its agent server answers.
+        """Starts the sandbox if it does not run, waits until its agent server answers, and returns the
+        running sandbox. If memory is short, waits in a queue first. The call may be repeated.
 
-        Progress lines are passed to `report`; if memory is short, also the position in the queue. Raises
-        StartFailure (then the sandbox's status is ERROR, or MISSING if its host is lost), and NotFound if
-        there is no such sandbox. The call may be repeated.
+        `report`: receives the progress lines and the position in the queue. Raises NotFound if there is no
+        such sandbox. Raises StartFailure if the start fails; the sandbox then has the status ERROR, or
+        MISSING if its host is lost.
         """
         return await self._bring_up(sandbox_id, report)
 
@@ -179,13 +185,13 @@ class Sandboxes:
             raise
 
     def is_waiting(self, sandbox_id: UUID) -> bool:
-        """Returns whether a start of this sandbox waits for memory."""
+        """Returns whether the start of this sandbox waits in the queue for memory."""
         return self._admission.is_waiting(sandbox_id)
 
     @contextmanager
     def keep_up(self, sandbox_id: UUID) -> Iterator[None]:
-        """Keeps the sandbox from falling asleep during the block. Used for work in the sandbox before its
-        conversation exists.
+        """Prevents the sandbox from being put to sleep as idle while the `with` block runs. Used for work in
+        a sandbox whose conversation does not exist yet.
         """
         self._machines.kept_up[sandbox_id] += 1
         try:
@@ -194,13 +200,14 @@ class Sandboxes:
             self._machines.kept_up -= Counter([sandbox_id])
 
     def client(self, sandbox_id: UUID) -> AgentClient:
-        """Returns the client of the sandbox's agent server. Raises the errors of `running`."""
+        """Returns the client of the running sandbox's agent server. Raises the errors of `running`."""
         return self.running(sandbox_id).client
 
     def running(self, sandbox_id: UUID) -> RunningSandbox:
-        """Returns the running sandbox and the client of its agent server.
+        """Returns the running sandbox with the client of its agent server.
 
-        Raises Conflict (`sandbox_not_running`) or Unavailable (`sandbox_on_other_server`).
+        Raises Conflict `sandbox_not_running` if the sandbox does not run, and Unavailable
+        `sandbox_on_other_server` if it runs on another app server.
         """
         if running := self._machines.running.get(sandbox_id):
             return running
@@ -213,11 +220,11 @@ class Sandboxes:
         )
 
     async def delete(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox's machine, workspace and database row. Does nothing if there is no such
-        sandbox.
+        """Removes the machine, the workspace and the database row of the sandbox. Does nothing if there is no
+        such sandbox.
 
-        Raises Unavailable if the container engine does not answer. Then the row stays, and the call can be
-        repeated later.
+        Raises Unavailable if the container engine does not answer. The row then stays, so that the call can
+        be repeated later.
         """
         self._admission.drop(sandbox_id)
         try:
@@ -227,32 +234,36 @@ class Sandboxes:
         self._monitor.forgive(sandbox_id)
 
     async def check(self) -> None:
-        """Runs one round of the monitor, which restarts sandboxes in the background that should run but do
-        not.
+        """Runs one round of the background task that finds sandboxes which should run but do not, and
+        restarts them.
         """
         await self._monitor.check()
 
     async def pause(self, sandbox_id: UUID) -> None:
-        """Pauses the sandbox's machine until the sandbox is woken. Raises NotFound or Unavailable."""
+        """Puts the sandbox to sleep until `wake` or `resume` starts it again. An archived sandbox stays
+        archived. Raises NotFound, and Unavailable if the container engine does not answer.
+        """
         await self._sleep.pause(sandbox_id)
 
     async def rest(self) -> None:
-        """Runs one round of the background task that puts idle sandboxes to sleep and ends the machines of
-        sandboxes that have slept for long.
+        """Runs one round of the background task that puts idle sandboxes to sleep. The task also ends the
+        machines of sandboxes that have slept for a long time, which frees their memory.
         """
         await self._sleep.rest()
 
     async def measure(self) -> None:
-        """Runs one round of the background task that stops sandboxes whose workspace is too large, if no disk
-        limits workspaces.
+        """Runs one round of the background task that measures the workspaces of running sandboxes and stops
+        sandboxes whose workspace is too large. The task does nothing if each workspace is a separate disk
+        with a limited size.
         """
         await self._disk_quota.look()
 
     async def wake(self, sandbox_id: UUID) -> None:
-        """Starts a sleeping sandbox and waits until it runs. Does nothing for other sandboxes.
+        """Starts a sleeping sandbox and waits until it runs. Does nothing if the sandbox has another status
+        or does not exist.
 
-        Raises Unavailable. If memory is short, the code is `sandbox_waits`, and the sandbox starts by itself
-        later.
+        Raises Unavailable if the start fails. If there is no memory within WAKE_PATIENCE_SECONDS, the code is
+        `sandbox_waits`; the start then continues in the background.
         """
         try:
             await self._wake(sandbox_id, WAKE_PATIENCE_SECONDS)
@@ -263,11 +274,11 @@ class Sandboxes:
             ) from crowded
 
     async def is_awake(self, sandbox_id: UUID) -> bool:
-        """Wakes a sleeping sandbox if there is memory for it. Returns False while the caller should wait for
-        the sandbox.
+        """Wakes a sleeping sandbox, and returns whether the caller can go on. Returns False if the sandbox
+        does not run yet, for example because memory is short; the caller should then wait and ask again.
 
-        Also returns True for a sandbox that failed or is deleted. Raises Unavailable, TooManyRequests
-        `quota_reached`.
+        Returns True if the sandbox runs. Also returns True if the sandbox has failed or is deleted, because
+        waiting is then of no use. Raises Unavailable if the start fails, and TooManyRequests `quota_reached`.
         """
         try:
             await self._wake(sandbox_id, MESSAGE_PATIENCE_SECONDS, has_quota=True)
@@ -278,8 +289,9 @@ class Sandboxes:
         return gave_up or sandbox_id in self._machines.running
 
     async def require_quota(self, sandbox_id: UUID) -> None:
-        """Checks that the quotas of the user allow a sandbox that does not run to start now. Raises
-        TooManyRequests `quota_reached`.
+        """Checks that the start of this sandbox would not exceed the quotas of running sandboxes that the
+        user and the organisation have. Raises TooManyRequests `quota_reached` if it would. Does nothing if
+        the sandbox already runs.
         """
         async with self._database.read() as session:
             sandbox = await session.get(Sandbox, sandbox_id)
@@ -287,13 +299,16 @@ class Sandboxes:
                 await require_running_quota(session, sandbox.user_id, sandbox_id)
 
     def leave_queue(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox from the queue of sandboxes that wait for memory."""
+        """Removes the start of this sandbox from the queue of starts that wait for memory."""
         self._admission.drop(sandbox_id)
 
     async def _wake(self, sandbox_id: UUID, patience_seconds: float, *, has_quota: bool = False) -> None:
-        """Starts a sleeping sandbox. has_quota: the quotas of running sandboxes apply.
+        """Starts a sleeping sandbox and waits until it runs. Does nothing if the sandbox has another status
+        or does not exist. `patience_seconds`: how long to wait for memory. `has_quota`: whether the quotas of
+        running sandboxes are checked.
 
-        Raises NoCapacityError if memory is short, Unavailable, or TooManyRequests `quota_reached`.
+        Raises NoCapacityError if there is no memory in this time, Unavailable if the start fails, and
+        TooManyRequests `quota_reached`.
         """
         sandbox = await self._rows.find(sandbox_id)
         if sandbox is None:
@@ -310,11 +325,12 @@ class Sandboxes:
         await self._machines.changed(sandbox_id)
 
     async def resume(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
-        """Starts a sandbox that sleeps, is archived or has failed, in the background.
+        """Marks a sandbox that sleeps, is archived or has failed to be started, and returns. The background
+        tasks then start it.
 
-        A sandbox whose host is lost starts on another host from its last backup; with `from_backup` even if
-        that is older than the log. Raises NotFound if there is no such sandbox, and Conflict like
-        Backups.go_on_elsewhere.
+        If the host of the sandbox is lost, the sandbox starts from its last backup on another host.
+        `from_backup`: whether this is allowed if the conversation has events that are later than the backup.
+        Raises NotFound if there is no such sandbox, and the Conflict errors of Backups.go_on_elsewhere.
         """
         if await self._machines.backend.find_lost([sandbox_id]):
             await self.backups.go_on_elsewhere(sandbox_id, from_backup=from_backup)

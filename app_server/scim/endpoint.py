@@ -1,4 +1,6 @@
-"""Answers requests to the SCIM service (RFC 7644). All errors are sent in the format of SCIM."""
+"""Replies to the SCIM requests with which an identity provider manages people and teams (RFC 7644). All
+errors are sent in the format of SCIM.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -45,8 +47,8 @@ _MODELS: Mapping[str, Any] = {"Users": PersonResource, "Groups": ScimGroup}
 
 
 class Collection(Protocol):
-    """The SCIM resources of one type (people or teams), with the operations on them. The id of a resource is
-    the id of the user or the team in Slipway.
+    """The interface for reading and changing all SCIM resources of one type. The type is either people or
+    teams. The id of a resource is the id of the user or the team in Slipway.
     """
 
     async def read(self, only: UUID | None = None) -> list[Any]: ...
@@ -61,8 +63,10 @@ class Collection(Protocol):
 async def reply_to(
     request: Request, path: str, principal: Principal, trail: AuditTrail, base: str
 ) -> Response:
-    """Carries out a SCIM request and returns the reply. `path`: the part of the path after the base of the
-    service.
+    """Carries out a SCIM request and returns the reply. Errors become replies in the format of SCIM.
+
+    `path`: the part of the request's path after `/scim/v2`. `principal`: the user whose API key the identity
+    provider uses. `base`: the URL of Slipway's SCIM service.
     """
     try:
         with POLICY:
@@ -84,8 +88,9 @@ async def reply_to(
 
 
 def _of(message: Any, model: Any) -> Any:
-    """Returns the SCIM message type `message` for resources of the type `model`. The return type is `Any`,
-    because type checkers cannot check models that are known only at run time.
+    """Returns a generic SCIM message class for resources of one type: `message[model]`, such as
+    `ListResponse[ScimGroup]`. The return type is `Any`, because type checkers cannot check models that are
+    known only at run time.
     """
     return message[model]
 
@@ -213,7 +218,11 @@ class _Call:
         return self._single(changed, context)
 
     def _described(self, kind: str, rest: list[str]) -> Response:
-        """Replies with all resource types or schemas that the service publishes, or with one of them."""
+        """Replies to a request for the resource types or the schemas that the SCIM service supports. `rest`:
+        the id of a single resource type or schema, split at `/`; if empty, all are returned.
+
+        Raises NotFoundException if there is no resource type or schema with this id.
+        """
         found: list[Any] = [*RESOURCE_TYPES] if kind == "ResourceTypes" else schemas()
         if "filter" in self._request.query_params:
             return _error(Error(status=403, detail="These resources cannot be filtered."))

@@ -1,4 +1,6 @@
-"""Reads, creates, changes and deletes teams as SCIM groups."""
+"""Reads, creates, changes and deletes the teams that an identity provider manages. In SCIM, a team is a
+group.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,13 +24,17 @@ from app_server.users.provisioning import ProvisionedPerson
 
 MAX_NAME_CHARACTERS = 100
 PROVIDER = "SCIM"
-"""Stands as the provider of memberships. Names of sign-in providers have small letters only."""
+"""The name of the provider that is stored with memberships from SCIM. It is in capital letters, so that it
+differs from the names of all sign-in providers.
+"""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The teams that the identity provider manages, as SCIM groups. A group shows only those team members
-    whose accounts the provider manages, too.
+    """The operations on the teams that an identity provider manages. In SCIM, these teams are groups.
+
+    A group shows only those members of the team whose accounts the identity provider manages too. `base`: the
+    URL of Slipway's SCIM service.
     """
 
     session: AsyncSession
@@ -37,8 +43,11 @@ class Groups:
     base: str
 
     async def read(self, only: UUID | None = None) -> list[Any]:
-        """Returns all groups in the order of their creation. `only`: the id of the one group to return.
-        Returns an empty list if there is none.
+        """Returns the teams that the identity provider manages, as SCIM groups in the order of their
+        creation.
+
+        `only`: the id of a single team to return; None means all teams. Returns an empty list if the provider
+        manages no such team.
         """
         query = (
             select(ProvisionedTeam, Team)
@@ -52,9 +61,11 @@ class Groups:
         return [self._resource(row, team, members.get(team.id, [])) for row, team in rows]
 
     async def create(self, given: Any) -> UUID:
-        """Creates a team, or takes over an existing team with this name. Returns the team's id.
+        """Creates a team for a SCIM group and returns the id of the team. If there is a team with this name
+        that the identity provider does not manage yet, uses this team instead.
 
-        Raises UniquenessException, InvalidValueException, Conflict `too_many_teams`, `too_many_members`.
+        Raises UniquenessException if the provider manages a team with this name already,
+        InvalidValueException if the group is not valid, Conflict `too_many_teams` or `too_many_members`.
         """
         name = _checked(given)
         query = select(Team).where(
@@ -71,9 +82,11 @@ class Groups:
         return team.id
 
     async def replace(self, id_: UUID, _patched: Any | None, given: Any) -> None:
-        """Renames a team and sets its members. People that the provider does not manage stay in the team.
+        """Renames a team and sets its members, as given in a SCIM group. Members of the team whose accounts
+        the identity provider does not manage remain members.
 
-        Raises UniquenessException, InvalidValueException, Conflict `too_many_members`.
+        Raises UniquenessException if another team has the name, InvalidValueException if the group is not
+        valid, Conflict `too_many_members`.
         """
         name = _checked(given)
         team = await self.session.get_one(Team, id_)
@@ -87,7 +100,7 @@ class Groups:
         await self.session.flush()
 
     async def delete(self, id_: UUID) -> None:
-        """Deletes the team. Its members keep their accounts."""
+        """Deletes the team with this id. The accounts of its members are not deleted."""
         await service.delete_team(self.session, self.trail, await self.session.get_one(Team, id_))
         publish_after_commit(self.session, self.pubsub, id_, [LOOK])
 
@@ -143,12 +156,14 @@ class Groups:
 
 
 def _managed() -> Select[UUID]:
-    """Returns the query for the ids of the people that the provider manages."""
+    """Returns the database query for the ids of the users whose accounts the identity provider manages."""
     return select(ProvisionedPerson.user_id).where(ProvisionedPerson.removed_at.is_(None))
 
 
 def _checked(given: Any) -> str:
-    """Checks the group that the provider sent and returns its name. Raises InvalidValueException."""
+    """Checks the name and the external id of a SCIM group that the identity provider has sent. Returns the
+    name. Raises InvalidValueException if one of them is missing or too long.
+    """
     name = str(given.display_name or "").strip()
     if not 0 < len(name) <= MAX_NAME_CHARACTERS:
         raise InvalidValueException(detail=f"displayName must have 1 to {MAX_NAME_CHARACTERS} characters")

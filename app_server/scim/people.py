@@ -1,4 +1,6 @@
-"""Reads, creates, changes and removes people as SCIM resources."""
+"""Reads, creates, changes and removes the people whose accounts an identity provider manages. In SCIM, a
+person is a User resource.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,9 +37,10 @@ _KEPT_ELSEWHERE = frozenset(("schemas", "id", "meta", "userName", "externalId", 
 
 @dataclass(frozen=True)
 class People:
-    """The people whose accounts the identity provider manages, as SCIM resources.
+    """The operations on the people whose accounts the identity provider manages. In SCIM, a person is a User
+    resource.
 
-    `manager`: the user whose API key the provider uses. `base`: the address of Slipway's SCIM service.
+    `manager`: the user whose API key the identity provider uses. `base`: the URL of Slipway's SCIM service.
     """
 
     session: AsyncSession
@@ -46,8 +49,11 @@ class People:
     base: str
 
     async def read(self, only: UUID | None = None) -> list[Any]:
-        """Returns all people in the order of their creation. `only`: the id of the one person to return.
-        Returns an empty list if there is none.
+        """Returns the people that the identity provider manages, as SCIM resources in the order of their
+        creation.
+
+        `only`: the id of a single person to return; None means all people. Returns an empty list if the
+        provider manages no such person.
         """
         query = (
             select(ProvisionedPerson, User)
@@ -62,10 +68,14 @@ class People:
         return [self._resource(row, user, teams.get(user.id, ())) for row, user in rows]
 
     async def create(self, given: Any) -> UUID:
-        """Creates an account, or enables the account of a person that was removed earlier. Returns the
-        account's id.
+        """Creates an account for a new SCIM person and returns the id of the account.
 
-        Raises UniquenessException, InvalidValueException, Forbidden `role_not_manageable`.
+        If the identity provider has removed a person with this user name earlier, enables that person's
+        account instead. If a user of Slipway signs in with an e-mail address that equals the user name, uses
+        that user's account.
+
+        Raises UniquenessException if the provider manages a person with this user name already,
+        InvalidValueException if the person's data is not valid, Forbidden `role_not_manageable`.
         """
         user_name = _checked(given)
         row = await person_of_user_name(self.session, user_name)
@@ -84,13 +94,14 @@ class People:
         return user.id
 
     async def replace(self, id_: UUID, patched: Any | None, given: Any) -> None:
-        """Changes a person. patched: the person before a PATCH request; None for a PUT request, which
-        contains the whole person.
+        """Changes a person as given in a SCIM resource. patched: the person before a PATCH request; None for
+        a PUT request, which contains the whole person.
 
-        If the provider takes away a role that the provider has given, the role becomes `member`. A role that
-        only an administrator has given stays.
+        If the identity provider removes a role that it has assigned before, the role becomes `member`. A role
+        that only an administrator of Slipway has assigned does not change.
 
-        Raises UniquenessException, InvalidValueException, Forbidden `role_not_manageable`.
+        Raises UniquenessException if another person has the user name, InvalidValueException if the person's
+        data is not valid, Forbidden `role_not_manageable`.
         """
         user_name = _checked(given)
         other = await person_of_user_name(self.session, user_name)
@@ -108,10 +119,10 @@ class People:
         await self.session.flush()
 
     async def delete(self, id_: UUID) -> None:
-        """Disables the account. The person's conversations and settings stay until an administrator deletes
-        the person.
+        """Disables the account of a person because the identity provider removes the person. The person's
+        conversations and settings remain until an administrator deletes the person.
 
-        Raises Forbidden `role_not_manageable`.
+        Raises Forbidden `role_not_manageable` if the provider may not manage people with this person's role.
         """
         row = await self.session.get_one(ProvisionedPerson, id_)
         user = await self.session.get_one(User, id_)
@@ -119,8 +130,11 @@ class People:
         row.removed_at = now()
 
     async def _account(self, given: Any, user_name: str) -> User:
-        """Returns the account for a new SCIM person: the account whose user signs in with this verified
-        e-mail address, or else a new account.
+        """Returns the account for a new SCIM person. If exactly one user signs in with a verified e-mail
+        address that equals the user name, returns this user's account. Otherwise creates a new account.
+
+        An existing account is used only if it is in the default organisation and the identity provider has
+        never managed it. Raises Forbidden `role_not_manageable`.
         """
         known = await users_with_address(self.session, user_name)
         if len(known) == 1 and await self.session.get(ProvisionedPerson, known[0]) is None:
@@ -186,7 +200,10 @@ class People:
 
 
 def _checked(given: Any) -> str:
-    """Checks the person that the provider sent and returns the user name. Raises InvalidValueException."""
+    """Checks the user name and the external id of a SCIM person that the identity provider has sent. Returns
+    the user name without spaces around it. Raises InvalidValueException if one of them is missing or too
+    long.
+    """
     user_name = str(given.user_name or "").strip()
     if not 0 < len(user_name) <= MAX_USER_NAME_CHARACTERS:
         raise InvalidValueException(detail=f"userName must have 1 to {MAX_USER_NAME_CHARACTERS} characters")
@@ -196,8 +213,8 @@ def _checked(given: Any) -> str:
 
 
 def check_external_id(given: Any) -> None:
-    """Checks that the id that the provider itself uses for a resource is not too long to be stored. Raises
-    InvalidValueException.
+    """Checks that the external id of a SCIM resource is not too long to be stored. The external id is the id
+    that the identity provider uses for the resource. Raises InvalidValueException if the id is too long.
     """
     if len(given.external_id or "") > MAX_EXTERNAL_ID_CHARACTERS:
         raise InvalidValueException(
@@ -210,15 +227,17 @@ def _taken(user_name: str) -> UniquenessException:
 
 
 def _name(given: Any) -> str:
-    """Returns the display name of the person, from the SCIM resource that the provider sent."""
+    """Returns the display name of a SCIM person that the identity provider has sent. If the display name is
+    missing, returns the full name or else the user name. The result has at most 200 characters.
+    """
     parts = given.name
     whole = parts and (parts.formatted or " ".join(filter(None, (parts.given_name, parts.family_name))))
     return str(given.display_name or whole or given.user_name).strip()[:200] or str(given.user_name)
 
 
 def _role(given: Any) -> Role | None:
-    """Returns the role in the SCIM resource that the provider sent: the role marked as primary, or else the
-    first role. Returns None if there is no role.
+    """Returns the role that the identity provider assigns in a SCIM person: the role that is marked as
+    primary, or else the first role. Returns None if there is no role.
     """
     roles = [role for role in given.roles or () if role.value]
     chosen = next((role for role in roles if role.primary), roles[0] if roles else None)

@@ -1,6 +1,8 @@
-"""The SCIM resources of Slipway (RFC 7643), and the documents in which the service describes itself.
+"""The models of Slipway's SCIM resources (RFC 7643), and the documents that describe the SCIM service to
+identity providers.
 
-This module loads scim2-models, which takes a second. It is imported at the first request, see router.py.
+This module imports scim2-models, which takes a second. Therefore the module itself is imported at the first
+SCIM request, see router.py.
 """
 
 from enum import StrEnum
@@ -36,19 +38,21 @@ from scim2_models.resources.resource import AnyExtension
 from app_server.users.models import Role
 
 MAX_RESULTS = 200
-"""The number of resources in one reply, at most."""
+"""The maximum number of resources in one reply."""
 
 POLICY = ScimPolicy(
     remove_value_as_filter=ScimPolicy.RemoveValue.apply,
     unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
 )
-"""Strict, but for two habits of Microsoft Entra ID: values in operations that remove something, and filters
-in paths that match nothing yet.
+"""The rules for checking SCIM requests: strict, with two exceptions for Microsoft Entra ID. Operations that
+remove something may contain values. Filters in paths may match nothing yet.
 """
 
 
 class RoleName(StrEnum):
-    """The names of the roles that an identity provider can give. The owner's role is not among them."""
+    """The names of the roles that an identity provider can assign to a person. The provider cannot assign the
+    role of the owner.
+    """
 
     ADMIN = Role.ADMIN.value
     MEMBER = Role.MEMBER.value
@@ -56,7 +60,9 @@ class RoleName(StrEnum):
 
 
 class GivenRole(ComplexAttribute):
-    """The role in Slipway that a SCIM resource gives to a person."""
+    """A role in Slipway that the identity provider assigns to a person. It is a part of the person's SCIM
+    resource.
+    """
 
     value: Annotated[RoleName | None, Required.true] = None
     display: str | None = None
@@ -65,8 +71,10 @@ class GivenRole(ComplexAttribute):
 
 
 class TeamOfPerson(ComplexAttribute):
-    """A team of a person, as a part of the person's SCIM resource. Providers change teams by the SCIM
-    resource of the team, not by this one.
+    """A team that a person is a member of, as a part of the person's SCIM resource. This part is read-only.
+    Identity providers change the members of a team in the SCIM resource of the team.
+
+    value: the id of the team. ref: the URL of its SCIM resource. display: its name.
     """
 
     value: Annotated[str | None, Mutability.read_only, CaseExact.true] = None
@@ -77,8 +85,10 @@ class TeamOfPerson(ComplexAttribute):
 
 
 class ScimUser(Resource[AnyExtension]):
-    """A person, as a User of SCIM (RFC 7643, section 4.1). It has no password: people sign in at the provider
-    or by a link, or set a password in Slipway.
+    """The SCIM resource of a person (a User of RFC 7643, section 4.1).
+
+    The resource has no password. People sign in at the identity provider, with a link, or with a password
+    that they set in Slipway.
     """
 
     __schema__ = URN("urn:ietf:params:scim:schemas:core:2.0:User")
@@ -101,7 +111,9 @@ class ScimUser(Resource[AnyExtension]):
 
 
 class MemberOfGroup(ComplexAttribute):
-    """A member of a team, as a part of the team's SCIM resource."""
+    """A member of a team, as a part of the team's SCIM resource. value: the id of the person. ref: the URL of
+    the person's SCIM resource.
+    """
 
     value: Annotated[str | None, Mutability.immutable, CaseExact.true, Required.true] = None
     ref: Annotated[Reference["User"] | None, Mutability.immutable] = Field(  # type: ignore[type-arg]
@@ -111,7 +123,7 @@ class MemberOfGroup(ComplexAttribute):
 
 
 class ScimGroup(Resource[Any]):
-    """A team, as a Group of SCIM (RFC 7643, section 4.2)."""
+    """The SCIM resource of a team (a Group of RFC 7643, section 4.2)."""
 
     __schema__ = URN("urn:ietf:params:scim:schemas:core:2.0:Group")
 
@@ -124,7 +136,9 @@ RESOURCE_TYPES = (ResourceType.from_resource(PersonResource), ResourceType.from_
 
 
 def schemas() -> list[Schema]:
-    """Returns the published schemas, with the names that RFC 7643 gives them."""
+    """Returns the SCIM schemas that the service publishes. Each has the name from RFC 7643: User, Group or
+    EnterpriseUser.
+    """
     found = [model.to_schema() for model in (ScimUser, ScimGroup, EnterpriseUser)]
     for schema, name in zip(found, ("User", "Group", "EnterpriseUser"), strict=True):
         schema.name = name

@@ -1,7 +1,7 @@
-"""The route of SCIM 2.0 (RFC 7644), by which identity providers manage people and teams.
+"""The route for SCIM 2.0 (RFC 7644). SCIM is the protocol with which identity providers manage people and
+teams.
 
-The code behind the route is imported at the first request, because the library for SCIM takes a second to
-import.
+The code behind the route is imported at the first request, because the SCIM library takes a second to import.
 """
 
 import asyncio
@@ -25,9 +25,11 @@ router = APIRouter(prefix=PREFIX, tags=["SCIM"], include_in_schema=False)
 async def reply_to_identity_provider(
     path: str, principal: CurrentPrincipal, trail: CurrentTrail, request: Request
 ) -> Response:
-    """Replies to a SCIM request of an identity provider. The service describes itself at
-    `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas`. Errors have the SCIM format, except for 401 and
-    403.
+    """Carries out a SCIM request of an identity provider, for example to create a person or to change a team.
+
+    The service describes its abilities at `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas`. Errors
+    have the SCIM format, except 401 and 403. Replies 403 `scim_not_allowed` if the API key is not of the
+    default organisation.
     """
     if not principal.user.is_of_default_organisation:
         raise Forbidden(

@@ -1,7 +1,8 @@
-"""Checks whether a model supports the options that its profile sets. This module does no I/O.
+"""Checks whether a model supports the options that its profile sets. The functions here do no I/O.
 
-Raises BadRequest `llm_option_refused`, and `vertex_key_invalid` for a key that is not the key of a Google
-service account. If the catalogue does not say whether a model supports an option, the option is accepted.
+The check raises BadRequest `llm_option_refused` for an option that the model does not support. It raises
+`vertex_key_invalid` if the API key of a model at Vertex AI is not the key of a Google service account. If the
+model catalogue does not say whether the model supports an option, the option is accepted.
 """
 
 from collections.abc import Iterator
@@ -27,7 +28,9 @@ RESERVED = frozenset(
         "tools",
     }
 )
-"""Fields of a call that are set elsewhere, or that would send the call to another model or address."""
+"""The fields of a model call that a profile's `extra_body` must not contain. Slipway sets these fields
+itself, or they would send the call to another model or address.
+"""
 
 
 def check(llm: LLMSettings) -> None:

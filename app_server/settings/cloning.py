@@ -1,15 +1,16 @@
-"""The setting that decides how much of a repository's history is fetched when a conversation starts. A
-request that starts a conversation can choose another value.
+"""The setting that says how much of a repository's history is fetched when a conversation starts. A request
+that starts a conversation can override the setting.
 """
 
 from enum import StrEnum
 
 
 class CloneMode(StrEnum):
-    """How much of a repository's history is fetched when a conversation is started.
+    """How much of a repository's history is fetched when a conversation starts.
 
-    `full`: everything. `shallow`: the newest commit of each branch; git fetches older commits on demand.
-    `blobless`: all commits, but the contents of files only when git needs them.
+    `full`: all commits with all files. `shallow`: only the newest commit of each branch; git fetches older
+    commits when they are needed. `blobless`: all commits, but git fetches the contents of files only when
+    they are needed.
     """
 
     FULL = "full"
@@ -18,6 +19,10 @@ class CloneMode(StrEnum):
 
 
 DEFAULT_MODE = CloneMode.FULL
-"""The mode if neither the start nor a level names one."""
+"""The mode that applies if neither the request nor a setting of the user, a team or the organisation names
+one.
+"""
 FETCHES_SUBMODULES = True
-"""Whether submodules are fetched if neither the start nor a level says it."""
+"""Whether submodules are fetched if neither the request nor a setting of the user, a team or the organisation
+says whether to fetch them.
+"""

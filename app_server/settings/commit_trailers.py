@@ -1,12 +1,14 @@
-"""The setting for the last line of agents' commit messages, which says that an agent made the commit."""
+"""The setting that chooses the last line of agents' commit messages. This line says that an agent has made
+the commit.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
 
 class CommitTrailer(StrEnum):
-    """The kind of last line in an agent's commit message. NONE: no such line, so the commit does not name the
-    agent.
+    """The kind of the last line in agents' commit messages, which names the agent. NONE: there is no such
+    line.
     """
 
     NONE = "none"
@@ -16,10 +18,10 @@ class CommitTrailer(StrEnum):
 
 def trailer_for(trailers: Mapping[str, str] | None, identity: str | None) -> CommitTrailer | None:
     """Returns the kind of last line in commit messages that the user has chosen for one repository. Returns
-    None if the user has chosen none.
+    None if the user has chosen none for this repository.
 
-    `trailers`: the user's choices, keyed by repository, `host/owner/name`. Upper and lower case do not
-    matter.
+    `trailers`: the user's choices. The key is the repository, as `host/owner/name`. `identity`: the
+    repository in the same form; None means no repository. Upper and lower case do not matter.
     """
     if not trailers or identity is None:
         return None

@@ -1,4 +1,6 @@
-"""The setting that decides before which tool calls an agent asks its user. A task can override it."""
+"""The setting that says for which tool calls an agent needs the user's confirmation, with its routes. A
+request that starts a conversation can override the setting.
+"""
 
 from enum import StrEnum
 from uuid import UUID
@@ -18,7 +20,7 @@ router = APIRouter(prefix="/api/v1/settings/confirmation", tags=["Settings"])
 
 
 class ConfirmationMode(StrEnum):
-    """The tool calls before which the agent asks its user: all calls, risky calls, or none."""
+    """The tool calls for which the agent needs the user's confirmation: all calls, risky calls, or none."""
 
     ALWAYS = "always"
     RISKY = "risky"
@@ -26,17 +28,21 @@ class ConfirmationMode(StrEnum):
 
 
 class SetConfirmation(BaseModel):
-    """The request body that sets the user's confirmation mode. `mode`: null deletes the user's own mode, so
-    that the default applies.
+    """A request to set the user's confirmation mode. The mode says for which tool calls the agent needs the
+    user's confirmation. `mode`: null deletes the user's own mode, so that the mode of a team or the
+    organisation applies, or the default.
     """
 
     mode: ConfirmationMode | None
 
 
 class ConfirmationSettings(SetConfirmation):
-    """The confirmation mode that applies to the user: the user's own mode, a team's or the organisation's.
-    `default_mode`: the mode that applies if no mode is set. The default is `never` if the sandbox is
-    isolated.
+    """The confirmation mode that applies to the user, in a reply. The mode says for which tool calls the
+    agent needs the user's confirmation.
+
+    `mode`: the mode that the user, a team or the organisation has set; null if none of them has set one.
+    `default_mode`: the mode that applies if `mode` is null. It is `never` if sandboxes are isolated from the
+    server's machine, otherwise `risky`.
     """
 
     default_mode: ConfirmationMode
@@ -47,8 +53,8 @@ def default_mode(*, is_isolated: bool) -> ConfirmationMode:
 
 
 async def chosen_mode(session: AsyncSession, user_id: UUID) -> ConfirmationMode | None:
-    """Returns the confirmation mode that applies to a user. Returns None if neither the user, a team nor the
-    organisation sets one.
+    """Returns the confirmation mode that applies to a user. Returns None if neither the user, a team of the
+    user nor the organisation has set one.
     """
     chosen = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
     return None if chosen is None else ConfirmationMode(chosen.value)
@@ -57,10 +63,10 @@ async def chosen_mode(session: AsyncSession, user_id: UUID) -> ConfirmationMode 
 async def mode_of_task(
     session: AsyncSession, user_id: UUID, wanted: ConfirmationMode | None
 ) -> ConfirmationMode | None:
-    """Returns the confirmation mode of a task. wanted: the mode in the request for the task. An enforced mode
-    overrides it.
+    """Returns the confirmation mode of a new conversation. wanted: the mode in the request. If the
+    organisation or a team enforces a mode, the enforced mode applies instead.
 
-    Returns None if the request names no mode and no level sets one.
+    Returns None if the request names no mode, and neither the user, a team nor the organisation has set one.
     """
     value = await value_for(session, user_id, SettingName.CONFIRMATION_MODE)
     if wanted is not None and (value is None or not value.enforced):
@@ -77,8 +83,9 @@ async def get_confirmation(user: CurrentUser, session: ReadSession, request: Req
 async def set_confirmation(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SetConfirmation, request: Request
 ) -> ConfirmationSettings:
-    """Sets the user's confirmation mode. The mode applies to tasks that are started from now on. 403
-    `setting_enforced`.
+    """Sets the user's confirmation mode, and returns the mode that applies. It applies to conversations that
+    are started from now on. Replies 403 `setting_enforced` if the organisation or a team enforces another
+    mode.
     """
     await save_own(session, user.id, SettingName.CONFIRMATION_MODE, body.mode and body.mode.value)
     target = (AuditTarget.CONFIRMATION, "user")

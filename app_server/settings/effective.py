@@ -1,5 +1,5 @@
-"""Computes the values that apply to model calls with a profile: the user's values first, then those of the
-model catalogue. This module does no I/O.
+"""Computes the values that apply to calls of a profile's model. A value that the user has set in the profile
+comes before the value in the model catalogue. The functions here do no I/O.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,13 @@ from app_server.settings.options import ProfileOptions
 
 @dataclass(frozen=True)
 class Effective:
-    """The values that apply to calls with one model profile. `facts`: the catalogue's entry for the model,
-    unchanged. `window`: the context window in tokens. `price`: None if the price is not known.
-    `asks_responses`: agents call the model through OpenAI's Responses API. `calls_tools`: false means that
-    the model has no native tool calls, so that agents read tool calls from the text of replies.
+    """The values that apply to model calls with one profile. They come from the profile and from the model
+    catalogue.
+
+    `facts`: the entry of the model in the catalogue, unchanged. `options`: the options of the profile.
+    `window`: the context window in tokens. `price`: None if the price is not known. `asks_responses`: whether
+    agents call the model through OpenAI's Responses API. `calls_tools`: whether the model has native tool
+    calls. If not, agents read tool calls from the text of replies.
     """
 
     facts: Facts
@@ -31,8 +34,9 @@ class Effective:
 
     @property
     def capabilities(self) -> Mapping[str, bool]:
-        """The model's capabilities, by their names in `LLM.capability_overrides` of OpenHands. They are sent
-        with the profile because an agent server may have an older catalogue.
+        """The capabilities of the model, under their names in `LLM.capability_overrides` of OpenHands. They
+        are sent to the agent server with the profile, because the agent server may have an older model
+        catalogue.
         """
         return {
             "supports_vision": self.sees_images,
@@ -60,9 +64,9 @@ def effective(profile: LLMProfile) -> Effective:
 def _asks_responses(profile: LLMProfile, options: ProfileOptions, facts: Facts) -> bool:
     """Returns whether the model is called through OpenAI's Responses API.
 
-    Returns True for OpenAI models that support no other API. At OpenAI's own address, also returns True for
-    models that work better with the Responses API, unless the profile has an extra body: the fields of an
-    extra body belong to chat completions.
+    This is the case for OpenAI models that support no other API. At OpenAI's own URL, it is also the case for
+    models that work better with the Responses API, unless the profile has an extra body. The fields of an
+    extra body belong to the chat completions API.
     """
     if not profile.model.startswith("openai/") or facts.protocols[0] != "responses":
         return False

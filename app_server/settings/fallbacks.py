@@ -1,5 +1,5 @@
-"""The fallbacks of a model profile: other profiles whose models are asked if the profile's model stays
-unavailable.
+"""Finds the fallbacks of a model profile. Fallbacks are other profiles whose models are called if the
+profile's model is not available.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,11 @@ from app_server.settings.profile_lookup import callable_names, list_profiles
 
 
 async def fallbacks_of(session: AsyncSession, user_id: UUID, profile: LLMProfile) -> Sequence[LLMProfile]:
-    """Returns the fallbacks of a profile for this user's agents, in their order. Leaves out names for which
-    the user has no profile, profiles that the user's agents may not call, recordings, and the profile itself.
+    """Returns the fallback profiles of a profile for this user's agents, in the order in which they are
+    tried.
+
+    Leaves out names for which the user has no profile, profiles that the user's agents may not call,
+    recordings, and the profile itself.
     """
     if not profile.chosen.fallbacks:
         return []

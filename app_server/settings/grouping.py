@@ -1,5 +1,5 @@
-"""The setting that decides whether new conversations share sandboxes, and how a sandbox is chosen. The names
-of the values are those of OpenHands.
+"""The setting that decides whether new conversations share sandboxes and how a sandbox is chosen, with its
+routes. The names of the values are those of OpenHands.
 """
 
 from enum import StrEnum
@@ -18,10 +18,11 @@ router = APIRouter(prefix="/api/v1/settings/sandbox-grouping", tags=["Settings"]
 
 
 class GroupingStrategy(StrEnum):
-    """How a new conversation gets its sandbox.
+    """The way in which a sandbox is chosen for a new conversation.
 
     `NO_GROUPING`: each conversation gets a new sandbox. The other values choose one of the user's sandboxes
-    that have room: the newest, the least recently used, the sandbox with the fewest conversations, or any.
+    that can take one more conversation: the newest sandbox, the least recently used one, the one with the
+    fewest conversations, or any.
     """
 
     NO_GROUPING = "NO_GROUPING"
@@ -36,16 +37,16 @@ class SetSandboxGrouping(BaseModel):
 
 
 class SandboxGrouping(SetSandboxGrouping):
-    """The strategy that decides which sandbox the user's new conversations get.
-    `max_conversations_per_sandbox`: the largest number of conversations in one sandbox.
+    """The reply with the strategy that chooses a sandbox for the user's new conversations.
+    `max_conversations_per_sandbox`: the maximum number of conversations in one sandbox.
     """
 
     max_conversations_per_sandbox: int
 
 
 async def grouping_of(session: AsyncSession, user_id: UUID) -> GroupingStrategy:
-    """Returns the strategy that decides which sandbox a user's new conversations get. Returns `NO_GROUPING`
-    if neither the user, a team nor the organisation sets one.
+    """Returns the strategy that chooses a sandbox for a user's new conversations. Returns `NO_GROUPING` if
+    neither the user, a team of the user nor the organisation has set one.
     """
     chosen = await value_for(session, user_id, SettingName.SANDBOX_GROUPING_STRATEGY)
     return GroupingStrategy.NO_GROUPING if chosen is None else GroupingStrategy(chosen.value)
@@ -60,8 +61,9 @@ async def get_sandbox_grouping(user: CurrentUser, session: ReadSession, request:
 async def set_sandbox_grouping(
     user: CurrentUser, session: Session, body: SetSandboxGrouping, request: Request
 ) -> SandboxGrouping:
-    """Sets the user's strategy for choosing a sandbox. It applies to conversations that are started from now
-    on; existing conversations stay in their sandboxes. 403 `setting_enforced`.
+    """Sets the strategy that chooses a sandbox for the user's new conversations. Existing conversations stay
+    in their sandboxes. Replies 403 `setting_enforced` if the organisation or a team enforces another
+    strategy.
     """
     strategy = body.sandbox_grouping_strategy
     await save_own(session, user.id, SettingName.SANDBOX_GROUPING_STRATEGY, strategy.value)

@@ -1,5 +1,5 @@
-"""HTTP routes for settings at several levels. The current user reads which values apply and why;
-administrators set values for the organisation and for teams.
+"""Routes for settings that the organisation, its teams and its users can set. Users read which values apply
+to them. Administrators set values for the organisation and for teams, and quotas for people.
 """
 
 from collections.abc import Sequence
@@ -39,8 +39,8 @@ administration_router = APIRouter(prefix="/api/v1/administration/settings", tags
 
 @router.get("")
 async def list_effective_settings(user: CurrentUser, session: ReadSession) -> list[EffectiveSetting]:
-    """Returns the settings that the organisation, teams and users can set. Each setting has the value that
-    applies to the user, and the level that the value comes from.
+    """Returns all settings that the organisation, teams and users can set. Each has the value that applies to
+    the current user, and says whether the user, a team or the organisation has set this value.
     """
     values = await service.values_for(session, user.id)
     # Monthly budgets of all levels apply together, so none of them is the effective value.
@@ -50,8 +50,9 @@ async def list_effective_settings(user: CurrentUser, session: ReadSession) -> li
 
 @administration_router.get("")
 async def list_administered_settings(user: CurrentUser, session: ReadSession) -> list[AdministeredValue]:
-    """Returns all setting values of the organisation and of teams, and the quotas of people. Each value says
-    which teams and how many people have a value that applies instead.
+    """Returns all setting values of the organisation and of its teams, and all quotas of single people. For
+    each value, the reply also says which teams and how many people have set a different value that applies
+    instead.
     """
     rows = await service.all_values(session, user.organisation_id)
     of_organisation = User.organisation_id == user.organisation_id
@@ -73,8 +74,9 @@ async def set_setting_of_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: SettingName, body: SaveLevelValue
 ) -> LevelValueInfo:
     """Sets a setting for all users of the organisation. The value applies to conversations that are started
-    from now on. An enforced model applies to the next model call of every conversation. 400
-    `setting_must_be_enforced`, 404 `llm_profile_not_found`, 422 `invalid_request`.
+    from now on. An enforced model profile applies to the next model call of every conversation.
+
+    Errors: 400 `setting_must_be_enforced`; 404 `llm_profile_not_found`; 422 `invalid_request`.
     """
     return await _save(user, trail, session, LevelOwner(user.organisation_id), name, body)
 
@@ -83,7 +85,9 @@ async def set_setting_of_organisation(
 async def delete_setting_of_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: SettingName
 ) -> None:
-    """Deletes the organisation's value of a setting. 404 `setting_not_set`."""
+    """Deletes the value that the organisation has set for a setting. Replies 404 `setting_not_set` if there
+    is none.
+    """
     await _delete(trail, session, LevelOwner(user.organisation_id), name)
 
 
@@ -96,8 +100,10 @@ async def set_setting_of_team(
     name: SettingName,
     body: SaveLevelValue,
 ) -> LevelValueInfo:
-    """Sets a setting for the members of a team. 400 `setting_must_be_enforced`, 404 `team_not_found`,
-    `llm_profile_not_found`, 422 `invalid_request`.
+    """Sets a setting for all members of a team.
+
+    Errors: 400 `setting_must_be_enforced`, `setting_not_at_level`; 404 `team_not_found`,
+    `llm_profile_not_found`; 422 `invalid_request`.
     """
     return await _save(user, trail, session, await _team(user, session, team_id), name, body)
 
@@ -106,7 +112,9 @@ async def set_setting_of_team(
 async def delete_setting_of_team(
     user: CurrentUser, trail: CurrentTrail, session: Session, team_id: UUID, name: SettingName
 ) -> None:
-    """Deletes a team's value of a setting. 404 `team_not_found`, `setting_not_set`."""
+    """Deletes the value that a team has set for a setting. Errors: 404 `team_not_found`, or `setting_not_set`
+    if there is no value.
+    """
     await _delete(trail, session, await _team(user, session, team_id), name)
 
 
@@ -119,8 +127,10 @@ async def set_quota_of_person(
     name: SettingName,
     body: SaveLevelValue,
 ) -> LevelValueInfo:
-    """Sets a quota for one person. Settings that are not quotas can be set only by the person. 400
-    `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
+    """Sets a quota for one person. A quota is a limit on how much the person may use. Other settings are
+    refused, because only the person can set them.
+
+    Errors: 400 `setting_not_at_level`; 404 `person_not_found`; 422 `invalid_request`.
     """
     owner = await _person(user, session, user_id)
     return await _save(user, trail, session, owner, name, body)
@@ -130,7 +140,9 @@ async def set_quota_of_person(
 async def delete_quota_of_person(
     user: CurrentUser, trail: CurrentTrail, session: Session, user_id: UUID, name: SettingName
 ) -> None:
-    """Deletes the quota that was set for one person. 404 `person_not_found`, `setting_not_set`."""
+    """Deletes a quota that was set for one person. Errors: 400 `setting_not_at_level`; 404
+    `person_not_found`, or `setting_not_set` if there is no such quota.
+    """
     owner = await _person(user, session, user_id)
     _require_level(owner, name)
     await _delete(trail, session, owner, name)
@@ -163,8 +175,8 @@ async def _save(
 
 
 def _require_level(owner: LevelOwner, name: SettingName) -> None:
-    """Checks that the setting can be set at the level of this owner. Raises BadRequest
-    `setting_not_at_level`.
+    """Checks that the setting can be set for this owner, which is the organisation, a team or a person. For
+    example, only quotas can be set for a person. Raises BadRequest `setting_not_at_level`.
     """
     for_one = owner.level is Level.USER and name not in QUOTAS
     for_all = owner.level is not Level.ORGANISATION and name in TOTALS.values()
@@ -194,7 +206,8 @@ def _record(
 
 def _checked(name: SettingName, body: SaveLevelValue) -> Any:
     """Checks the value in the request body, and returns it in the form in which it is stored. Raises
-    RequestValidationError, BadRequest `setting_must_be_enforced`.
+    RequestValidationError if the value is not valid for this setting, and BadRequest
+    `setting_must_be_enforced` if the setting can only be enforced.
     """
     try:
         value = TYPES[name].validate_python(body.value)

@@ -1,4 +1,6 @@
-"""Request and reply bodies for settings at several levels, and the type of each setting's value."""
+"""The request and response models of the routes for settings that the organisation, its teams and its users
+can set, and the type of each setting's value.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -30,14 +32,16 @@ TYPES: Mapping[SettingName, TypeAdapter[Any]] = {
     SettingName.MONTHLY_BUDGET: TypeAdapter(Dollars),
     **dict.fromkeys(QUOTAS, TypeAdapter(Quota)),
 }
-"""What the value of each setting looks like in the API."""
+"""The type of each setting's value. Values in requests are checked against it."""
 
 SettingValue = bool | int | float | str
 
 
 class LevelValueInfo(BaseModel):
-    """The value of a setting at one level: organisation, team or user. `team_id`, `team_name`: null unless
-    the level is `team`.
+    """The value of a setting that the organisation, a team or a user has set, in a reply.
+
+    `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team;
+    null if the value is not a team's. `enforced`: whether teams and users below cannot override the value.
     """
 
     level: Level
@@ -48,9 +52,11 @@ class LevelValueInfo(BaseModel):
 
 
 class EffectiveSetting(BaseModel):
-    """A setting of the current user. `value`: the value that applies; null if no value is set, so that the
-    server's default applies. `level`, `team_name`: where the value comes from. `enforced`: whether the user
-    is not allowed to change the value. `overridden`: the values that do not apply, the strongest first.
+    """A setting with the value that applies to the current user, in a reply.
+
+    `value`: null if no value is set, so that the server's default applies. `level`, `team_name`: who has set
+    the value: the organisation, a team or the user. `enforced`: whether the user cannot change the value.
+    `overridden`: the other values that were set but do not apply, by priority.
     """
 
     name: SettingName
@@ -62,8 +68,8 @@ class EffectiveSetting(BaseModel):
 
 
 class SaveLevelValue(BaseModel):
-    """The request body that sets a value for the organisation or a team. `enforced`: whether teams and users
-    cannot override the value.
+    """A request to set the value of a setting for the organisation or a team, or a quota for a person.
+    `enforced`: if true, teams and users cannot override the value.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -73,11 +79,13 @@ class SaveLevelValue(BaseModel):
 
 
 class AdministeredValue(LevelValueInfo):
-    """A setting value of the organisation or a team, or a person's quota, as administrators see it.
+    """The value of a setting of the organisation or a team, or the quota of a person, in a reply to an
+    administrator.
 
     `user_id`, `user_name`: the person who has the quota; null for the organisation and teams. `set_by`: the
-    name of the administrator who set the value; null if the account is deleted. `overriding_teams`: the teams
-    whose value applies instead. `overriding_people`: how many people have a value that applies instead.
+    name of the user who has set the value; null if the account is deleted. `overriding_teams`: the names of
+    the teams that have set another value, which applies to their members instead. `overriding_people`: the
+    number of people who have set another value, which applies to them instead.
     """
 
     name: SettingName

@@ -1,4 +1,6 @@
-"""Database tables of user settings: model profiles, and settings for all tasks."""
+"""Database tables of the users' model profiles, and of user settings that apply to all conversations of a
+user.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -15,15 +17,15 @@ DEFAULT_MAX_ITERATIONS = 500
 
 
 def is_recorded(model: str) -> bool:
-    """Returns whether `model` names a recording: stored replies that are replayed in place of a model. A
-    recording needs no key, costs nothing and uses no network.
+    """Returns whether `model` is the name of a recording instead of a model. A recording consists of stored
+    model replies that are replayed. It needs no key, costs nothing and uses no network.
     """
     return model.startswith(RECORDED_PREFIX)
 
 
 class LLMProfile(Base):
-    """One row of the table of model profiles: a named model configuration of a user. The database ensures
-    that each user has at most one active profile.
+    """The database row of a model profile, which is a named model configuration of a user. Each user has at
+    most one active profile. The database ensures this.
     """
 
     __tablename__ = "llm_profiles"
@@ -46,18 +48,22 @@ class LLMProfile(Base):
     base_url: Mapped[str | None] = mapped_column(String(2000))
     api_key_encrypted: Mapped[str | None] = mapped_column(Text)
     max_budget_per_task: Mapped[float | None]
-    """The limit in dollars. None means no limit."""
+    """The maximum cost of one conversation, in dollars. None means no limit."""
     input_cost_per_token: Mapped[float | None]
-    """Dollars per token, for models without a listed price. The same applies to the next column."""
+    """The price of an input token in dollars, if the user has entered one. None means that the price in the
+    model catalogue applies. The next column is the price of an output token.
+    """
     output_cost_per_token: Mapped[float | None]
     options: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
-    """The ProfileOptions that are set."""
+    """The fields of ProfileOptions whose values differ from the defaults."""
     extra_headers_encrypted: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
-    """The encrypted value by the header's name. Only calls from this server contain these headers."""
+    """HTTP headers that are added to each model call. The key is the name of the header; the value is
+    encrypted. Only the app server adds these headers, so sandboxes never get them.
+    """
     is_active: Mapped[bool] = mapped_column(default=False)
     shared_in: Mapped[UUID | None]
-    """The organisation whose users may all use the profile. None means that it is not shared. It counts only
-    while its owner is an administrator of this organisation.
+    """The organisation whose users may all use this profile; None if the profile is not shared. The profile
+    is shared only as long as its owner is an administrator of this organisation.
     """
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now, onupdate=now)
@@ -84,21 +90,27 @@ class LLMProfile(Base):
 
 
 class UserSettings(Base):
-    """One row of the table of user settings: a user's settings for all tasks. Settings that teams and the
-    organisation can also set are stored by `app_server.levels`.
+    """The database row of a user's settings that apply to all conversations of the user. Settings that the
+    organisation and teams can set too are not in this table: see `app_server.levels`.
     """
 
     __tablename__ = "user_settings"
 
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
     git_user_name: Mapped[str | None] = mapped_column(String(200))
-    """The name of the author of agents' commits. None means Slipway. The same applies to the next column."""
+    """The author's name in commits of the user's agents. None means the name Slipway. The next column is the
+    author's e-mail address.
+    """
     git_user_email: Mapped[str | None] = mapped_column(String(200))
     commit_trailers: Mapped[dict[str, Any] | None]
-    """CommitTrailer values by the identity of repositories, `host/owner/name`. They count most."""
+    """The CommitTrailer values that the user has chosen for single repositories. The key is the repository,
+    as `host/owner/name`. These values have priority over all other settings for commit trailers.
+    """
     shared_profile_id: Mapped[UUID | None] = mapped_column(ForeignKey("llm_profiles.id", ondelete="SET NULL"))
-    """A shared model profile that the user uses instead of an own profile."""
+    """The shared model profile that the user has made active; None if the active profile is the
+    user's own.
+    """
     registered_marketplaces: Mapped[list[dict[str, Any]]] = mapped_column(
         JSON, default=list, server_default="[]"
     )
-    """The user's marketplaces, without their scope."""
+    """The marketplaces that the user has registered, each as a dictionary without the field `scope`."""

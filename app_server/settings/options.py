@@ -1,5 +1,5 @@
-"""The options of a model profile, without the model's URL and API key. If an option is not set, the value of
-the model catalogue applies.
+"""The options of a model profile, such as the reasoning effort. If a profile does not set an option, the
+value in the model catalogue applies.
 """
 
 from typing import Annotated, Literal
@@ -13,16 +13,16 @@ MAX_TOKENS = 100_000_000
 
 
 class ProfileOptions(BaseModel):
-    """The options of a model profile. Sent with each call: `reasoning_effort`, `thinking_budget` (tokens),
-    `temperature`, `top_p` and `max_output_tokens`.
+    """The options of a model profile. `reasoning_effort`, `thinking_budget` (in tokens), `temperature`,
+    `top_p` and `max_output_tokens` are sent with each model call.
 
-    `max_input_tokens`: the model's context window. `timeout`: how many seconds the model's server may send
-    nothing. `supports_images`: whether the model accepts images. `native_tool_calling`: false means that
-    agents describe their tools in the prompt and read calls from the text of replies; None means what the
-    catalogue says. The prices are in dollars per token. `extra_body`: fields that the app server adds to each
-    call; sandboxes do not see them. `fallbacks`: the names of profiles that are called in this order if the
-    model stays unavailable; a name for which the user has no profile is left out. `location`: where Vertex AI
-    runs the model, such as `europe-west4`; None means `global`.
+    `max_input_tokens`: the context window of the model. `timeout`: how many seconds to wait while the model's
+    server sends nothing. `supports_images`: whether the model accepts images. `native_tool_calling`: false
+    means that agents describe their tools in the prompt and read tool calls from the text of replies; None
+    means that the model catalogue decides. The prices are in dollars per token. `extra_body`: fields that the
+    app server adds to each call; sandboxes do not see them. `fallbacks`: the names of other profiles that are
+    called in this order if the model is not available; names for which the user has no profile are ignored.
+    `location`: the region where Vertex AI runs the model, such as `europe-west4`; None means `global`.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)

@@ -1,8 +1,8 @@
-"""Finds the LLM profiles that a user may use: the user's own profiles, and those that administrators of the
-user's organisation share. One profile is active.
+"""Finds the LLM profiles that a user may use. These are the user's own profiles, and the profiles that
+administrators share with all users of the organisation. One of them is the active profile.
 
-A user's own profile hides a shared profile with the same name. A model that the organisation or a team
-enforces is the active one, and agents may call no other.
+If a user's own profile and a shared profile have the same name, the user's own is used. If the organisation
+or a team enforces a profile, it is the active one, and agents may call no other profile except recordings.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,9 @@ _ACTIVE = (
 
 
 async def list_profiles(session: AsyncSession, user_id: UUID) -> Sequence[LLMProfile]:
-    """Returns the profiles that the user may use, sorted by name."""
+    """Returns the user's own profiles and the profiles that are shared with the user, sorted by name. Leaves
+    out a shared profile if an own profile has the same name.
+    """
     own = await list_own_profiles(session, user_id)
     names = {one.name for one in own}
     shared = [one for one in await session.scalars(_SHARED, {"user": user_id}) if one.name not in names]
@@ -66,7 +68,8 @@ async def list_own_profiles(session: AsyncSession, user_id: UUID) -> Sequence[LL
 
 
 async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
-    """Returns the profile with this name: the user's own profile, or a shared profile.
+    """Returns the profile with this name that the user may use: the user's own profile, or else a shared
+    profile.
 
     `name`: None means the active profile. Raises NotFound `llm_profile_not_found`.
     """
@@ -76,10 +79,10 @@ async def get_profile(session: AsyncSession, user_id: UUID, name: str | None) ->
 
 
 async def active_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | None:
-    """Returns the profile that the organisation or a team enforces. If none is enforced, returns the profile
-    that the user has made active.
+    """Returns the user's active profile. This is the profile that the organisation or a team enforces. If
+    none is enforced, it is the profile that the user has made active.
 
-    Returns None if the enforced profile is no longer shared.
+    Returns None if there is no active profile, or if the enforced profile is no longer shared.
     """
     enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
     if enforced is not None:
@@ -88,18 +91,19 @@ async def active_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | N
 
 
 async def shared_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
-    """Returns the profile that administrators of the user's organisation share under this name. Raises
-    NotFound `llm_profile_not_found`.
+    """Returns the profile with this name that an administrator shares with all users of the user's
+    organisation. Raises NotFound `llm_profile_not_found` if there is none.
     """
     return found(await session.scalar(_SHARED_NAMED, {"user": user_id, "name": name}), name)
 
 
 async def callable_profile(session: AsyncSession, user_id: UUID, name: str | None) -> LLMProfile:
-    """Returns the profile with this name for calls of the user's agents. `name`: None means the active
-    profile.
+    """Returns the profile with this name, if the user's agents may call its model. `name`: None means the
+    active profile.
 
-    If a model is enforced, agents may call only that model and recordings. Raises NotFound
-    `llm_profile_not_found`, Forbidden `setting_enforced`.
+    If the organisation or a team enforces a profile, agents may call only this profile and recordings; for
+    other profiles, raises Forbidden `setting_enforced`. Raises NotFound `llm_profile_not_found` if there is
+    no such profile.
     """
     enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
     if enforced is None:
@@ -113,7 +117,9 @@ async def callable_profile(session: AsyncSession, user_id: UUID, name: str | Non
 
 
 async def callable_names(session: AsyncSession, user_id: UUID, profiles: Sequence[LLMProfile]) -> list[str]:
-    """Returns the names of those given profiles that the user's agents may call."""
+    """Returns the names of the profiles in `profiles` whose models the user's agents may call. If the
+    organisation or a team enforces a profile, only this profile and recordings may be called.
+    """
     enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
     return [
         one.name for one in profiles if enforced is None or one.is_recording or one.name == enforced.value
@@ -121,25 +127,29 @@ async def callable_names(session: AsyncSession, user_id: UUID, profiles: Sequenc
 
 
 async def own_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
-    """Returns the user's own profile with this name. Raises NotFound `llm_profile_not_found`, also if only a
-    shared profile of another user has this name.
+    """Returns the user's own profile with this name. Raises NotFound `llm_profile_not_found` if the user has
+    none, even if another user shares a profile with this name.
     """
     return found(await session.scalar(_OWN_NAMED, {"user": user_id, "name": name}), name)
 
 
 async def first_shared_profile(session: AsyncSession, user_id: UUID) -> LLMProfile | None:
-    """Returns the oldest profile that is shared with the user. Returns None if there is none."""
+    """Returns the oldest profile that administrators share with the user's organisation. Returns None if
+    there is none.
+    """
     return await session.scalar(_SHARED.limit(1), {"user": user_id})
 
 
 async def choose_profile(
     session: AsyncSession, user_id: UUID, *, name: str | None, model: str | None
 ) -> LLMProfile:
-    """Returns a profile for a request. With a name, returns the profile of this name. Without a name, returns
-    a profile with this model, the active profile first. Without name and model, returns the active profile.
+    """Returns the profile that a request asks for by name or by model. With a name, returns the profile with
+    this name. With a model only, returns a profile with this model; the active profile is preferred. Without
+    both, returns the active profile.
 
-    Raises NotFound `llm_profile_not_found` and `llm_model_not_found`. Raises BadRequest `llm_model_differs`
-    if the profile has another model, and Forbidden `setting_enforced` if another model is enforced.
+    Raises NotFound `llm_profile_not_found` or `llm_model_not_found`, BadRequest `llm_model_differs` if the
+    profile with this name has another model, and Forbidden `setting_enforced` if the organisation or a team
+    enforces another profile.
     """
     if model is None:
         return await callable_profile(session, user_id, name)
@@ -167,10 +177,10 @@ async def _profile_with_model(session: AsyncSession, user_id: UUID, model: str) 
 
 
 async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) -> LLMSettings:
-    """Returns the settings of the user's active profile, with its API key and headers.
+    """Returns the settings of the user's active profile, with the decrypted API key and headers.
 
-    Raises Conflict `llm_profile_shared` if the profile belongs to another user, because the key belongs to
-    that user.
+    Raises Conflict `llm_profile_shared` if the active profile belongs to another user, because the user may
+    not read that user's key. Raises NotFound `llm_profile_not_found` if there is no active profile.
     """
     profile = await get_profile(session, user_id, None)
     if profile.user_id != user_id:
@@ -191,9 +201,9 @@ async def settings_in_use(session: AsyncSession, cipher: Cipher, user_id: UUID) 
 
 
 def found(profile: LLMProfile | None, name: str | None) -> LLMProfile:
-    """Returns `profile` if it is not None. Otherwise raises NotFound `llm_profile_not_found`.
+    """Returns `profile`, or raises NotFound `llm_profile_not_found` if it is None.
 
-    `name`: the profile's name for the error text; None means the active profile.
+    `name`: the name of the profile for the error text; None means the active profile.
     """
     if profile is None:
         raise NotFound(

@@ -1,4 +1,4 @@
-"""Adds, changes, deletes and activates a user's LLM profiles."""
+"""Adds, changes, renames, deletes and activates the LLM profiles of a user."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -29,13 +29,14 @@ DEMO_MODEL = f"{RECORDED_PREFIX}fix-failing-test"
 async def save_profile(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, llm: LLMSettings
 ) -> LLMProfile:
-    """Adds or changes the profile with this name and returns it. The user's first model that is not a
-    recording becomes the active one.
+    """Adds or changes the user's profile with this name and returns it. If the user had only recordings
+    before, and the new profile is not a recording, it becomes the active one.
 
-    If `api_key` is left out, the stored key stays; an empty key clears it. Raises Conflict `api_key_needed`
-    or `extra_headers_needed` if the stored key or headers would be sent to another address than the address
-    they were given for. Raises Conflict `llm_profile_built_in` and `too_many_llm_profiles`, and BadRequest
-    `recording_not_found`, `llm_option_refused` and `vertex_key_invalid`.
+    If `api_key` is None, the stored key is not changed. An empty key deletes it. The stored key and headers
+    are never sent to a new address: if the address changes and the request does not contain them again,
+    raises Conflict `api_key_needed` or `extra_headers_needed`. Also raises Conflict `llm_profile_built_in`
+    and `too_many_llm_profiles`, and BadRequest `recording_not_found`, `llm_option_refused` and
+    `vertex_key_invalid`.
     """
     refuse_built_in(name)
     if llm.model.startswith(RECORDED_PREFIX) and llm.model != DEMO_MODEL:
@@ -66,7 +67,9 @@ async def save_profile(
 
 
 async def _has_only_recordings(session: AsyncSession, user_id: UUID) -> bool:
-    """Returns whether all profiles of the user are recordings, and the active profile is a recording too."""
+    """Returns whether all profiles of the user are recordings, and the active profile is a recording too. A
+    recording replays stored model replies.
+    """
     with session.no_autoflush:
         own = await list_own_profiles(session, user_id)
         active = await active_profile(session, user_id)
@@ -74,10 +77,11 @@ async def _has_only_recordings(session: AsyncSession, user_id: UUID) -> bool:
 
 
 async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> None:
-    """Deletes a profile. If it was active, the newest remaining profile becomes active. A recording becomes
-    active only if no other profile remains.
+    """Deletes a profile of the user. If it was active, the newest of the user's other profiles becomes
+    active. A recording becomes active only if no other profile remains.
 
-    Raises Conflict `llm_profile_built_in` and `llm_profile_enforced`, NotFound `llm_profile_not_found`.
+    Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_built_in` for the built-in demo profile,
+    and Conflict `llm_profile_enforced` if the organisation or a team enforces the profile.
     """
     refuse_built_in(name)
     profile = await own_profile(session, user_id, name)
@@ -91,8 +95,11 @@ async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> Non
 
 
 async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> LLMProfile:
-    """Makes a profile the user's active profile, and returns it. The profile is the user's own or a shared
-    one. Raises NotFound `llm_profile_not_found`, Forbidden `setting_enforced`.
+    """Makes the profile with this name the user's active profile, and returns it. It may be the user's own
+    profile or a shared one.
+
+    Raises NotFound `llm_profile_not_found`, and Forbidden `setting_enforced` if the organisation or a team
+    enforces another profile.
     """
     profile = await callable_profile(session, user_id, name)
     is_own = profile.user_id == user_id
@@ -104,8 +111,11 @@ async def activate_profile(session: AsyncSession, user_id: UUID, name: str) -> L
 
 
 async def rename_profile(session: AsyncSession, user_id: UUID, name: str, new_name: str) -> LLMProfile:
-    """Renames a profile and returns it. Raises Conflict `llm_profile_exists` if another profile has the new
-    name, and Conflict `llm_profile_enforced`.
+    """Renames a profile of the user and returns it.
+
+    Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_exists` if another profile has the new
+    name, Conflict `llm_profile_built_in` for the name of the built-in demo profile, and Conflict
+    `llm_profile_enforced` if the organisation or a team enforces the profile.
     """
     refuse_built_in(name)
     refuse_built_in(new_name)
@@ -173,8 +183,8 @@ async def _flush(session: AsyncSession, name: str) -> None:
 
 
 async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
-    """Checks that the organisation or a team does not enforce this shared profile, because an enforced
-    profile must stay usable. Raises Conflict `llm_profile_enforced`.
+    """Raises Conflict `llm_profile_enforced` if the organisation or a team enforces this shared profile. Such
+    a profile must remain usable, so it cannot be deleted, renamed or unshared.
     """
     is_model = LevelSetting.name == SettingName.LLM_PROFILE
     if profile.shared_in is None:
@@ -189,8 +199,8 @@ async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
 
 
 def refuse_built_in(name: str) -> None:
-    """Checks that the name is not that of the recorded model that every user has. Raises Conflict
-    `llm_profile_built_in`.
+    """Raises Conflict `llm_profile_built_in` if this is the name of the built-in demo profile. Every user has
+    this profile. It replays stored model replies and cannot be changed.
     """
     if name == demo.PROFILE:
         raise Conflict(

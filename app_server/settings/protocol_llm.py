@@ -1,6 +1,6 @@
-"""The model settings of a profile in the form that clients of the OpenHands API send.
+"""The settings of a model profile in the form that clients of the OpenHands API send.
 
-Source of the fields: `StrictLLM` of the OpenHands V1 app server, 1.11.0.
+The fields are those of `StrictLLM` of the OpenHands V1 app server, version 1.11.0.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -22,11 +22,12 @@ class FallbackStrategy(BaseModel):
 
 
 class ProtocolLLM(LLMSettings):
-    """The settings of a model profile, with the further fields of the OpenHands API. `litellm_extra_body`,
-    `seed` and `top_k` become entries of `extra_body`. `extended_thinking_budget` is `thinking_budget`; its
-    default in the API (200,000) requests nothing. `disable_vision` true means `supports_images` false.
-    Replies are always streamed, so `stream` has no effect. Each other field accepts only the default of the
-    API, which requests nothing. So clients can send all fields.
+    """The settings of a model profile in a request, with the additional fields of the OpenHands API.
+
+    `litellm_extra_body`, `seed`, `top_k`: become entries of `extra_body`. `extended_thinking_budget`: the
+    same as `thinking_budget`; the API's default of 200,000 is ignored. `disable_vision`: true means that
+    `supports_images` is false. `stream`: has no effect, because replies are always streamed. All other
+    additional fields have no effect and accept only the API's default value. So clients can send all fields.
     """
 
     litellm_extra_body: Annotated[dict[str, JsonValue], Field(max_length=_MAX_ENTRIES)] | None = None
@@ -70,7 +71,7 @@ class ProtocolLLM(LLMSettings):
     prompt_cache_retention: Literal["24h"] | None = None
     usage_id: Literal["default"] | None = None
     fallback_strategy: FallbackStrategy | None = None
-    """Always null: a profile names its fallbacks in `fallbacks`."""
+    """Must be null. The fallbacks of a profile are in the field `fallbacks` instead."""
 
     @model_validator(mode="after")
     def _can_be_kept(self) -> Self:
@@ -80,7 +81,9 @@ class ProtocolLLM(LLMSettings):
         return self
 
     def settings(self) -> LLMSettings:
-        """Returns the part of the settings that Slipway stores."""
+        """Returns the settings that Slipway stores. The additional fields of the OpenHands API are converted
+        to Slipway's fields or left out.
+        """
         given: dict[str, Any] = {
             name: getattr(self, name) for name in LLMSettings.model_fields if name in self.model_fields_set
         }
@@ -98,10 +101,11 @@ class ProtocolLLM(LLMSettings):
 
 
 class SaveProfile(BaseModel):
-    """The request body that saves a model profile. If `llm` is left out, the active profile is copied.
+    """A request to save a model profile. If `llm` is null, the settings of the active profile are copied.
 
-    `include_secrets`: if false, the given API key and extra headers are not saved. The stored key and headers
-    are then cleared, unless `preserve_existing_api_key` is true.
+    `include_secrets`: if false, the API key and the extra headers in the request are not saved, and the
+    stored ones are deleted. `preserve_existing_api_key`: if true, the stored key and headers are not deleted
+    in this case.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -1,4 +1,6 @@
-"""Routes for LLM profiles: the current user's profiles, and the profiles that administrators share."""
+"""Routes for LLM profiles: the profiles of the current user, and the profiles that administrators share with
+all users of the organisation.
+"""
 
 from fastapi import APIRouter
 from pydantic import SecretStr
@@ -58,7 +60,7 @@ async def save_profile(
     body: SaveProfile,
     cipher: ServerCipher,
 ) -> ChangedProfile:
-    """Adds a profile, or replaces the profile with this name."""
+    """Adds a profile of the user, or replaces the settings of the user's profile with this name."""
     given = body.llm and body.llm.settings()
     llm = given or await profile_lookup.settings_in_use(session, cipher, user.id)
     if not body.include_secrets:
@@ -91,7 +93,9 @@ async def delete_profile(
 async def activate_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Makes a profile the user's active profile. The profile is the user's own or a shared one."""
+    """Makes a profile the user's active profile, which new conversations use by default. It may be the user's
+    own profile or a shared one.
+    """
     row = await profiles.activate_profile(session, user.id, name)
     trail.record(session, AuditAction.PROFILE_CHANGED, (AuditTarget.PROFILE, name), change="activated")
     return _changed(row, user, "in use")
@@ -111,9 +115,10 @@ async def rename_profile(
 async def share_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Lets all users of the organisation use one of the administrator's own profiles. The profile's API key
-    stays on the server; each user's calls count for that user. Status 404 `llm_profile_not_found`, 409
-    `shared_profile_exists`.
+    """Shares one of the administrator's own profiles with all users of the organisation. The users do not see
+    the profile's API key. The cost of a model call counts for the user who makes the call.
+
+    Errors: 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
     """
     row = await sharing.share_profile(session, user, name)
     trail.record(session, AuditAction.PROFILE_SHARED, (AuditTarget.PROFILE, name), model=row.model)
@@ -124,8 +129,10 @@ async def share_profile(
 async def stop_sharing_profile(
     user: CurrentUser, trail: CurrentTrail, session: Session, name: ProfileNameInPath
 ) -> ChangedProfile:
-    """Stops sharing a profile. Conversations of other users that use the profile stop at their next model
-    call. Status 404 `llm_profile_not_found`.
+    """Stops sharing a profile. Conversations of other users that use this profile stop at their next model
+    call.
+
+    Errors: 404 `llm_profile_not_found`, 409 `llm_profile_enforced`.
     """
     row = await sharing.stop_sharing_profile(session, user.organisation_id, name)
     trail.record(session, AuditAction.PROFILE_UNSHARED, (AuditTarget.PROFILE, name))
@@ -134,7 +141,9 @@ async def stop_sharing_profile(
 
 @facts_router.get("")
 async def get_model_facts(_user: CurrentUser, model: ModelName) -> ModelFacts:
-    """Returns what the model catalogue says about a model. The model does not need to be in a profile."""
+    """Returns the data of the model catalogue about a model, such as its context window and prices. No
+    profile needs to have this model.
+    """
     return shown_facts(facts_of(model))
 
 

@@ -1,4 +1,6 @@
-"""Request and reply bodies for model profiles. API keys are received and never sent."""
+"""The request and response models of the routes for model profiles. Requests can contain API keys. Replies
+never contain them.
+"""
 
 from typing import Annotated, Any
 
@@ -38,8 +40,8 @@ _HTTP_URL: TypeAdapter[HttpUrl] = TypeAdapter(HttpUrl)
 
 
 def _checked_base_url(text: str) -> str | None:
-    """Checks the base URL of a model's API and returns it as it was typed, without trailing slashes. Returns
-    None for an empty text. Raises ValueError.
+    """Checks the base URL of a model's API, and returns it without slashes at its end. Returns None for an
+    empty text. Raises ValueError if the URL is not valid, or contains credentials, a query or a fragment.
     """
     if not text:
         return None
@@ -81,13 +83,13 @@ HeaderValue = Annotated[SecretStr, Field(max_length=4000), AfterValidator(_check
 
 
 class LLMSettings(ProfileOptions):
-    """The settings of a model profile.
+    """The settings of a model profile, in a request.
 
-    `api_key`: if it is left out, the stored key stays; an empty key clears it. `extra_headers`: headers that
-    the app server adds to each call; if they are left out, the stored headers stay, otherwise they are all
-    replaced. `max_budget_per_task`: the most that a conversation with this model may cost, in dollars, unless
-    the conversation sets another limit. `input_cost_per_token`, `output_cost_per_token`: dollars; if they are
-    left out, the catalogue's price of the model applies.
+    `api_key`: null keeps the stored key; an empty text deletes it. `extra_headers`: HTTP headers that the app
+    server adds to each model call; null keeps the stored headers, any other value replaces all of them.
+    `max_budget_per_task`: the maximum cost of a conversation with this model, in dollars; a conversation can
+    set another limit. `input_cost_per_token`, `output_cost_per_token`: the prices in dollars; null means that
+    the prices in the model catalogue apply.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -101,7 +103,7 @@ class LLMSettings(ProfileOptions):
     extra_headers: dict[HeaderName, HeaderValue] | None = Field(default=None, max_length=20)
 
     def options(self) -> dict[str, Any]:
-        """Returns the options of the profile that differ from their defaults."""
+        """Returns the fields of ProfileOptions whose values differ from the defaults."""
         return self.model_dump(include=set(ProfileOptions.model_fields), exclude_defaults=True)
 
 
@@ -110,11 +112,14 @@ class RenameProfile(BaseModel):
 
 
 class ModelFacts(BaseModel):
-    """The catalogue's data about a model.
+    """The data of the model catalogue about a model, in a reply. Sizes are in tokens, and prices in dollars
+    per token. Null means that a value is not known.
 
-    `is_listed`: false if the values are defaults, or are known only for the model's family. Sizes are in
-    tokens and prices in dollars per token; null if they are not known. `efforts`: the reasoning efforts that
-    can be chosen; empty if the model supports none. `calls_tools`: false if agents read calls from the text.
+    `is_listed`: whether the model itself is in the catalogue. If not, the values are those of the model's
+    family or defaults. `calls_tools`: whether the model has native tool calls. If not, agents read tool calls
+    from the text of replies. `efforts`: the reasoning efforts that the user can choose; empty if the model
+    supports none. `refused`: the parameters that the model refuses, such as `temperature`. `protocols`: the
+    API protocols of the model, the preferred one first.
     """
 
     is_listed: bool
@@ -135,9 +140,11 @@ class ModelFacts(BaseModel):
 class LLMProfileInfo(ProfileOptions):
     """A model profile in a reply.
 
-    `is_recording`: the profile replays recorded replies, without key and cost. `extra_header_names`: the
-    names of the extra headers; their values are never shown. `is_shared`: an administrator lets all users use
-    the profile. If `is_own` is false, `base_url`, `extra_header_names` and `extra_body` are empty.
+    `is_own`: whether the profile belongs to the current user. If not, `base_url`, `extra_header_names` and
+    `extra_body` are empty. `is_shared`: whether an administrator shares the profile with all users of the
+    organisation. `api_key_set`: whether an API key is stored. `extra_header_names`: the names of the extra
+    headers; the values are never shown. `is_recording`: whether the profile replays stored model replies,
+    without a key and without cost. `facts`: the data of the model catalogue about the model.
     """
 
     name: str
@@ -155,16 +162,18 @@ class LLMProfileInfo(ProfileOptions):
 
 
 class LLMProfileDetails(LLMProfileInfo):
-    """The reply with one model profile and its settings. config: the model's settings in the form in which
-    they can be saved again. `api_key` is always null.
+    """The reply with one model profile and its settings.
+
+    config: the settings of the model in the form of a request that saves the profile. Its `api_key` is always
+    null, because keys are never shown.
     """
 
     config: dict[str, Any]
 
 
 class ChangedProfile(LLMProfileInfo):
-    """The reply to a change of a model profile: the profile after the change. `message`: a sentence that says
-    what was changed.
+    """A model profile after a change, in the reply to the request that has changed it. `message`: a sentence
+    that says what was changed.
     """
 
     message: str
@@ -176,8 +185,10 @@ class DeletedProfile(BaseModel):
 
 
 class LLMProfiles(BaseModel):
-    """The reply with the list of model profiles that the user may use. `callable_profiles`: the names of the
-    profiles that agents may call: all of them, unless the organisation or a team enforces a model.
+    """The reply with all model profiles that the user may use.
+
+    `active_profile`: the name of the active profile. `callable_profiles`: the names of the profiles whose
+    models agents may call. These are all profiles, unless the organisation or a team enforces a profile.
     """
 
     profiles: list[LLMProfileInfo]

@@ -1,7 +1,7 @@
-"""The key of a Google service account, with which models at Vertex AI are called.
+"""Reads the key of a Google service account. Models at Vertex AI are called with such a key.
 
 The key is the JSON file that Google's console creates: https://cloud.google.com/iam/docs/keys-create-delete.
-Addresses in the file are not read, so that a key cannot send a call to another server.
+URLs in the file are ignored, so that a key cannot direct calls to another server.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,10 @@ VERTEX_PREFIX = "vertex_ai/"
 
 @dataclass(frozen=True)
 class ServiceAccount:
-    """The parts of a service account's key that calls need.
+    """The parts of a Google service account's key that model calls need.
 
-    `project`: the id of the project that is charged. `email`: the account's name. `private_key`: PEM.
+    `project`: the id of the Google Cloud project that pays for the calls. `email`: the e-mail address that
+    identifies the account. `private_key`: in PEM format.
     """
 
     project: str
@@ -29,7 +30,9 @@ class ServiceAccount:
 
 
 def read_key(text: str) -> ServiceAccount:
-    """Reads the key of a service account. Raises BadRequest `vertex_key_invalid`."""
+    """Parses and checks the JSON key of a Google service account. Raises BadRequest `vertex_key_invalid` if
+    the text is not such a key.
+    """
     try:
         content = orjson.loads(text)
     except orjson.JSONDecodeError as error:

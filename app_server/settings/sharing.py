@@ -1,5 +1,5 @@
-"""Shares administrators' LLM profiles with all users of their organisation, and adds the first profiles of
-new users.
+"""Shares administrators' LLM profiles with all users of their organisation, and adds the first profiles of a
+new user.
 """
 
 from uuid import UUID
@@ -17,10 +17,12 @@ from app_server.users.models import User
 
 
 async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProfile:
-    """Lets all users of the organisation use a profile with its API key, which is never shown. The profile
-    becomes active for users who have only recordings. Returns the profile.
+    """Shares a profile of this administrator with all users of the organisation, and returns the profile. Its
+    API key is never shown to them. For users whose active profile is the demo profile, the shared profile
+    becomes the active one.
 
-    Raises NotFound `llm_profile_not_found`, and Conflict `llm_profile_built_in` and `shared_profile_exists`.
+    Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_built_in` for the demo profile, and
+    Conflict `shared_profile_exists` if another shared profile has this name.
     """
     refuse_built_in(name)
     profile = await own_profile(session, user.id, name)
@@ -38,10 +40,11 @@ async def share_profile(session: AsyncSession, user: User, name: str) -> LLMProf
 
 
 async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, name: str) -> LLMProfile:
-    """Stops sharing a profile and returns it. If it was the active profile of a user, one of the user's own
-    profiles becomes active again.
+    """Stops sharing a profile with the users of the organisation, and returns the profile. For each user who
+    had made it active, one of the profiles of that user becomes active again.
 
-    Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_enforced`.
+    Raises NotFound `llm_profile_not_found`, and Conflict `llm_profile_enforced` if the organisation or a team
+    enforces the profile.
     """
     query = select(LLMProfile).where(LLMProfile.shared_in == organisation_id, LLMProfile.name == name)
     profile = found(await session.scalar(query), name)
@@ -54,8 +57,8 @@ async def stop_sharing_profile(session: AsyncSession, organisation_id: UUID, nam
 
 
 async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:
-    """Adds the first profiles of a new user: a recorded model, and the oldest shared profile
-    if there is one.
+    """Adds the demo profile for a new user, which replays stored model replies, and makes it active. If
+    administrators share profiles with the organisation, the oldest of them becomes active instead.
     """
     session.add(LLMProfile(user_id=user_id, name=demo.PROFILE, model=DEMO_MODEL, is_active=True))
     await session.flush()
@@ -64,7 +67,9 @@ async def add_first_profiles(session: AsyncSession, user_id: UUID) -> None:
 
 
 async def give_to_people_without_model(session: AsyncSession, profile: LLMProfile) -> None:
-    """Makes the shared profile active for all users of the organisation who have only the recorded model."""
+    """Makes a shared profile the active one for all users of the organisation whose active profile is the
+    demo profile. The demo profile replays stored model replies instead of calling a model.
+    """
     has_model = select(LLMProfile.user_id).where(LLMProfile.is_active, LLMProfile.name != demo.PROFILE)
     has_chosen = select(UserSettings.user_id).where(UserSettings.shared_profile_id.is_not(None))
     without = select(User.id).where(

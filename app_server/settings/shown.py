@@ -1,4 +1,6 @@
-"""Converts profiles and model facts into the form that users see. This module does no I/O."""
+"""Converts model profiles and catalogue data about models to response models. The functions here
+do no I/O.
+"""
 
 from uuid import UUID
 
@@ -9,10 +11,10 @@ from app_server.settings.schemas import LLMProfileInfo, ModelFacts
 
 
 def shown(profile: LLMProfile, user_id: UUID) -> LLMProfileInfo:
-    """Returns a model profile in the form that a user sees.
+    """Converts a model profile to the form in which a user sees it.
 
-    `user_id`: the user who reads the profile. If the profile belongs to another user, leaves out the data
-    that are sent to the model's vendor.
+    `user_id`: the user who reads the profile. If the profile belongs to another user, the result does not
+    contain its base URL, extra headers and extra body.
     """
     is_own = profile.user_id == user_id
     options = profile.chosen if is_own else profile.chosen.model_copy(update={"extra_body": {}})

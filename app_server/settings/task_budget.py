@@ -1,5 +1,5 @@
-"""Decides how much one conversation may cost if the organisation, a team or the user has set a budget per
-task.
+"""Decides how much one conversation may cost. The organisation, a team, the user, the model profile or the
+request can set this budget.
 """
 
 from uuid import UUID
@@ -13,11 +13,11 @@ from app_server.levels.service import enforced_for, setting_enforced, value_for
 async def budget_of_task(
     session: AsyncSession, user_id: UUID, *, asked: float | None, of_profile: float | None
 ) -> float | None:
-    """Returns the largest amount in dollars that a new conversation may cost. Returns None if there is no
-    such limit.
+    """Returns the maximum cost of a new conversation, in dollars. Returns None if there is no limit.
 
-    asked: the budget in the request. of_profile: the budget of the model profile. An enforced budget is the
-    most that a conversation may get. Raises Forbidden `setting_enforced` if the request asks for more.
+    asked: the budget in the request; None if the request names none. of_profile: the budget of the model
+    profile. Both come before the budget that the organisation, a team or the user has set, but cannot exceed
+    an enforced budget. Raises Forbidden `setting_enforced` if `asked` is higher than the enforced budget.
     """
     if asked is not None:
         await require_allowed_budget(session, user_id, asked)
@@ -31,8 +31,8 @@ async def budget_of_task(
 
 
 async def require_allowed_budget(session: AsyncSession, user_id: UUID, dollars: float | None) -> None:
-    """Checks that a budget is not above the enforced one. dollars: None means any amount. Raises Forbidden
-    `setting_enforced`.
+    """Checks that a budget in dollars is not higher than the budget that the organisation or a team enforces.
+    dollars: None means a budget without limit. Raises Forbidden `setting_enforced` if the budget is too high.
     """
     enforced = await enforced_for(session, user_id, SettingName.MAX_BUDGET_PER_TASK)
     if enforced is not None and (dollars is None or dollars > enforced.value):

@@ -1,4 +1,6 @@
-"""Reads the skills of registered repositories, and stores the skills that were found."""
+"""Reads the skills in registered marketplaces, which are git repositories, and stores the skills that were
+found.
+"""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Read:
-    """The skills of a repository at one commit."""
+    """The result of reading a repository: the skills that it contains at one commit."""
 
     commit: str
     folders: SkillFolders
@@ -31,8 +33,8 @@ class Read:
 
 @dataclass(frozen=True)
 class KnownRepository:
-    """A registered repository, and the skills that were found when it was read last. `found`: None if it was
-    not read since it was registered or changed.
+    """A registered marketplace, with the skills that were found when its repository was read last. `found`:
+    None if the repository was not read since the marketplace was registered or changed.
     """
 
     registration: MarketplaceRegistration
@@ -56,18 +58,20 @@ class KnownRepository:
 
 
 async def read_repository(place: Marketplace, guard: Guard | None) -> Read:
-    """Fetches a repository and returns its skills.
+    """Fetches the repository of a marketplace and returns the skills that it contains now.
 
-    guard: keeps the user from reaching hosts in the server's private network; None allows every host. Raises
-    UnreadableMarketplace.
+    guard: checks that the repository's host is not in the server's private network; None allows every host.
+    Raises UnreadableMarketplace if the repository cannot be fetched or read.
     """
     files = await read_files(place, guard)
     return Read(files.commit, await asyncio.to_thread(skill_folders, files))
 
 
 async def known_repositories(session: AsyncSession, user_id: UUID) -> list[KnownRepository]:
-    """Returns the repositories that are shared with everyone, and the user's own. If two have the same name,
-    the user's repository replaces the shared one.
+    """Returns the marketplaces that are shared with all users and the marketplaces that the user has
+    registered, each with the skills that were found in it last.
+
+    If a marketplace of the user has the same name as a shared one, only the user's marketplace is returned.
     """
     by_name = {each.name: each for each in await marketplaces.shared(session)}
     by_name |= {each.name: each for each in marketplaces.own(await session.get(UserSettings, user_id))}
@@ -81,8 +85,11 @@ async def known_repositories(session: AsyncSession, user_id: UUID) -> list[Known
 
 
 async def read_all(database: Database, user_id: UUID, guard: Guard | None) -> None:
-    """Reads all repositories that are registered for the user, and stores their skills. If a repository
-    cannot be read, the reason is stored.
+    """Fetches all marketplaces that the user can use, and stores the skills that they contain now. If a
+    marketplace cannot be read, stores the reason instead.
+
+    guard: checks that the repositories' hosts are not in the server's private network; None allows every
+    host.
     """
     async with database.read() as session:
         wanted = [each.registration for each in await known_repositories(session, user_id)]
@@ -129,7 +136,7 @@ def _place(registration: Marketplace) -> dict[str, str | None]:
 
 
 def _current(row: SkillRepository | None, registration: Marketplace) -> SkillRepository | None:
-    """Returns the stored skills of a repository, or None if its registration has changed since it
-    was read.
+    """Returns the stored skills of a marketplace. Returns None if nothing is stored, or if the source, ref or
+    repo_path of the marketplace has changed since it was read.
     """
     return row if row is not None and row.place == _place(registration) else None

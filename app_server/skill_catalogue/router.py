@@ -1,4 +1,6 @@
-"""Routes for the catalogue of skills, installed skills, and choices which of them are loaded."""
+"""Routes to list the skills that can be installed, to install, update and remove skills, and to switch skills
+on or off.
+"""
 
 import asyncio
 from typing import Annotated
@@ -48,8 +50,11 @@ async def search_catalogue(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[CatalogueSkill]:
-    """Lists skills that can be installed: public skills of the product, then those that the registered
-    marketplaces had when they were read last. `query`: words in the name or description.
+    """Lists the skills that the user can install. The skills that are part of Slipway come first. Then follow
+    the skills that were found in registered marketplaces when these were read last.
+
+    `query`: words that must all be in the name or the description of a skill. An empty query returns all
+    skills.
     """
     repositories = await known_repositories(session, user.id)
     shipped = await asyncio.to_thread(shipped_skills)
@@ -60,7 +65,9 @@ async def search_catalogue(
 
 @router.get("/catalogue/repositories")
 async def list_skill_repositories(user: CurrentUser, session: ReadSession) -> list[SkillRepositoryInfo]:
-    """Returns the registered marketplaces, with the skills that were refused and the reasons."""
+    """Returns the marketplaces that are registered for the user or for all users. Each has the number of its
+    skills, and `problems`: sentences about skills that cannot be used.
+    """
     return [each.info for each in await known_repositories(session, user.id)]
 
 
@@ -68,8 +75,11 @@ async def list_skill_repositories(user: CurrentUser, session: ReadSession) -> li
 async def read_skill_repositories(
     user: CurrentUser, database: ServerDatabase, config: ServerConfig
 ) -> list[SkillRepositoryInfo]:
-    """Reads the registered marketplaces again, for the catalogue. One that cannot be read is named in
-    `problems`. Installed skills do not change.
+    """Fetches all marketplaces that are registered for the user or for all users, and stores the skills that
+    they contain now. The catalogue then lists these skills. Returns the marketplaces. A marketplace is a git
+    repository.
+
+    If a marketplace cannot be read, its `problems` say why. Skills that are installed already do not change.
     """
     await read_all(database, user.id, guard_for(config, administers=user.administers_installation))
     async with database.read() as session:
@@ -78,7 +88,9 @@ async def read_skill_repositories(
 
 @router.get("/installed")
 async def list_installed_skills(user: CurrentUser, session: ReadSession) -> list[InstalledSkillInfo]:
-    """Returns the skills that are installed for the user or for everyone, by name."""
+    """Returns the skills that are installed for the user or for all users of this installation, sorted by
+    name.
+    """
     return [installed_info(row) for row in await installed_for(session, user.id)]
 
 
@@ -90,10 +102,12 @@ async def install_skill(
     config: ServerConfig,
     body: InstallSkill,
 ) -> InstalledSkillInfo:
-    """Installs a skill. New conversations get this version of it.
+    """Installs a skill for the user, or for all users if `is_for_everyone` is set. The text of the skill is
+    read from its source now. New conversations get this text until the skill is updated.
 
-    403 `permission_missing` for `is_for_everyone`; 404 `skill_not_found`, `marketplace_not_found`; 409
-    `skill_name_taken`, `too_many_skills` (100); 422 `skill_refused`, `skill_repository_unreadable`.
+    Errors: 403 `permission_missing` if the user sets `is_for_everyone` without being an administrator of the
+    installation; 404 `skill_not_found`, `marketplace_not_found`; 409 `skill_name_taken`, `too_many_skills`
+    (the limit is 100); 422 `skill_refused`, `skill_repository_unreadable`.
     """
     user = principal.user
     if body.is_for_everyone:
@@ -114,7 +128,9 @@ async def install_skill(
 async def get_installed_skill(
     user: CurrentUser, session: ReadSession, skill_id: UUID
 ) -> InstalledSkillWithText:
-    """Returns an installed skill with its text."""
+    """Returns one installed skill with its text. Replies 404 `skill_not_found` if it is not installed for the
+    user or for all users.
+    """
     row = await service.installed_skill(session, user.id, skill_id)
     return InstalledSkillWithText(**fields_of(row), text=row.text)
 
@@ -127,9 +143,11 @@ async def update_installed_skill(
     config: ServerConfig,
     skill_id: UUID,
 ) -> UpdatedSkill:
-    """Reads a skill again at its source. If that fails, the installed version remains.
+    """Updates an installed skill: reads the skill at its source and replaces the installed text. If the
+    source cannot be read, the installed text remains.
 
-    403 `permission_missing` for a skill of everyone; 404 `skill_not_found`; 422 `skill_refused`,
+    Errors: 403 `permission_missing` if the skill is installed for all users and the user is not an
+    administrator of the installation; 404 `skill_not_found`; 422 `skill_refused`,
     `skill_repository_unreadable`.
     """
     user = principal.user
@@ -150,9 +168,11 @@ async def update_installed_skill(
 async def remove_installed_skill(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, skill_id: UUID
 ) -> None:
-    """Removes an installed skill. Conversations that have begun keep it.
+    """Removes an installed skill. New conversations do not get it. Conversations that have started already
+    can still use it.
 
-    403 `permission_missing` for a skill of everyone; 404 `skill_not_found`.
+    Errors: 403 `permission_missing` if the skill is installed for all users and the user is not an
+    administrator of the installation; 404 `skill_not_found`.
     """
     row = await service.installed_skill(session, principal.user.id, skill_id)
     _check_may_change(principal, row)
@@ -167,11 +187,11 @@ async def explain_skill_loading(
     config: ServerConfig,
     repository: Annotated[RepositoryName | None, Query()] = None,
 ) -> list[SkillLoading]:
-    """Returns which skills of this server a new conversation about a repository loads, and why. Without a
-    repository: a conversation without one.
+    """Returns the skills of this server, and for each whether a new conversation about a repository loads it
+    and why. `repository`: None means a conversation without a repository.
 
-    Skills of the repository itself, and of marketplaces that are loaded by default, are not included: they
-    are read when a conversation begins.
+    The reply does not include the skills in the repository itself and in marketplaces with `auto_load`. The
+    server reads these skills when the conversation starts.
     """
     files = await skill_files(session, config, user.id)
     chosen = await choices.choices_of(session, user.id)
@@ -181,7 +201,7 @@ async def explain_skill_loading(
 
 @router.get("/choices")
 async def list_skill_choices(user: CurrentUser, session: ReadSession) -> list[SkillChoiceInfo]:
-    """Returns which skills the user has switched off or on, by name and repository."""
+    """Returns the user's choices to switch skills on or off, sorted by skill name and repository."""
     return await _choices(session, user.id)
 
 
@@ -189,10 +209,12 @@ async def list_skill_choices(user: CurrentUser, session: ReadSession) -> list[Sk
 async def choose_skill(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: ChooseSkill
 ) -> list[SkillChoiceInfo]:
-    """Switches a skill off or on, everywhere or in one repository, and returns all choices. The name may be
-    of any skill, also one in a repository. New conversations follow it.
+    """Switches the skill with this name on or off for the user's new conversations, or deletes an earlier
+    choice. Returns all choices of the user.
 
-    409 `too_many_skill_choices` (1000).
+    The choice applies to one repository or to all conversations. The name may also be the name of a skill
+    that is not on this server, such as a skill in a repository. Replies 409 `too_many_skill_choices` if the
+    user has 1000 choices already.
     """
     repository = body.repository or EVERYWHERE
     await choices.choose(session, user.id, body.name, repository, is_enabled=body.is_enabled)

@@ -1,4 +1,6 @@
-"""Schemas of the requests and replies about the catalogue of skills and installed skills."""
+"""The request and response models of the routes for the skill catalogue, installed skills, and choices to
+switch skills on or off.
+"""
 
 from typing import Annotated
 
@@ -22,15 +24,19 @@ def _bounded(repository: str) -> str:
 RepositoryName = Annotated[
     str, Field(min_length=1, max_length=2000, examples=["acme/api"]), AfterValidator(_bounded)
 ]
-"""A repository by its URL, `owner/name`, `host/owner/name`, or a path on this machine."""
+"""A text that identifies a repository: a URL, `owner/name`, `host/owner/name`, or the path of a repository on
+the app server's machine.
+"""
 
 
 class CatalogueSkill(BaseModel):
-    """A skill that can be installed.
+    """A skill in the catalogue, which lists all skills that the user can install.
 
-    marketplace: the registered repository that has it; None for a public skill of the product. is_installed:
-    for the current user. is_installed_for_everyone: for everyone here. has_update: whether an installed one
-    has another text than its source.
+    marketplace: the name of the registered marketplace that contains the skill; None for a skill that is part
+    of Slipway. scope: the group of users who can use this marketplace. path: the path of the skill's
+    SKILL.md. is_installed: whether the skill is installed for the current user. is_installed_for_everyone:
+    whether it is installed for all users of this installation. has_update: whether the skill is installed and
+    its source had another text when the server compared them last.
     """
 
     name: str
@@ -44,10 +50,13 @@ class CatalogueSkill(BaseModel):
 
 
 class SkillRepositoryInfo(BaseModel):
-    """What a registered repository offered when it was read last.
+    """A registered marketplace, which is a git repository with skills, and the result of reading its skills
+    the last time.
 
-    read_at: None if it has not been read since it was registered or changed. problems: sentences about skills
-    that are refused, or about the repository.
+    marketplace: its name. scope: the group of users who can use it. commit: the commit that was read.
+    read_at: the time of reading; None if the marketplace has not been read since it was registered or
+    changed. skill_count: the number of usable skills. problems: sentences about skills that cannot be used,
+    or about the repository if it could not be read.
     """
 
     marketplace: str
@@ -59,10 +68,14 @@ class SkillRepositoryInfo(BaseModel):
 
 
 class InstallSkill(BaseModel):
-    """A skill to install: of a registered repository (`marketplace`), of any repository that anyone may read
-    (`source` with `ref` and `repo_path`), or, without both, a public skill of the product.
+    """A request to install the skill with this name. The skill comes from one of three sources.
 
-    is_for_everyone: whether everyone here gets it; only administrators may install such skills.
+    Set `marketplace` for a skill in a registered marketplace. Set `source`, and optionally `ref` and
+    `repo_path`, for a skill in another repository that is readable without credentials. Set neither for a
+    skill that is part of Slipway.
+
+    is_for_everyone: whether to install the skill for all users of this installation. Only administrators of
+    the installation may do this.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -84,12 +97,18 @@ class InstallSkill(BaseModel):
 
 
 class InstalledSkillInfo(BaseModel):
-    """An installed skill. It keeps its version until it is updated.
+    """An installed skill, without its text. The text of an installed skill stays the same until a user
+    updates the skill.
 
-    source: the address of its repository; None for a public skill of the product. commit: the commit that it
-    was read from. other_files: the number of further files in its directory; agents do not get them.
-    has_update: whether its source had another text at checked_at; the server looks once a day, and updates
-    nothing. check_problem: why the last look failed.
+    marketplace: the name of the registered marketplace that the skill comes from; None if it comes from
+    another repository or is part of Slipway. source: the repository that the skill comes from; None for a
+    skill that is part of Slipway. commit: the commit at which the skill was read. other_files: the number of
+    further files in the skill's directory; agents do not get them. is_for_everyone: whether the skill is
+    installed for all users of this installation.
+
+    Once a day, the server compares the skill with its source. It does not update the skill. checked_at: the
+    time of the last comparison. has_update: whether the source had another text at that time. check_problem:
+    the reason why the last comparison failed; None if it succeeded.
     """
 
     id: Id
@@ -110,19 +129,25 @@ class InstalledSkillInfo(BaseModel):
 
 
 class InstalledSkillWithText(InstalledSkillInfo):
-    """text: the whole SKILL.md that agents get."""
+    """An installed skill with its text. text: the content of the skill's SKILL.md, which agents get."""
 
     text: str
 
 
 class UpdatedSkill(InstalledSkillInfo):
-    """is_changed: whether the text differs from the one before."""
+    """An installed skill after an update, as returned by the route that updates it. is_changed: whether the
+    update has changed the skill's text.
+    """
 
     is_changed: bool
 
 
 class SkillChoiceInfo(BaseModel):
-    """Whether the user's conversations load the skill of this name. repository: None means everywhere."""
+    """A user's choice to switch a skill on or off for new conversations.
+
+    name: the name of the skill. repository: the repository to which the choice applies; None means all
+    conversations. is_enabled: True if the skill is switched on, False if it is switched off.
+    """
 
     name: str
     repository: str | None
@@ -130,8 +155,11 @@ class SkillChoiceInfo(BaseModel):
 
 
 class ChooseSkill(BaseModel):
-    """A choice about a skill. is_enabled: null removes the choice. repository: null means everywhere; a
-    choice for a repository counts more.
+    """A request to switch a skill on or off for the user's new conversations, or to delete an earlier choice.
+
+    is_enabled: true switches the skill on, false switches it off, null deletes the choice. repository: the
+    repository to which the choice applies; null means all conversations. A choice for one repository
+    overrides the choice for all conversations.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -146,7 +174,7 @@ def installed_info(row: InstalledSkill) -> InstalledSkillInfo:
 
 
 def fields_of(row: InstalledSkill) -> dict[str, object]:
-    """Returns the fields of an InstalledSkillInfo for an installed skill."""
+    """Returns the values of the fields of InstalledSkillInfo for an installed skill, by field name."""
     return {
         "id": row.id,
         "name": row.name,

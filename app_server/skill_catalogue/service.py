@@ -1,4 +1,4 @@
-"""Installs, updates and removes skills."""
+"""Finds skills in the catalogue, reads them from their sources, and installs and updates them."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,9 @@ MAX_INSTALLED = 100
 
 
 class RefusedSkill(AppError):
-    """The skill or its repository cannot be used. The detail of the error says why."""
+    """The error that is raised when a skill, or the repository that it comes from, cannot be used (HTTP
+    status 422). The detail of the error says why.
+    """
 
     status = 422
     code = "skill_refused"
@@ -36,7 +38,11 @@ class RefusedSkill(AppError):
 
 @dataclass(frozen=True)
 class Content:
-    """The text and other data of a skill at one version."""
+    """The data of a skill that was read from its source, at one version.
+
+    path: the path of its SKILL.md. text: the content of this file. commit: the commit of the repository; None
+    for a skill that is part of Slipway. other_files: the number of further files in the skill's directory.
+    """
 
     description: str
     path: str
@@ -47,7 +53,11 @@ class Content:
 
 @dataclass(frozen=True)
 class SkillOrigin:
-    """The source from which a skill is installed. repository: None for a public skill of the product."""
+    """The source from which a skill is installed.
+
+    marketplace: the name of the registered marketplace; None if the skill comes from another repository or is
+    part of Slipway. repository: the address of the repository; None if the skill is part of Slipway.
+    """
 
     marketplace: str | None = None
     repository: Marketplace | None = None
@@ -59,8 +69,11 @@ def catalogue(
     installed: Iterable[InstalledSkill],
     query: str,
 ) -> list[CatalogueSkill]:
-    """Returns the skills whose name or description contains all words of the query. The skills of the product
-    come first.
+    """Returns the skills that can be installed and whose name or description contains all words of the query.
+    Capital letters do not matter. The skills that are part of Slipway come first.
+
+    shipped: the skills that are part of Slipway. repositories: the registered marketplaces. installed: the
+    skills that are installed already for the user or for all users.
     """
     rows = {(row.marketplace, row.source is None, row.name, row.user_id is None): row for row in installed}
 
@@ -102,8 +115,8 @@ def catalogue(
 
 
 async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -> SkillOrigin:
-    """Returns the source from which the wanted skill is installed. Raises NotFound
-    `marketplace_not_found`.
+    """Returns the source from which a request wants to install a skill. Raises NotFound
+    `marketplace_not_found` if the request names a marketplace that is not registered.
     """
     if wanted.source is not None:
         place = Marketplace(name="given", source=wanted.source, ref=wanted.ref, repo_path=wanted.repo_path)
@@ -121,18 +134,19 @@ async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -
 
 
 async def read_content(place: SkillOrigin, name: str, guard: Guard | None) -> Content:
-    """Reads a skill from its source and returns its content.
+    """Reads the skill with this name from its source and returns its content.
 
-    guard: keeps the user from reaching hosts in the server's private network; None allows every host. Raises
-    the errors of `version_at` and `content_in`.
+    guard: checks that the repository's host is not in the server's private network; None allows every host.
+    Raises RefusedSkill `skill_refused` and `skill_repository_unreadable`, NotFound `skill_not_found`.
     """
     return content_in(await version_at(place, guard), name)
 
 
 async def version_at(place: SkillOrigin, guard: Guard | None) -> Sequence[ShippedSkill] | Read:
-    """Reads a source and returns the skills that it has now. guard: see read_content.
+    """Reads a source of skills and returns all skills that the source contains now.
 
-    Raises RefusedSkill `skill_repository_unreadable`.
+    guard: checks that the repository's host is not in the server's private network; None allows every host.
+    Raises RefusedSkill `skill_repository_unreadable` if the repository cannot be fetched or read.
     """
     if place.repository is None:
         return await asyncio.to_thread(shipped_skills)
@@ -147,8 +161,11 @@ async def version_at(place: SkillOrigin, guard: Guard | None) -> Sequence[Shippe
 
 
 def content_in(version: Sequence[ShippedSkill] | Read, name: str) -> Content:
-    """Returns the content of the skill with this name. `version`: the skills of a source. Raises NotFound
-    `skill_not_found`, RefusedSkill `skill_refused`.
+    """Returns the content of the skill with this name. `version`: all skills of a source, as returned by
+    `version_at`.
+
+    Raises NotFound `skill_not_found` if the source does not contain the skill, and RefusedSkill
+    `skill_refused` if the skill cannot be used.
     """
     if not isinstance(version, Read):
         for one in version:
@@ -169,9 +186,11 @@ def content_in(version: Sequence[ShippedSkill] | Read, name: str) -> Content:
 async def install(
     session: AsyncSession, user_id: UUID | None, name: str, place: SkillOrigin, content: Content
 ) -> InstalledSkill:
-    """Stores a skill as installed for a user, or for everyone if `user_id` is None.
+    """Stores a skill as installed, and returns its database row. `user_id`: the user who installs the skill;
+    None means that the skill is installed for all users of this installation.
 
-    Raises Conflict `skill_name_taken` and `too_many_skills`.
+    Raises Conflict `skill_name_taken` if a skill with this name is installed already, and `too_many_skills`
+    if 100 skills are installed.
     """
     repository = place.repository
     row = InstalledSkill(
@@ -203,8 +222,8 @@ async def install(
 
 
 async def installed_skill(session: AsyncSession, user_id: UUID, skill_id: UUID) -> InstalledSkill:
-    """Returns a skill that is installed for the user or for everyone. Raises NotFound if there is no such
-    skill.
+    """Returns the installed skill with this id. Raises NotFound `skill_not_found` if there is none, or if it
+    is installed for another user.
     """
     row = await session.get(InstalledSkill, skill_id)
     if row is None or row.user_id not in {None, user_id}:
@@ -222,8 +241,8 @@ def source_of(row: InstalledSkill) -> SkillOrigin:
 
 
 async def replace(session: AsyncSession, row: InstalledSkill, content: Content) -> bool:
-    """Replaces the content of an installed skill with a newer version. Returns whether the text differs from
-    the text before.
+    """Replaces the data of an installed skill, such as its text and its commit, by the given content. Returns
+    whether the text has changed.
     """
     is_changed = row.text != content.text
     _set(row, content)

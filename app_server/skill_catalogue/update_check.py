@@ -1,7 +1,8 @@
-"""Compares installed skills with their sources, so that the catalogue shows which skills can be updated.
+"""A background job that compares installed skills with their sources. The skills whose source has another
+text are marked, so that users can update them.
 
-The comparison never installs anything. Its result is stored for each skill at once. If a run is interrupted,
-the next run continues with the other skills.
+The job never updates a skill. The result for each skill is stored immediately. If a run is interrupted, the
+next run continues with the skills that are still due.
 """
 
 from collections.abc import Sequence
@@ -26,13 +27,15 @@ EVERY: Final = timedelta(hours=1)
 POLICY: Final = RetryPolicy(attempts=3, timeout=timedelta(minutes=30))
 _DUE_AFTER = timedelta(days=1)
 _MOST = 200
-"""The most skills that one run compares. The next run continues with the others."""
+"""The maximum number of skills that one run compares. The next run continues with the others."""
 
 Due = tuple[InstalledSkill, bool]
 
 
 def checker(database: Database, config: Config) -> Handler:
-    """Returns the handler of the background job that compares installed skills with their sources."""
+    """Returns the handler of the background job that compares installed skills with their sources. The
+    handler returns the number of skills that were due.
+    """
 
     async def check(_attempt: JobAttempt) -> dict[str, Any]:
         due = await _due(database)
@@ -45,8 +48,11 @@ def checker(database: Database, config: Config) -> Handler:
 
 
 async def _due(database: Database) -> Sequence[Due]:
-    """Returns the installed skills that were compared with their sources longest ago. For each skill, also
-    returns whether its user is an administrator of the installation.
+    """Returns the installed skills that were not compared with their sources for a day, at most 200. The
+    skills that were compared longest ago come first. Skills of disabled users are left out.
+
+    The second value of each pair says whether the skill's user is an administrator of the installation. It is
+    True for skills that are installed for all users.
     """
     query = (
         select(InstalledSkill, User)
@@ -66,7 +72,10 @@ async def _due(database: Database) -> Sequence[Due]:
 
 
 def _by_source(due: Sequence[Due]) -> list[list[Due]]:
-    """Groups the skills so that each repository is read once for all users who may reach the same hosts."""
+    """Groups the skills by their source, so that each repository is fetched only once. Skills of
+    administrators are in separate groups, because only administrators may fetch repositories from private
+    hosts.
+    """
     groups: dict[tuple[object, ...], list[Due]] = {}
     for row, administers in due:
         groups.setdefault((row.source, row.ref, row.repo_path, administers), []).append((row, administers))
@@ -89,8 +98,10 @@ async def _compare(database: Database, rows: Sequence[InstalledSkill], guard: Gu
 
 
 async def _note(database: Database, skill_id: UUID, found: Content | str) -> None:
-    """Stores the result of the comparison of an installed skill with its source. found: the content at the
-    source, or a sentence that says why there is none.
+    """Stores the result of the comparison of an installed skill with its source. Does nothing if the skill
+    was removed meanwhile.
+
+    found: the content of the skill at the source, or a sentence that says why there is no content.
     """
     async with database.session() as session:
         row = await session.get(InstalledSkill, skill_id, with_for_update=True)

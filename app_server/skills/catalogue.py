@@ -1,5 +1,5 @@
-"""Lists the names and kinds of the skills on this server. Only the fields at the top of a skill file are read
-here. Only an agent server reads its whole content.
+"""Parses the YAML front matter at the top of skill files, to list the names and types of the skills on this
+server. The app server does not parse the rest of a skill file. The agent server does.
 """
 
 import re
@@ -15,10 +15,12 @@ _FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
 
 
 class ListedSkill(BaseModel):
-    """A skill in a list. `type`: `repo` is always given to the agent, `knowledge` at its trigger words,
-    `agentskills` on request.
+    """A skill in a list of skills, without its text.
 
-    `source`: the path of the file, as in `user/review.md`.
+    `type`: says when the agent gets the text of the skill. `repo`: always. `knowledge`: when a message
+    contains one of its trigger words, or a tool result contains one of its file paths. `agentskills`: when
+    the agent asks for it. `source`: the path of the skill file, such as `user/review.md`. `triggers`: the
+    trigger words; None if there are none.
     """
 
     name: str
@@ -28,7 +30,9 @@ class ListedSkill(BaseModel):
 
 
 def listed(files: Iterable[SkillFile]) -> list[ListedSkill]:
-    """Returns the skills in these files, sorted by name. A file that is not a valid skill is left out."""
+    """Returns the skills in these files, sorted by name. Files that contain no valid skill or could not be
+    read are left out.
+    """
     found = [skill for file in files if file.text is not None and (skill := _skill(file.path, file.text))]
     return sorted(found, key=lambda skill: (skill.name, skill.source))
 
@@ -56,16 +60,18 @@ def _skill(shown_path: str, text: str) -> ListedSkill | None:
 
 
 def front_matter_size(text: str) -> int:
-    """Returns the number of characters of the YAML front matter at the top of the file. This function does
-    not parse the YAML, so it is much faster than `front_matter`.
+    """Returns the number of characters of the YAML front matter at the top of a skill file. Returns 0 if
+    there is no front matter. This function does not parse the YAML, so it is much faster than `front_matter`.
     """
     match = _FRONT_MATTER.match(text.strip())
     return len(match[1]) if match else 0
 
 
 def plain_text(value: object) -> str | None:
-    """Returns a field of the front matter as text, if it is a text or a number. Returns None for other
-    values, and for a text that UTF-8 cannot encode, which YAML escapes can produce.
+    """Converts a value from the YAML front matter of a skill to text. The value must be a text or a number.
+
+    Returns None for other values. Also returns None for a text that cannot be encoded as UTF-8. YAML escapes
+    can produce such a text.
     """
     # The text of a list could be endless: one in YAML may contain another one many times.
     if not isinstance(value, str | int | float):
@@ -75,8 +81,11 @@ def plain_text(value: object) -> str | None:
 
 
 def front_matter(text: str) -> dict[str, Any] | None:
-    """Returns the fields of the YAML front matter at the top of the file. Returns an empty dictionary if
-    there is no front matter, and None if it cannot be parsed.
+    """Parses the YAML front matter at the top of a skill file and returns its fields. `text`: the content of
+    the file.
+
+    Returns an empty dictionary if there is no front matter. Returns None if the front matter is not valid
+    YAML or is not a mapping.
     """
     match = _FRONT_MATTER.match(text.strip())
     if match is None:

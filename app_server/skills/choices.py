@@ -1,5 +1,5 @@
-"""Stores which skills a user's conversations load. A user makes this choice by the name of a skill, for all
-repositories or for one.
+"""Stores which skills users have switched on or off. Such a choice is about the name of a skill. It applies
+to one repository or to all conversations of the user.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ MAX_CHOICES = 1000
 
 
 async def choices_of(session: AsyncSession, user_id: UUID) -> Sequence[SkillChoice]:
-    """Returns the user's choices which skills are loaded, sorted by name and repository."""
+    """Returns the user's choices to switch skills on or off, sorted by skill name and repository."""
     query = select(SkillChoice).where(SkillChoice.user_id == user_id)
     rows = await session.scalars(query.order_by(SkillChoice.name, SkillChoice.repository))
     return rows.all()
@@ -24,8 +24,11 @@ async def choices_of(session: AsyncSession, user_id: UUID) -> Sequence[SkillChoi
 async def choose(
     session: AsyncSession, user_id: UUID, name: str, repository: str, *, is_enabled: bool | None
 ) -> None:
-    """Stores whether conversations load a skill in a repository. is_enabled: None deletes the choice. Raises
-    Conflict `too_many_skill_choices`.
+    """Stores the user's choice whether new conversations load the skill with this name.
+
+    repository: an Address.identity, such as `github.com/owner/name`; or EVERYWHERE for all conversations.
+    is_enabled: True switches the skill on, False switches it off, None deletes the choice. Raises Conflict
+    `too_many_skill_choices` if the user has 1000 choices already.
     """
     row = await session.get(SkillChoice, (user_id, name, repository))
     if is_enabled is None:
@@ -46,8 +49,10 @@ async def choose(
 
 
 def disabled_in(choices: Iterable[SkillChoice], repository: str) -> dict[str, str]:
-    """Returns the names of the skills that are switched off in a repository. For each name, also returns the
-    repository that the choice was made for.
+    """Returns the skills that are switched off for conversations about a repository. The key is the name of
+    the skill. The value is the repository of the choice that counts, or EVERYWHERE.
+
+    A choice for this repository overrides a choice for EVERYWHERE. choices: all choices of one user.
     """
     counting: dict[str, SkillChoice] = {}
     for choice in choices:
@@ -59,16 +64,17 @@ def disabled_in(choices: Iterable[SkillChoice], repository: str) -> dict[str, st
 
 
 async def disabled_everywhere(session: AsyncSession, user_id: UUID) -> list[str]:
-    """Returns the sorted names of the skills that are switched off in every repository for which the user has
-    made no other choice.
+    """Returns the names of the skills that the user has switched off for all conversations, sorted. In single
+    repositories, the user may have switched such a skill on again.
     """
     return sorted(disabled_in(await choices_of(session, user_id), EVERYWHERE))
 
 
 async def disable_everywhere(session: AsyncSession, user_id: UUID, names: Iterable[str]) -> None:
-    """Replaces the list of skills that are switched off everywhere. Choices about single repositories remain.
+    """Switches off exactly the skills with these names for all conversations of the user. Other skills that
+    were switched off for all conversations lose this choice. Choices for single repositories do not change.
 
-    Raises Conflict `too_many_skill_choices`.
+    Raises Conflict `too_many_skill_choices` if the user would have more than 1000 choices.
     """
     await session.execute(
         delete(SkillChoice).where(

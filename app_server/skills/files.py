@@ -1,7 +1,8 @@
-"""Reads the skill files on this server. They are sent to an agent server, which parses them.
+"""Reads the skill files on the disk of the app server. The app server sends these files to agent servers,
+which parse them.
 
-A user's own skills lie in `home`/skills/USER_ID. The organisation's skills and public skills lie in
-SLIPWAY_SKILLS_PATH.
+The skills of a user are in the folder `skills/USER_ID` of the app server's data directory (Config.home). The
+skills of the organisation and the public skills are in the folder SLIPWAY_SKILLS_PATH.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,9 @@ from app_server.core.config import Config
 Origin = Literal["user", "organisation", "public"]
 
 ORIGINS: tuple[Origin, ...] = ("user", "organisation", "public")
-"""The origins of skills. If two skills have the same name, the one with the earlier origin is used."""
+"""The origins of skills, by priority. If two skills have the same name, the skill with the earlier origin is
+used.
+"""
 
 MAX_FILE_BYTES = 64 * 1024
 MAX_TOTAL_BYTES = 1024 * 1024
@@ -25,8 +28,12 @@ MAX_FILES = 300
 
 
 class SkillFile(BaseModel):
-    """A file with a skill. `text`: the content of the file. `problem`: why the file could not be read, if so.
-    `path`: the path that people see.
+    """A skill file that is sent to agent servers.
+
+    `origin`: `user` for a user's own skill, `organisation` for a skill of the organisation, `public` for all
+    other skills. `path`: the path that users see, such as `user/review.md`. `text`: the content of the file;
+    None if there is a problem. `problem`: the reason why the file cannot be sent; None if there is no
+    problem.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -38,12 +45,16 @@ class SkillFile(BaseModel):
 
 
 class _Unreadable(Exception):
-    """A skill file cannot be sent to an agent server. The message of the error says why."""
+    """The error that is raised when a skill file cannot be sent to an agent server, for example because it is
+    too large. The message says why.
+    """
 
 
 def read_skill_files(config: Config, user_id: UUID) -> list[SkillFile]:
-    """Returns all skill files that this user's agents may get, up to a limit of their number and total size.
-    Blocks while it reads the disk.
+    """Reads all skill files on this server's disk that this user's agents may get. A file that cannot be sent
+    has a `problem` and no text.
+
+    At most 300 files are returned. Their texts have at most 1 MiB in total. Blocks while it reads the disk.
     """
     found: list[SkillFile] = []
     room = MAX_TOTAL_BYTES
@@ -74,8 +85,8 @@ def _all_files(config: Config, user_id: UUID) -> Iterator[tuple[Origin, Path, Pa
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """Yields the paths of `*.md` files in the directory, and of `SKILL.md` files in its subdirectories,
-    sorted by name.
+    """Yields the paths of the skill files in a directory, sorted by name: the `*.md` files, and the file
+    `SKILL.md` of each subdirectory. Yields nothing if the directory does not exist.
     """
     if not directory.is_dir():
         return

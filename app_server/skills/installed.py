@@ -1,5 +1,5 @@
-"""Collects the skills for a user's conversations: those in files on this server, and those that are
-installed.
+"""Collects the skills that this server sends to a user's conversations: the skill files on the disk, and the
+skills that are installed in the database.
 """
 
 import asyncio
@@ -15,15 +15,18 @@ from app_server.skills.models import InstalledSkill
 
 
 async def installed_for(session: AsyncSession, user_id: UUID) -> Sequence[InstalledSkill]:
-    """Returns the skills that are installed for the user or for everyone, by name."""
+    """Returns the skills that are installed for this user or for all users of this installation, sorted by
+    name.
+    """
     mine = or_(InstalledSkill.user_id == user_id, InstalledSkill.user_id.is_(None))
     rows = await session.scalars(select(InstalledSkill).where(mine).order_by(InstalledSkill.name))
     return rows.all()
 
 
 def as_files(installed: Sequence[InstalledSkill]) -> list[SkillFile]:
-    """Returns the installed skills in the form in which they are sent to agent servers. When the texts exceed
-    1 MiB in total, further skills have a `problem` in place of the text.
+    """Converts installed skills to the form in which they are sent to agent servers.
+
+    The texts may have 1 MiB in total. A skill that exceeds this limit has a `problem` and no text.
     """
     files: list[SkillFile] = []
     room = MAX_TOTAL_BYTES
@@ -44,13 +47,18 @@ def origin_of(row: InstalledSkill) -> Origin:
 
 
 def installed_path(row: InstalledSkill) -> str:
-    """Returns the path of an installed skill that people see. No file has this path."""
+    """Returns the path that users see for an installed skill, such as `user/installed/review/SKILL.md`. No
+    such file exists on the disk, because the text of the skill is in the database.
+    """
     return f"{origin_of(row)}/installed/{row.name}/SKILL.md"
 
 
 async def skill_files(session: AsyncSession, config: Config, user_id: UUID) -> list[SkillFile]:
-    """Returns all skills that this user's agents may get from this server. If two skills have the same name,
-    the first one is used.
+    """Returns all skills that this user's agents may get from this server: skill files on the disk and
+    installed skills.
+
+    The user's own skills come first, then those of the organisation, then public ones. If two skills have the
+    same name, agents use the first one.
     """
     files = await asyncio.to_thread(read_skill_files, config, user_id)
     both = [*files, *as_files(await installed_for(session, user_id))]

@@ -1,4 +1,4 @@
-"""Explains which skills of this server a new conversation loads, and why. Pure."""
+"""Explains which skills of this server a new conversation loads, and why. The functions here do no I/O."""
 
 from collections.abc import Iterable, Mapping
 
@@ -16,9 +16,11 @@ _WHEN = {
 
 
 class SkillLoading(BaseModel):
-    """Whether a new conversation loads a skill of this server, and why.
+    """A skill file of this server, with the information whether a new conversation loads the skill and why.
 
-    name: None if the file is not a valid skill. path: of its file, as in `user/review.md`.
+    name: the name of the skill; None if the file is not a valid skill. path: the path of the file that users
+    see, such as `user/review.md`. is_loaded: whether a new conversation loads the skill. reason: a sentence
+    that says why it is not loaded, or when the agent gets its text.
     """
 
     name: str | None
@@ -29,10 +31,11 @@ class SkillLoading(BaseModel):
 
 
 def loading(files: Iterable[SkillFile], disabled: Mapping[str, str]) -> list[SkillLoading]:
-    """Returns for each skill file whether a new conversation loads it, and why.
+    """Returns for each skill file whether a new conversation loads the skill, with the reason.
 
-    files: if two files have the same name, the first one is loaded. disabled: the names of skills that are
-    switched off, each with the repository that the choice was made for.
+    files: if two files contain skills with the same name, only the first one is loaded. disabled: the skills
+    that are switched off. The key is the skill's name; the value is the repository for which it is switched
+    off, or EVERYWHERE.
     """
     loaded: dict[str, str] = {}
     found: list[SkillLoading] = []

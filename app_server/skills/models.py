@@ -1,5 +1,5 @@
-"""Database tables of installed skills, of choices which skills are loaded, and of the skills in registered
-marketplaces.
+"""Database tables of installed skills, of users' choices to switch skills on or off, and of the skills that
+were found in registered marketplaces.
 """
 
 from datetime import datetime
@@ -13,17 +13,24 @@ from app_server.core.database import Base, now
 
 MAX_REPOSITORY_CHARACTERS = 500
 EVERYWHERE = ""
-"""The repository of a choice that applies to all repositories and to conversations without one."""
+"""The value of `repository` for a choice that applies to all repositories, and to conversations without a
+repository.
+"""
 
 
 class InstalledSkill(Base):
-    """An installed skill with its text. A skill without a user is installed for everyone on this server.
+    """The database row of an installed skill. The row contains the text that agents get.
 
-    `marketplace`: the registered repository that the skill comes from; None for a public skill of the
-    product, and for a skill that was installed from an address. `source`: the address of its repository; None
-    for a public skill of the product. `commit_id`: the commit of `text`. `other_files`: the number of further
-    files in its directory; agents do not get them. `checked_at`: when the skill was compared with its source;
-    `has_update`: whether the source had another text then; `check_problem`: why the last comparison failed.
+    `user_id`: the user who has installed the skill; None if it is installed for all users of this
+    installation. `marketplace`: the name of the registered marketplace that the skill comes from; None if it
+    comes from another repository or is part of the product. `source`: the repository that the skill comes
+    from; None if the skill is part of the product. `path`: the path of its SKILL.md in this repository.
+    `commit_id`: the commit at which `text` was read. `other_files`: the number of further files in the
+    skill's directory; agents do not get them.
+
+    The server compares the skill with its source once a day. `checked_at`: the time of the last comparison.
+    `has_update`: whether the source had another text at that time. `check_problem`: the reason why the last
+    comparison failed; None if it succeeded.
     """
 
     __tablename__ = "installed_skills"
@@ -65,10 +72,11 @@ class InstalledSkill(Base):
 
 
 class SkillChoice(Base):
-    """A user's choice whether conversations load the skill with this name.
+    """The database row of a user's choice whether new conversations load the skill with this name.
 
-    `repository`: an Address.identity, or EVERYWHERE. A choice for a repository overrides the choice for
-    everywhere.
+    `repository`: the repository to which the choice applies (an Address.identity), or EVERYWHERE for all
+    conversations. A choice for one repository overrides the choice for EVERYWHERE. `is_enabled`: True
+    switches the skill on, False switches it off.
     """
 
     __tablename__ = "skill_choices"
@@ -80,11 +88,12 @@ class SkillChoice(Base):
 
 
 class SkillRepository(Base):
-    """The skills that a registered marketplace had when it was read last. Without a user, the marketplace is
-    for everyone.
+    """The database row with the skills that were found in a registered marketplace when it was read last.
 
-    `place`: the registration of the marketplace at that time. `skills`: objects with name, description and
-    path. `problems`: sentences about skills that cannot be used.
+    `user_id`: the user who has registered the marketplace; None if it is registered for all users.
+    `marketplace`: its name. `place`: the source, ref and repo_path of the marketplace at the time of reading.
+    `skills`: objects with the name, description and path of each skill. `problems`: sentences about skills
+    that cannot be used, or about the repository if it could not be read.
     """
 
     __tablename__ = "skill_repositories"

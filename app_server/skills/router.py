@@ -1,4 +1,4 @@
-"""Routes for the skills that every conversation of the current user gets."""
+"""The route that lists the skills of this server for the current user."""
 
 import asyncio
 
@@ -22,8 +22,10 @@ async def search_skills(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[ListedSkill]:
-    """Lists the user's own skills, the organisation's skills and the public skills, by name. A repository's
-    skills are not listed; conversations get them in addition.
+    """Lists the skills that this server gives to the user's conversations: the user's own skills, the skills
+    of the organisation and the public skills. They are sorted by name.
+
+    Skills in the repository of a conversation are not listed. The conversation gets these skills in addition.
     """
     files = await skill_files(session, config, user.id)
     items, next_page_id = page_of(await asyncio.to_thread(listed, files), page_id, limit)

@@ -1,4 +1,6 @@
-"""Reads the public skills that are part of the product, from `skills/` at the top of its source tree."""
+"""Reads the public skills that are part of Slipway. They are in the folder `skills/` at the top of the source
+tree.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -12,7 +14,9 @@ DIRECTORY: Final = Path(__file__).parents[2] / "skills"
 
 
 class ShippedSkill(BaseModel):
-    """A public skill that is part of the product. path: relative to DIRECTORY."""
+    """A public skill that is part of Slipway. path: the path of its SKILL.md relative to DIRECTORY, such as
+    `review/SKILL.md`. text: the content of this file.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -24,8 +28,8 @@ class ShippedSkill(BaseModel):
 
 @cache
 def shipped_skills() -> tuple[ShippedSkill, ...]:
-    """Returns the public skills of this version of the product, sorted by name. The first call blocks while
-    it reads the disk.
+    """Returns the public skills that are part of this version of Slipway, sorted by name. The first call
+    reads the files from the disk and blocks meanwhile. Later calls return the stored result.
     """
     return tuple(_read(path) for path in sorted(DIRECTORY.glob("*/SKILL.md")))
 

@@ -1,4 +1,6 @@
-"""Sets the teams of a person who signs in by an identity provider, from the groups of the provider."""
+"""Updates the teams of a person who signs in at an identity provider. The provider's groups for this person
+become the person's teams.
+"""
 
 from collections.abc import Collection
 
@@ -14,11 +16,12 @@ from app_server.users.models import User
 async def set_teams(
     session: AsyncSession, trail: AuditTrail, person: User, provider: str, names: Collection[str]
 ) -> None:
-    """Puts the person into the teams with these names, and removes the person from all other teams that the
-    same provider gave before. Creates teams that do not exist in the person's organisation. Memberships that
-    an administrator gave stay.
+    """Adds the person to the teams with these names. Removes the person from all other teams to which the
+    same identity provider has added the person before. Creates teams that do not exist yet in the person's
+    organisation.
 
-    Raises Conflict `too_many_teams`, `too_many_members`.
+    Memberships that an administrator has added do not change. Raises Conflict `too_many_teams`,
+    `too_many_members`.
     """
     organisation_id = person.organisation_id
     wanted = {name_key_of(name, organisation_id): name for name in names}

@@ -1,4 +1,6 @@
-"""The tables of teams: named groups of people of one organisation."""
+"""Database tables of teams, of their members, and of the teams that an identity provider manages. A team is a
+named group of people in an organisation.
+"""
 
 import re
 from datetime import datetime
@@ -14,8 +16,8 @@ _BEGINNING = re.compile(r"[0-9a-f]{32}:")
 
 
 class Team(Base):
-    """One row of the table of teams: a named group of people of an organisation. `name_key`: the form of the
-    name that is compared; see `name_key_of`.
+    """The database row of a team, which is a named group of people in an organisation. `name_key`: the form
+    of the name that is used to compare and sort names, see `name_key_of`.
     """
 
     __tablename__ = "teams"
@@ -24,16 +26,19 @@ class Team(Base):
     organisation_id: Mapped[UUID] = mapped_column(
         default=DEFAULT_ORGANISATION_ID, server_default=text(f"'{DEFAULT_ORGANISATION_ID.hex}'")
     )
-    """There is no foreign key, as in users."""
+    """The column has no foreign key, for the same reason as the column of this name in the table of users."""
     name: Mapped[str] = mapped_column(String(100))
     name_key: Mapped[str] = mapped_column(String(200), unique=True)
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 def name_key_of(name: str, organisation_id: UUID) -> str:
-    """Returns the key of a team's name. Keys are unique, and teams are sorted by them. A key is the name in
-    small letters, so that capitals do not matter. In organisations other than the default one, a key begins
-    with the organisation's id, so that two organisations may have teams of the same name.
+    """Returns the key of a team's name. The keys of all teams are different, and teams are sorted by their
+    keys.
+
+    The key is the name in lower case. So two names that differ only in upper and lower case have the same
+    key. In organisations other than the default one, the key begins with the id of the organisation. So
+    different organisations may have teams with the same name.
     """
     key = name.casefold()
     # A name of the default organisation that looks like the key of another one gets the beginning, too.
@@ -42,11 +47,11 @@ def name_key_of(name: str, organisation_id: UUID) -> str:
 
 
 class TeamMember(Base):
-    """One row of the table of members: the membership of one person in one team.
+    """The database row of the membership of one person in one team.
 
-    `provider`: the name of the identity provider whose groups put the person into the team; None: an
-    administrator added the person. Each sign-in by this provider replaces the memberships that the provider
-    gives.
+    `provider`: the name of the identity provider that has added the person, because of a group at the
+    provider; None if an administrator has added the person. Each time the person signs in at this provider,
+    the memberships from the provider are replaced.
     """
 
     __tablename__ = "team_members"
@@ -60,8 +65,8 @@ class TeamMember(Base):
 
 
 class ProvisionedTeam(Base):
-    """One row for each team that an identity provider manages: the team's SCIM data in addition to name and
-    members.
+    """The database row of a team that an identity provider manages with the protocol SCIM. `external_id`: the
+    id that the identity provider uses for the team.
     """
 
     __tablename__ = "provisioned_teams"

@@ -1,4 +1,4 @@
-"""Routes of teams. Everyone sees the teams that they are in. Administrators see and change all
+"""Routes for teams. All users see the teams of which they are members. Administrators see and change all
 teams of their organisation.
 """
 
@@ -22,7 +22,9 @@ router = APIRouter(prefix="/api/v1/teams", tags=["Teams"])
 
 @router.get("")
 async def list_teams(principal: CurrentPrincipal, session: ReadSession) -> list[TeamInfo]:
-    """Returns the user's teams, sorted by name. Administrators get all teams of the organisation."""
+    """Returns the teams of which the user is a member, sorted by name. Administrators get all teams of the
+    organisation.
+    """
     return await service.list_teams(session, principal.user.id, sees_all=_sees_all(principal))
 
 
@@ -30,9 +32,9 @@ async def list_teams(principal: CurrentPrincipal, session: ReadSession) -> list[
 async def create_team(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, body: SaveTeam
 ) -> TeamDetails:
-    """Creates a team without members. Capitals in names do not matter.
+    """Creates a team without members. Upper and lower case do not matter when names are compared.
 
-    409 `team_name_taken`, `too_many_teams` (200).
+    Errors: 409 `team_name_taken`, `too_many_teams` (the limit is 200).
     """
     team = await service.create_team(session, trail, body.name, principal.user.organisation_id)
     return await _show(principal, session, team.id)
@@ -40,7 +42,9 @@ async def create_team(
 
 @router.get("/{team_id}")
 async def get_team(principal: CurrentPrincipal, session: ReadSession, team_id: UUID) -> TeamDetails:
-    """Returns a team with its members. 404 `team_not_found`, also if the user may not see the team."""
+    """Returns a team with its members. Replies 404 `team_not_found` if the team does not exist, or if the
+    user may not see it.
+    """
     return await _show(principal, session, team_id)
 
 
@@ -48,7 +52,7 @@ async def get_team(principal: CurrentPrincipal, session: ReadSession, team_id: U
 async def rename_team(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, body: SaveTeam
 ) -> TeamDetails:
-    """Changes the name of a team. 404 `team_not_found`, 409 `team_name_taken`."""
+    """Changes the name of a team. Errors: 404 `team_not_found`, 409 `team_name_taken`."""
     await service.rename_team(session, trail, await _find(principal, session, team_id), body.name)
     return await _show(principal, session, team_id)
 
@@ -57,9 +61,10 @@ async def rename_team(
 async def delete_team(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, request: Request
 ) -> None:
-    """Deletes a team. Its members lose access to conversations that were shared with the team, and live
-    streams of these conversations are closed within two seconds. The people keep their accounts. 404
-    `team_not_found`.
+    """Deletes a team. The accounts of its members are not deleted. The members lose access to conversations
+    that were shared with the team. Live streams of these conversations to the members end within two seconds.
+
+    Replies 404 `team_not_found` if there is no such team.
     """
     await service.delete_team(session, trail, await _find(principal, session, team_id))
     _tell(request, session, team_id)
@@ -74,9 +79,9 @@ async def add_team_member(
     user_id: UUID,
     request: Request,
 ) -> TeamDetails:
-    """Puts a person into a team.
+    """Adds a person to a team and returns the team.
 
-    404 `team_not_found`, `person_not_found`, 409 `too_many_members` (1000).
+    Errors: 404 `team_not_found`, `person_not_found`; 409 `too_many_members` (the limit is 1000).
     """
     await service.add_member(session, trail, await _find(principal, session, team_id), user_id)
     _tell(request, session, user_id)
@@ -92,8 +97,10 @@ async def remove_team_member(
     user_id: UUID,
     request: Request,
 ) -> TeamDetails:
-    """Removes a person from a team. The person's live streams of conversations to which only the team gave
-    access are closed within two seconds. 404 `team_not_found`, `team_member_not_found`.
+    """Removes a person from a team and returns the team. The person loses access to conversations that only
+    the team could see. Live streams of these conversations to the person end within two seconds.
+
+    Errors: 404 `team_not_found`, `team_member_not_found`.
     """
     await service.remove_member(session, trail, await _find(principal, session, team_id), user_id)
     _tell(request, session, user_id)
@@ -104,8 +111,8 @@ async def remove_team_member(
 async def add_team_maintainer(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
 ) -> TeamDetails:
-    """Lets a member change the list of the team's repositories. 404 `team_not_found`,
-    `team_member_not_found`.
+    """Makes a member of the team a maintainer, and returns the team. A maintainer may change the list of the
+    team's repositories. Errors: 404 `team_not_found`, `team_member_not_found`.
     """
     await set_maintainer(
         session, trail, await _find(principal, session, team_id), user_id, is_maintainer=True
@@ -117,8 +124,8 @@ async def add_team_maintainer(
 async def remove_team_maintainer(
     principal: CurrentPrincipal, trail: CurrentTrail, session: Session, team_id: UUID, user_id: UUID
 ) -> TeamDetails:
-    """Takes the right to change the list of the team's repositories from a member. The person stays in the
-    team. 404 `team_not_found`, `team_member_not_found`.
+    """Makes a maintainer an ordinary member of the team, and returns the team. The person may no longer
+    change the list of the team's repositories. Errors: 404 `team_not_found`, `team_member_not_found`.
     """
     await set_maintainer(
         session, trail, await _find(principal, session, team_id), user_id, is_maintainer=False
@@ -131,8 +138,10 @@ async def _find(principal: Principal, session: Session, team_id: UUID) -> Team:
 
 
 def _tell(request: Request, session: Session, channel: UUID) -> None:
-    """Sends a message to the live streams of a user, or of all members of a team, that access rights have
-    changed. After the commit, each stream checks again which conversations it may show.
+    """Informs the live streams of a user, or of all members of a team, that access rights have changed. After
+    the transaction has committed, each stream checks again which conversations it may show.
+
+    channel: the id of the user or the team.
     """
     publish_after_commit(session, request.state.pubsub, channel, [LOOK])
 

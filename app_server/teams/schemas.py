@@ -1,4 +1,4 @@
-"""Schemas of teams in the API."""
+"""The request and response models of the routes for teams."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -7,12 +7,13 @@ from app_server.core.identity_providers import TeamName
 
 
 class TeamMemberInfo(BaseModel):
-    """A person in a team.
+    """A member of a team, in a reply.
 
-    `provider`: the identity provider whose groups put the person into the team; null: an administrator added
-    the person. `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: the
-    account is a service account; programs use it with API keys and get what the team gives. `is_maintainer`:
-    the person may change the list of the team's repositories.
+    `provider`: the identity provider that has added the person to the team; null if an administrator has
+    added the person. `is_disabled`: whether the account is disabled, so that the person cannot sign in.
+    `is_service`: whether the account is a service account, which only programs use, with API keys.
+    `is_maintainer`: whether the person may change the list of the team's repositories. `created_at`: when the
+    membership began.
     """
 
     user_id: Id
@@ -25,7 +26,9 @@ class TeamMemberInfo(BaseModel):
 
 
 class TeamInfo(BaseModel):
-    """A team in a list of teams. `is_member`: whether the user who sends the request is in the team."""
+    """A team in a list of teams, without its members. `is_member`: whether the current user is a member of
+    the team.
+    """
 
     id: Id
     name: str
@@ -35,7 +38,7 @@ class TeamInfo(BaseModel):
 
 
 class TeamDetails(TeamInfo):
-    """A team with the list of its members, sorted by name."""
+    """A team with all its members. The members are sorted by name."""
 
     members: list[TeamMemberInfo]
 

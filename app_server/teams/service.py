@@ -21,7 +21,9 @@ MAX_MEMBERS = 1000
 
 
 async def list_teams(session: AsyncSession, user_id: UUID, *, sees_all: bool) -> list[TeamInfo]:
-    """Returns the teams that the person may see, sorted by name."""
+    """Returns the teams that the person may see, sorted by name. sees_all: True for administrators, who see
+    all teams of their organisation.
+    """
     query = visible_teams(user_id, sees_all=sees_all).add_columns(
         member_count(), Team.id.in_(teams_of(user_id))
     )
@@ -34,8 +36,8 @@ async def list_teams(session: AsyncSession, user_id: UUID, *, sees_all: bool) ->
 
 
 async def show_team(session: AsyncSession, user_id: UUID, team_id: UUID, *, sees_all: bool) -> TeamDetails:
-    """Returns one team with its members. Raises NotFound `team_not_found`, also for a team that the person
-    may not see.
+    """Returns one team with its members. Raises NotFound `team_not_found` if the team does not exist, or if
+    the person may not see it. sees_all: True for administrators, who see all teams of their organisation.
     """
     query = visible_teams(user_id, sees_all=sees_all).where(Team.id == team_id)
     team = await session.scalar(query)
@@ -53,7 +55,9 @@ async def show_team(session: AsyncSession, user_id: UUID, team_id: UUID, *, sees
 
 
 async def create_team(session: AsyncSession, trail: AuditTrail, name: str, organisation_id: UUID) -> Team:
-    """Creates a team in an organisation. Raises Conflict `team_name_taken`, `too_many_teams`."""
+    """Creates a team without members in an organisation, and returns the team. Raises Conflict
+    `team_name_taken`, or `too_many_teams` if the organisation has 200 teams.
+    """
     count = select(func.count()).where(Team.organisation_id == organisation_id)
     if (await session.scalar(count) or 0) >= MAX_TEAMS:
         raise Conflict(
@@ -69,7 +73,9 @@ async def create_team(session: AsyncSession, trail: AuditTrail, name: str, organ
 
 
 async def rename_team(session: AsyncSession, trail: AuditTrail, team: Team, name: str) -> None:
-    """Renames a team. Raises Conflict `team_name_taken`."""
+    """Changes the name of a team. Raises Conflict `team_name_taken` if another team of the organisation has
+    this name.
+    """
     if team.name == name:
         return
     before, team.name, team.name_key = team.name, name, name_key_of(name, team.organisation_id)
@@ -78,7 +84,7 @@ async def rename_team(session: AsyncSession, trail: AuditTrail, team: Team, name
 
 
 async def delete_team(session: AsyncSession, trail: AuditTrail, team: Team) -> None:
-    """Deletes a team. Conversations that were shared with the team are no longer shared with it."""
+    """Deletes a team. Its members lose access to the conversations that were shared with the team."""
     await session.delete(team)
     trail.record(session, AuditAction.TEAM_DELETED, (AuditTarget.TEAM, team.id), name=team.name)
 
@@ -86,13 +92,13 @@ async def delete_team(session: AsyncSession, trail: AuditTrail, team: Team) -> N
 async def add_member(
     session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, provider: str | None = None
 ) -> None:
-    """Puts a person into a team. Changes nothing if the person is in the team already, with one exception: if
-    a provider has added the person and an administrator now adds the person too, the membership counts as
-    added by the administrator. Such a membership stays when the provider's groups change.
+    """Adds a person to a team. Does nothing if the person is a member already, with one exception: if an
+    identity provider has added the person and an administrator now adds the person too, the membership counts
+    as added by the administrator. It then remains when the groups at the provider change.
 
-    provider: the name of the identity provider whose groups put the person into the team; None if an
-    administrator adds the person. Raises NotFound `person_not_found`, also for a person of another
-    organisation, Conflict `too_many_members`.
+    provider: the name of the identity provider that adds the person; None if an administrator adds the
+    person. Raises NotFound `person_not_found` if the person is not in the team's organisation, Conflict
+    `too_many_members` if the team has 1000 members.
     """
     await session.flush()
     # The lock keeps the person in this organisation until the transaction ends.
@@ -120,7 +126,12 @@ async def add_member(
 async def remove_member(
     session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, provider: str | None = None
 ) -> None:
-    """Removes a person from a team. Raises NotFound `team_member_not_found`."""
+    """Removes a person from a team. Raises NotFound `team_member_not_found` if the person is not a member of
+    the team.
+
+    provider: the name of the identity provider that removes the person, for the audit log; None if an
+    administrator removes the person.
+    """
     removed = delete(TeamMember).where(TeamMember.team_id == team.id, TeamMember.user_id == person_id)
     if await session.scalar(removed.returning(TeamMember.user_id)) is None:
         raise NotFound("This person is not in the team.", code="team_member_not_found")
@@ -129,7 +140,7 @@ async def remove_member(
 
 
 async def find_team(session: AsyncSession, team_id: UUID, organisation_id: UUID) -> Team:
-    """Returns the team with this id. Raises NotFound `team_not_found`, also for a team of another
+    """Returns the team with this id. Raises NotFound `team_not_found` if the team does not exist in this
     organisation.
     """
     team = await session.get(Team, team_id)

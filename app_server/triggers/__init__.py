@@ -1,3 +1,3 @@
-"""Triggers: webhooks of repositories at git hosts. An event at the git host, such as a new label on an issue,
-starts a conversation in Slipway, or is sent to a conversation as a message.
+"""Triggers. A trigger connects a repository at a git host with Slipway by a webhook. An event at the git
+host, such as a new label on an issue, then starts a conversation or is sent to a conversation as a message.
 """

@@ -1,5 +1,5 @@
-"""Carries out the decision about an event of a git host (see decision.py): starts a conversation, sends a
-message to a conversation, or pauses a conversation.
+"""Carries out the decision about an event at a git host: starts a conversation, sends a message to a
+conversation, or pauses a conversation. The module decision.py makes the decision.
 """
 
 import logging
@@ -50,8 +50,11 @@ _MAX_COMMENT_PAGES = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """What Slipway has done about a webhook delivery of a git host. `commit`: the commit whose failing checks
-    were sent to the agent.
+    """The result of handling a webhook delivery of a git host.
+
+    `action`: what Slipway has done; None if it has done nothing. `reason`: why Slipway has done nothing, or
+    why the action failed. `conversation_id`: the conversation that was started, paused or sent a message.
+    `commit`: the commit whose failing checks were sent to the agent; None for other actions.
     """
 
     state: DeliveryResult
@@ -87,9 +90,11 @@ class Acting:
         found: Found,
         event_id: UUID,
     ) -> Outcome:
-        """Carries out the action that was decided for an event of a git host, and returns what was done.
-        `event_id`: the same if the same event is handled again, so that nothing is done twice. Raises
-        AppError.
+        """Carries out the action that was decided for an event at a git host, and returns what was done.
+
+        `found`: the facts about the event and the conversation that it concerns. `event_id`: identifies the
+        event. If the same event is handled again, the id is the same, so that nothing is done twice. Raises
+        AppError if the action fails.
         """
         match action:
             case Action.START:
@@ -259,10 +264,12 @@ class Acting:
 async def _threads_of(
     client: GitHostClient, event: HostEvent, found: Found
 ) -> tuple[list[ReviewThread], str | None]:
-    """Returns the open review threads of the pull request in which the reviewer who caused the event has
-    written. Also returns the head commit of the branch. Returns no threads if the git host does not provide
-    review threads. Then the reviewer's text is still sent to the agent, but Slipway cannot reply in the
-    threads.
+    """Returns the open review threads of the event's pull request in which the reviewer has written, and the
+    head commit of the pull request. The reviewer is the person who caused the event.
+
+    Returns no threads and None if the event is not about a review or there are no such threads, or if the git
+    host does not provide review threads. In the last case, the reviewer's text is still sent to the agent,
+    but Slipway cannot reply in the threads.
     """
     row = found.pull_request
     if row is None or not (event.kind is EventKind.REVIEW_COMMENT or event.leaves_out_comments):
@@ -295,9 +302,9 @@ def _says_something(event: HostEvent) -> bool:
 
 
 def _conversation_of(found: Found) -> UUID:
-    """Returns the id of the conversation that has opened the event's pull request. If there is no such
-    conversation, returns the id of the conversation that the trigger has started about the event's issue,
-    pull request or push.
+    """Returns the id of the conversation to which an event belongs. If a conversation has opened the event's
+    pull request, this conversation is meant. Otherwise it is the conversation that the trigger has started
+    about the issue, the pull request or the push.
     """
     if found.pull_request is not None:
         return found.pull_request.conversation_id
@@ -306,8 +313,8 @@ def _conversation_of(found: Found) -> UUID:
 
 
 async def _comments(client: GitHostClient, repository: str, kind: ItemKind, number: int) -> list[Comment]:
-    """Returns the comments on an issue or pull request, the oldest first. Reads at most _MAX_COMMENT_PAGES
-    pages of comments from the git host.
+    """Reads the comments on an issue or pull request from the git host, and returns them, oldest first. Reads
+    at most ten pages of comments.
     """
     found: list[Comment] = []
     page: str | None = None

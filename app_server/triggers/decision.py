@@ -1,4 +1,4 @@
-"""Decides what Slipway does about an event at a git host. Does no I/O."""
+"""Decides what Slipway does about an event at a git host. The functions here do no I/O."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -17,11 +17,12 @@ _INLINE_CODE = re.compile(r"`[^`\n]+`")
 
 
 class Action(StrEnum):
-    """The possible actions of Slipway about an event at a git host. START: start a conversation about the
-    issue, pull request or push. TELL: send the text of the event to the conversation about the issue or pull
-    request, or to the conversation that opened the pull request. FIX_CHECKS: ask the conversation that opened
-    the pull request to correct the failing checks. PAUSE: pause the conversation about the issue or pull
-    request.
+    """The actions that Slipway can take about an event at a git host.
+
+    START: starts a conversation about the issue, the pull request or the push. TELL: sends the text of the
+    event to an existing conversation. This is the conversation about the issue or pull request, or the
+    conversation that has opened the pull request. FIX_CHECKS: asks the conversation that has opened the pull
+    request to fix the failing checks. PAUSE: pauses the conversation about the issue or pull request.
     """
 
     START = "start"
@@ -32,14 +33,16 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """The facts about an event and its trigger on which the decision depends.
+    """The facts about an event at a git host and about the trigger for it. The decision what to do about the
+    event depends on these facts.
 
-    `label`, `mention`, `events`, `branch`, `paths`: as in Trigger; if the trigger names no branch, `branch`
-    is the default branch. `login`: the login name of the token's user at the git host. `own_comments`: ids of
-    the comments that Slipway wrote. `is_our_pull_request`: a conversation of the trigger's owner has opened
-    the pull request. `is_own_push`: an agent has pushed the commit. `has_conversation`: the trigger has
-    already started a conversation about this issue or pull request; for a push, such a conversation is still
-    working. `corrected`: commits whose failing checks were already sent to the agent.
+    `label`, `mention`, `events`, `paths`: the settings of the trigger, see Trigger. `branch`: the branch of
+    the trigger; the default branch if the trigger names none. `login`: the login name of the account whose
+    token Slipway uses at the git host. `own_comments`: the ids of comments that Slipway has written.
+    `is_own_push`: whether an agent has pushed the commit. `is_our_pull_request`: whether a conversation of
+    the trigger's owner has opened the pull request. `has_conversation`: whether the trigger has already
+    started a conversation about this issue or pull request. For a push: whether a conversation about a push
+    is still working. `corrected`: the commits whose failing checks were already sent to the agent.
     """
 
     label: str
@@ -57,9 +60,10 @@ class Known:
 
 @dataclass(frozen=True)
 class TriggerDecision:
-    """The decision about what Slipway does when an event at a git host is reported. `needs_write_access`: the
-    action is carried out only if the git host confirms that the person who caused the event may write to the
-    repository.
+    """The decision what Slipway does about an event at a git host.
+
+    `needs_write_access`: whether the person who caused the event must have write access to the repository.
+    Slipway then asks the git host before it carries out the action.
     """
 
     action: Action
@@ -67,9 +71,7 @@ class TriggerDecision:
 
 
 def decide(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Decides what Slipway does about an event at a git host, and returns the decision. Returns None if
-    nothing is to be done.
-    """
+    """Decides what Slipway does about an event at a git host. Returns None if Slipway does nothing."""
     return None if is_own(event, known) else _of_others(event, known)
 
 
@@ -93,18 +95,18 @@ def _of_others(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def is_own(event: HostEvent, known: Known) -> bool:
-    """Returns whether the event reports a comment that Slipway itself wrote. Such a comment never triggers an
-    action.
+    """Returns whether the event is about a comment that Slipway itself wrote. Such a comment never triggers
+    an action.
 
-    The login name of the comment's author is not enough to decide this, because Slipway uses the token of a
-    person who may also write comments.
+    The login name of the author cannot show this, because Slipway uses the token of a person who may also
+    write comments.
     """
     return MARKER in event.text or (event.comment_id is not None and event.comment_id in known.own_comments)
 
 
 def mentions(text: str, word: str = "slipway") -> bool:
-    """Returns whether the text contains `@word` outside of code and quotations. `word`: the word after the @
-    in the trigger.
+    """Returns whether the text contains `@word` outside of code blocks and quotations. Upper and lower case
+    do not matter. `word`: the setting `mention` of the trigger.
     """
     for pattern in (_FENCED, _QUOTED_LINE, _INLINE_CODE):
         text = pattern.sub(" ", text)
@@ -127,8 +129,10 @@ def _said(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def _pushed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Returns the decision about a push to a branch. A push of an agent never triggers an action. If the git
-    host does not name the changed files, all files count as changed.
+    """Returns the decision about a push to a branch. Returns None if an agent has pushed, if the branch is
+    another one, or if no changed file matches the paths of the trigger.
+
+    If the git host does not name the changed files, each push to the branch matches.
     """
     matches = not known.paths or not event.paths or any(_fits(path, known.paths) for path in event.paths)
     if known.is_own_push or event.branch != known.branch or not matches:
@@ -141,8 +145,10 @@ def _fits(path: str, patterns: Sequence[str]) -> bool:
 
 
 def _failed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Returns the decision about a failing check of a commit. No person has written the text of a check. So
-    the text is sent only to a conversation that has opened the pull request, and never starts a conversation.
+    """Returns the decision about a failing check of a commit. Returns None unless a conversation has opened
+    the pull request and was not asked to fix the checks of this commit yet.
+
+    A failing check never starts a conversation, because no person has written the text of the check.
     """
     is_new = event.commit is not None and event.commit not in known.corrected
     if not (known.is_our_pull_request and is_new):

@@ -1,5 +1,5 @@
-"""Handles the webhook deliveries that git hosts have sent. The events of a delivery start a conversation, are
-sent to a conversation, or have no effect.
+"""Handles the webhook deliveries that git hosts have sent. The events in a delivery start a conversation, are
+sent to a conversation as a message, pause a conversation, or have no effect.
 """
 
 from dataclasses import dataclass
@@ -45,8 +45,8 @@ class _NoRoomError(Exception):
 
 
 class Handling:
-    """Runs the background jobs of the kind `triggers.handle`. Each job handles one webhook delivery of a git
-    host.
+    """The handler of the background jobs of the kind `triggers.handle`. Each job handles one webhook delivery
+    of a git host.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -54,10 +54,11 @@ class Handling:
         self._acting = Acting(setting)
 
     async def handle(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Handles one webhook delivery of a git host, and stores what was done in the delivery's row. Does
-        nothing if the delivery was deleted or handled before.
+        """Handles one webhook delivery of a git host, and stores the outcome in the database row of the
+        delivery. Does nothing if the delivery was deleted or was handled before.
 
-        Raises TryAgain if the git host cannot be reached now.
+        If too many conversations of the repository's triggers are working, the delivery waits. Raises
+        TryAgain if the git host cannot be reached at the moment.
         """
         work = await self._load(UUID(attempt.payload["delivery_id"]))
         if work is None or work.delivery.state is not DeliveryResult.WAITING:
@@ -92,8 +93,8 @@ class Handling:
             return _Work(delivery, trigger, await session.get_one(User, trigger.user_id))
 
     async def _outcome(self, work: _Work, attempt: JobAttempt) -> Outcome:
-        """Handles the events of a webhook delivery in order until an event has an effect, and returns what
-        was done. If no event has an effect, returns the outcome of the first event.
+        """Handles the events in a webhook delivery one by one, until one of them has an effect. Returns the
+        outcome of this event. If no event has an effect, returns the outcome of the first event.
         """
         user = work.user
         if user.disabled_at is not None or Permission.WORK not in permissions_of(
@@ -138,9 +139,10 @@ class Handling:
         return await self._acting.act(decision.action, trigger, work.user, host, event, found, event_id)
 
     async def _check_room(self, trigger: Trigger) -> None:
-        """Checks that the trigger may start one more conversation. Raises _NoRoomError if too many
-        conversations of triggers are working. Raises Conflict `too_many_waiting` if too many deliveries of
-        the trigger are already waiting.
+        """Checks that the trigger may start one more conversation at the moment.
+
+        Raises _NoRoomError if too many conversations of triggers for this repository are working. In this
+        case, raises Conflict `too_many_waiting` instead if 100 deliveries of the trigger are already waiting.
         """
         async with self._setting.database.read() as session:
             count = await room.at_work(session, trigger)
@@ -181,8 +183,8 @@ async def _is_closed(client: GitHostClient, repository: str, event: HostEvent) -
 
 
 def _wanted_pause(error: AppError) -> timedelta | None:
-    """Returns how long to wait until the git host accepts calls again, at most an hour. Returns None if the
-    git host's error does not say how long.
+    """Returns how long to wait before the next call to the git host, at most an hour. The time is in the
+    `Retry-After` header of the git host's error. Returns None if the error has no such header.
     """
     text = error.headers.get("Retry-After", "")
     return timedelta(seconds=min(int(text), 3600)) if text.isdecimal() and len(text) < 9 else None

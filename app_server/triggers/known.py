@@ -1,4 +1,6 @@
-"""Collects the facts on which the decision about an event at a git host depends (see decision.py)."""
+"""Collects the facts about an event at a git host that are needed to decide what to do about the event. The
+module decision.py makes the decision.
+"""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -26,8 +28,8 @@ class Found:
     """The facts about one event at a git host, and the database rows from which they were read.
 
     `link`: the row of the conversation that the trigger has started about the issue, pull request or push;
-    None if there is no such conversation. `pull_request`: the event's pull request, if a conversation of the
-    trigger's owner has opened it.
+    None if there is no such conversation. `pull_request`: the row of the event's pull request, if a
+    conversation of the trigger's owner has opened it; otherwise None.
     """
 
     link: TriggeredConversation | None
@@ -36,9 +38,8 @@ class Found:
 
 
 def is_about(trigger: Trigger, event: HostEvent) -> bool:
-    """Returns whether the event belongs to the trigger's repository. Work items and builds of Azure DevOps
-    name only their project. So for these events, the function returns whether the project is that of the
-    trigger's repository.
+    """Returns whether the event belongs to the trigger's repository. Some events of Azure DevOps name only a
+    project. For these events, returns whether the trigger's repository is in this project.
     """
     own, named = trigger.repository.casefold(), event.repository.casefold()
     is_of_project = trigger.provider is GitProvider.AZURE_DEVOPS and own.startswith(f"{named}/")
@@ -48,8 +49,11 @@ def is_about(trigger: Trigger, event: HostEvent) -> bool:
 async def look_up(
     session: AsyncSession, trigger: Trigger, event: HostEvent, *, login: str, branch: str | None
 ) -> Found:
-    """Reads from the database the facts about an event of the trigger's git host, and returns them. `login`:
-    the login name of the token's user. `branch`: the default branch, if the trigger names no branch.
+    """Reads the facts about an event at the trigger's git host from the database, and returns them.
+
+    `login`: the login name of the account whose token Slipway uses at the git host; only events about
+    assignments need it. `branch`: the default branch of the repository; only pushes need it, if the trigger
+    names no branch.
     """
     link = await _link(session, trigger, event)
     pull_request = await _pull_request(session, trigger, event)
@@ -76,8 +80,8 @@ async def look_up(
 
 
 async def corrections(session: AsyncSession, conversation_id: UUID, within: timedelta) -> int:
-    """Returns how many times failing checks were sent to the conversation in the last time span of the length
-    `within`.
+    """Returns how many times failing checks were sent to the conversation in the recent past. `within`: the
+    length of this period, until now.
     """
     query = (
         select(func.count())
@@ -141,8 +145,10 @@ async def _pull_request(
 
 
 async def _branch(session: AsyncSession, trigger: Trigger, event: HostEvent) -> str | None:
-    """Returns the branch on which a check ran. Forgejo names only the commit. In this case, returns the
-    branch to which an agent of the trigger's owner has pushed the commit.
+    """Returns the branch on which a check ran. Returns None if the branch is not known.
+
+    Forgejo names only the commit of a check. In this case, returns the branch to which an agent of the
+    trigger's owner has pushed this commit.
     """
     if event.branch is not None or event.commit is None:
         return event.branch

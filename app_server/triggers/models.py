@@ -15,7 +15,7 @@ from app_server.git.providers import GitProvider
 
 
 class TriggerEvent(StrEnum):
-    """The kinds of events at a git host to which a trigger can react."""
+    """The kinds of events at a git host that a trigger can use."""
 
     LABEL = "label"
     MENTION = "mention"
@@ -26,17 +26,19 @@ class TriggerEvent(StrEnum):
 
 
 class Trigger(Base):
-    """One row of the table of triggers: a webhook of one repository at a git host. The events that the git
-    host sends start conversations of the trigger's owner.
+    """The database row of a trigger. A trigger belongs to a user and is about one repository at a git host.
+    The git host sends events of the repository to Slipway by a webhook. The events start conversations of the
+    user.
 
     `origin`: the URL of the git host, such as `https://github.com`. `repository`: the full name of the
-    repository at the host. `events`: TriggerEvent values. `label`: the label that starts the agent's work on
-    an issue or pull request. `mention`: the word after the @ that addresses the agent in a comment. `branch`:
-    the branch on which conversations begin and whose pushes start a conversation; None means the default
-    branch. `paths`: patterns of the files whose pushes start a conversation; empty means all files.
-    `max_running`: how many conversations of the repository's triggers may work at the same time.
-    `previous_secret_encrypted`: the secret before the present secret; it is accepted until
-    `previous_secret_until`.
+    repository at the git host. `events`: the TriggerEvent values that the trigger uses. `label`: the label on
+    an issue or pull request that starts the agent's work. `mention`: the word after the @ that addresses the
+    agent in a comment. `branch`: the branch on which conversations begin and whose pushes start a
+    conversation; None means the default branch. `paths`: patterns of file paths. Only pushes that change such
+    files start a conversation; an empty list means all files. `max_running`: how many conversations of the
+    user's triggers for this repository may work at the same time. `secret_encrypted`: the secret with which
+    the git host signs its deliveries. `previous_secret_encrypted`: the secret before it, which is accepted
+    until `previous_secret_until`.
     """
 
     __tablename__ = "triggers"
@@ -66,8 +68,9 @@ class Trigger(Base):
 
 
 class DeliveryResult(StrEnum):
-    """The state of a webhook delivery. `waiting`: its background job has not ended. `ignored`: nothing had to
-    be done.
+    """The state of a webhook delivery of a git host. `waiting`: Slipway has not finished handling it. `done`:
+    it has had an effect, such as a new conversation. `ignored`: it had no effect, because there was nothing
+    to do. `failed`: an error has occurred.
     """
 
     WAITING = "waiting"
@@ -77,11 +80,13 @@ class DeliveryResult(StrEnum):
 
 
 class TriggerDelivery(Base):
-    """One row of the table of webhook deliveries: a delivery of a git host that Slipway has accepted.
-    `delivery_id`: the host's id of the delivery, or a hash of the body if the host gives no id. `event`,
-    `actor`, `number`: kind, author and issue or pull request number of the first event in the delivery.
-    `action`: what was done about the delivery. `commit`: the commit whose failing checks were sent to the
-    agent.
+    """The database row of a webhook delivery that Slipway has accepted from a git host.
+
+    `delivery_id`: the git host's id of the delivery, or a hash of the body if the host sends no id. `event`,
+    `actor`, `number`: the kind, the author and the issue or pull request number of the first event in the
+    delivery. `state`, `action`, `reason`: what Slipway has done about the delivery, and why it has done
+    nothing or failed. `commit`: the commit whose failing checks were sent to the agent; None for other
+    actions.
     """
 
     __tablename__ = "trigger_deliveries"
@@ -108,14 +113,15 @@ class TriggerDelivery(Base):
 
 
 class TriggeredConversation(Base):
-    """One row for each conversation that a trigger has started. The row also describes the comment at the git
-    host that shows the progress of the agent's work.
+    """The database row of a conversation that a trigger has started. The row also describes the comment at
+    the git host in which Slipway shows the progress of the work.
 
-    `number`: the number of the issue or pull request; None for a push, which has no comment. `comment_begun`:
-    Slipway has asked the host to add the comment, but may not have received the id of the comment. `comment`:
-    the text of the comment at the host. `is_stopped`: the issue or pull request was closed. `is_at_rest`: the
-    agent has stopped working after the issue or pull request was closed. If the agent works again, the user
-    has continued the conversation.
+    `number`: the number of the issue or pull request; None for a push, which has no comment. `title`: the
+    title of the issue or pull request, or a text such as "Push to main". `comment_begun`: whether Slipway has
+    begun to send the comment to the git host. Slipway may not have received the id of the comment yet.
+    `comment`: the text of the comment at the git host. `is_stopped`: whether the issue or pull request was
+    closed. `is_at_rest`: whether the agent has stopped working since then. If the agent works again after
+    that, the user has continued the conversation.
     """
 
     __tablename__ = "triggered_conversations"

@@ -1,4 +1,4 @@
-"""Finds the issues and pull requests at git hosts on which comments about a conversation are written."""
+"""Finds the issues and pull requests at git hosts on which Slipway comments about a conversation."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -12,9 +12,11 @@ from app_server.triggers.models import Trigger, TriggeredConversation
 
 
 async def places_of(session: AsyncSession, conversation_id: UUID) -> Sequence[CommentPlace]:
-    """Returns the open pull requests of the conversation. If there are none, returns the issue or pull
-    request that has started the conversation. Returns an empty list if a push has started the conversation
-    and there is no open pull request.
+    """Returns the issues and pull requests on which Slipway comments about a conversation. These are the open
+    pull requests of the conversation.
+
+    If there are none, returns the issue or pull request that has started the conversation. Returns an empty
+    list if a push or a person has started the conversation.
     """
     opened = [
         CommentPlace(row.origin, row.repository, ItemKind.PULL_REQUEST, row.number)

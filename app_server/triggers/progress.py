@@ -1,5 +1,5 @@
-"""Follows the conversations that triggers have started. Opens their pull requests, and edits the comments at
-the git host that show the progress of the work.
+"""Follows the progress of the conversations that triggers have started. Opens their pull requests, and edits
+the comments at the git host that show the progress.
 """
 
 from collections.abc import Sequence
@@ -58,20 +58,20 @@ class _Case:
 
 
 class TriggerProgress:
-    """Runs the background jobs of the kind `triggers.progress`. Each job handles the current state of one
-    conversation that a trigger has started.
+    """The handler of the background jobs of the kind `triggers.progress`. Each job handles the current state
+    of one conversation that a trigger has started.
     """
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
 
     async def follow(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Handles the current state of a conversation that a trigger has started. If the agent has stopped
-        working, waiting deliveries of the same repository may start conversations. If the issue was closed,
-        the conversation is paused. If the agent has finished, the pull request is opened. Then the comment on
-        the issue or pull request is updated.
+        """Handles the current state of a conversation that a trigger has started. If the agent has finished,
+        pushes its work and opens a pull request. If the issue was closed, pauses the conversation. If the
+        agent has stopped working, lets waiting deliveries of the same repository start conversations.
+        Afterwards updates the comment at the git host that shows the progress.
 
-        Raises TryAgain if the git host or the sandbox cannot be reached now.
+        Raises TryAgain if the git host or the sandbox cannot be reached at the moment.
         """
         async with self._setting.database.session() as session:
             await room.make_room(session, UUID(attempt.payload["conversation_id"]))
@@ -102,9 +102,11 @@ class TriggerProgress:
         return _Case(link, trigger, user, conversation, task, host)
 
     async def _state(self, case: _Case, *, is_last: bool) -> tuple[str, str]:
-        """Returns a sentence about the progress of the agent's work. If the agent has finished, also returns
-        the agent's last message. Before that, pauses the conversation or opens its pull request if this is
-        necessary.
+        """Returns a sentence about the progress of the agent's work, and the agent's last message. The
+        message is empty unless the agent has finished.
+
+        Before that, pauses the conversation if its issue was closed, or opens its pull request if the agent
+        has finished.
         """
         conversation, status = case.conversation, case.conversation.execution_status
         if await self._is_stopped(case):
@@ -121,8 +123,10 @@ class TriggerProgress:
         return _STATES.get(status or "", "Slipway is starting to work on this."), ""
 
     async def _is_stopped(self, case: _Case) -> bool:
-        """Pauses the conversation if its issue or pull request was closed. Returns whether the conversation
-        counts as stopped. If a user continues the conversation afterwards, it no longer counts as stopped.
+        """Returns whether the conversation is stopped because its issue or pull request was closed. If the
+        agent still works in this case, pauses the conversation.
+
+        If the user has continued the conversation after it was paused, returns False.
         """
         link, conversation = case.link, case.conversation
         if not link.is_stopped:
@@ -162,14 +166,16 @@ class TriggerProgress:
         return sentence, summary
 
     async def _pull_requests(self, case: _Case) -> str:
-        """Returns a text with links to the pull requests of the conversation, the oldest first."""
+        """Returns a text with Markdown links to the pull requests of the conversation, oldest first. The text
+        is empty if there are none.
+        """
         async with self._setting.database.read() as session:
             rows = await service.rows_of(session, case.conversation.id)
         return ", ".join(f"[{row.title}]({row.url})" for row in reversed(rows))
 
     async def _deliver(self, case: _Case) -> None:
-        """Pushes the conversation's commits and changes that the git host does not have yet. Then opens a
-        pull request unless there is one. Raises AppError.
+        """Pushes the changes and commits of the conversation that the git host does not have yet. Then opens
+        a pull request if the conversation has no open one. Raises AppError if this fails.
         """
         setting, conversation = self._setting, case.conversation
         async with setting.database.read() as session:
@@ -219,9 +225,10 @@ class TriggerProgress:
         return "the conversation shows why."
 
     async def _comment(self, case: _Case, number: int, sentence: str, summary: str) -> None:
-        """Adds the comment that shows the progress of the agent's work to the issue or pull request. If the
-        comment is there already, edits it if its text has changed. sentence: the progress of the work.
-        summary: the agent's last message.
+        """Writes the comment on the issue or pull request that shows the progress of the agent's work. If the
+        comment exists already and its text has changed, edits the comment.
+
+        sentence: the progress of the work. summary: the agent's last message, or an empty text.
         """
         link, client, repository = case.link, case.host.client, case.trigger.repository
         kind = ItemKind.PULL_REQUEST if link.is_pull_request else ItemKind.ISSUE

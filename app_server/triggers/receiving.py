@@ -1,9 +1,9 @@
 """Accepts the webhook deliveries of git hosts. Each delivery is verified and stored. A background job handles
 it later.
 
-A push to a busy repository sends many deliveries at once. So the deliveries that arrive during a transaction
-are stored together in the next transaction. The git host gets the reply to a delivery after its transaction
-has committed.
+A busy repository sends many deliveries at once. Therefore the deliveries that arrive during one database
+transaction are stored together in the next one. The git host gets the reply to a delivery after the
+transaction of the delivery has committed.
 """
 
 import hashlib
@@ -56,9 +56,10 @@ _REMEMBER: Final = {
 
 @dataclass(frozen=True)
 class _Genuine:
-    """A webhook delivery whose signature was verified, with the data to store. `row`: the row of the
-    delivery. `job`: the background job that handles the delivery. Both are None if Slipway does not use any
-    event in the delivery.
+    """A webhook delivery whose signature was verified, with the data to store.
+
+    `row`: the values of the delivery's database row. `job`: the background job that handles the delivery.
+    Both are None if the delivery contains no event that Slipway uses.
     """
 
     trigger_id: UUID
@@ -68,7 +69,7 @@ class _Genuine:
 
 class Receiving:
     """Accepts the webhook deliveries of git hosts for all triggers. Each app server has one object of this
-    class.
+    class. It stores deliveries that arrive at the same time together.
     """
 
     def __init__(self, database: Database, cipher: Cipher) -> None:
@@ -79,11 +80,12 @@ class Receiving:
 
     async def receive(self, hook_id: UUID, headers: Headers, body: bytes) -> int:
         """Verifies and stores a webhook delivery of a git host, and returns the HTTP status of the reply. The
-        status is 202, also if the delivery was accepted before. It is 200 for the unsigned ping of Bitbucket
-        Data Center.
+        status is 202, also if the same delivery was accepted before. For the ping of Bitbucket Data Center,
+        which is not signed, the status is 200 and nothing is stored.
 
-        `hook_id`: the id of the trigger. `body`: the request body, unchanged. Raises NotFound,
-        NotAuthenticated `webhook_signature_wrong`, and the errors of reading.read.
+        `hook_id`: the id of the trigger. `body`: the bytes of the request body, as received. Raises NotFound
+        if there is no such trigger, NotAuthenticated `webhook_signature_wrong`, and the errors of
+        reading.read.
         """
         trigger = await self._finding.do(hook_id)
         if trigger is None:
@@ -114,9 +116,11 @@ class Receiving:
         return found
 
     async def _store_each(self, genuine: Sequence[_Genuine]) -> list[Exception | None]:
-        """Stores several webhook deliveries in one transaction, and returns the error or None for each. If
-        the transaction fails, stores the deliveries one by one, so that a bad delivery does not block the
-        others.
+        """Stores several webhook deliveries in one transaction. Returns for each delivery the error, or None
+        if it is stored.
+
+        If the transaction fails, stores the deliveries one by one. So a delivery that cannot be stored does
+        not affect the others. Raises the error if the database is not available.
         """
         try:
             await self._store(genuine)
@@ -143,8 +147,8 @@ ServerReceiving = Annotated[Receiving, from_server("receiving_deliveries")]
 
 
 async def _remember(session: AsyncSession, rows: Sequence[dict[str, Any]]) -> set[UUID]:
-    """Stores the rows of webhook deliveries and returns the ids of the new rows. If a delivery is already
-    stored, for example by another request at the same time, it is not stored again.
+    """Inserts the rows of webhook deliveries into the database, and returns the ids of the new rows. A
+    delivery that is stored already is not stored again, and its id is not returned.
     """
     if not rows:
         return set()

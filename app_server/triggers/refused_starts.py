@@ -1,6 +1,4 @@
-"""Writes a comment at the git host when a trigger cannot start a conversation. The comment explains the
-reason.
-"""
+"""Writes a comment at the git host if a trigger cannot start a conversation. The comment says why."""
 
 import logging
 from typing import Final
@@ -17,13 +15,15 @@ from app_server.triggers.texts import quiet
 logger = logging.getLogger(__name__)
 
 PASSING: Final = (BadGateway, TooManyRequests, Unavailable)
-"""Errors after which another attempt may succeed."""
+"""The classes of temporary errors: a later attempt may succeed."""
 
 
 async def tell_of_refusal(client: GitHostClient, trigger: Trigger, event: HostEvent, error: AppError) -> None:
-    """Writes a comment on the issue or pull request that explains why no conversation starts. If the trigger
-    fails again for the same issue or pull request, the same comment is edited. Does nothing for a push,
-    because there is nothing to comment on. Does nothing if another attempt follows.
+    """Writes a comment on the event's issue or pull request that says why the trigger cannot start a
+    conversation. If there is such a comment already, edits it. Errors of the git host are only logged.
+
+    `error`: the reason. Does nothing for a push, because there is nothing to comment on. Does nothing for a
+    temporary error, because the start is tried again.
     """
     if isinstance(error, PASSING) or event.kind is EventKind.PUSHED or event.number is None:
         return

@@ -1,4 +1,4 @@
-"""Deletes old rows of webhook deliveries that git hosts have sent."""
+"""Deletes old webhook deliveries of git hosts from the database."""
 
 from datetime import timedelta
 from typing import Final
@@ -15,7 +15,7 @@ KEPT: Final = timedelta(days=30)
 
 
 def forgetter(database: Database) -> Handler:
-    """Returns the job handler that deletes webhook deliveries that are older than KEPT."""
+    """Returns the handler of the background job that deletes all webhook deliveries older than 30 days."""
 
     async def forget_old(_attempt: JobAttempt) -> None:
         async with database.session() as session:

@@ -1,5 +1,5 @@
 """Limits how many conversations of a repository's triggers work at the same time. When the limit is reached,
-further webhook deliveries wait.
+further webhook deliveries wait until one of these conversations ends.
 """
 
 from datetime import timedelta
@@ -25,8 +25,8 @@ _RELEASED_AT_ONCE = 3
 
 
 async def at_work(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many conversations of the user's triggers for the same repository are still active. A
-    conversation is active while it starts, while its agent works, and while it waits for the user.
+    """Returns how many conversations are active that triggers of the same user for the same repository have
+    started. A conversation is active while it starts, while its agent works, and while it waits for the user.
     """
     query = (
         select(func.count())
@@ -47,7 +47,7 @@ async def at_work(session: AsyncSession, trigger: Trigger) -> int:
 
 
 async def waiting(session: AsyncSession, trigger: Trigger) -> int:
-    """Returns how many webhook deliveries of the trigger wait until the trigger may start another
+    """Returns how many webhook deliveries of the trigger are waiting until the trigger may start another
     conversation.
     """
     query = (
@@ -60,8 +60,10 @@ async def waiting(session: AsyncSession, trigger: Trigger) -> int:
 
 async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, reason: str) -> None:
     """Makes a webhook delivery wait until its trigger may start another conversation. After ten minutes, the
-    delivery is tried again in any case. `attempt`: the attempt to handle the delivery. `reason`: why the
-    delivery waits; the user sees this text.
+    delivery is tried again in any case.
+
+    `attempt`: the attempt to handle the delivery. `reason`: a sentence that says why the delivery waits; the
+    user sees it in the list of deliveries.
     """
     job_id = uuid5(attempt.job_id, HELD_KIND)
     if await session.get(Job, job_id) is not None:
@@ -80,8 +82,9 @@ async def hold(session: AsyncSession, trigger_id: UUID, attempt: JobAttempt, rea
 
 
 async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
-    """Lets the oldest waiting webhook deliveries continue, if the agent of this conversation has stopped
-    working. These are deliveries for the repository whose trigger has started the conversation.
+    """Lets up to three waiting webhook deliveries continue, the oldest first, if the agent of this
+    conversation has stopped working. These are deliveries for the repository of the trigger that has started
+    the conversation.
     """
     row = (
         await session.execute(
@@ -115,8 +118,8 @@ async def make_room(session: AsyncSession, conversation_id: UUID) -> None:
 
 
 def releaser(database: Database) -> Handler:
-    """Returns the job handler that ends the waiting of a webhook delivery. The handler creates a new job of
-    the kind `triggers.handle` for the delivery.
+    """Returns the handler of the background job that ends the waiting of a webhook delivery. The handler adds
+    a new job of the kind `triggers.handle`, which handles the delivery again.
     """
 
     async def release(attempt: JobAttempt) -> None:

@@ -1,4 +1,4 @@
-"""Routes by which the current user manages triggers and sees their webhook deliveries."""
+"""Routes with which users manage their triggers and see the webhook deliveries of the git hosts."""
 
 from datetime import timedelta
 from typing import Any
@@ -37,12 +37,12 @@ async def list_triggers(user: CurrentUser, session: ReadSession, request: Reques
 async def add_trigger(
     user: CurrentUser, hosts: CurrentGitHosts, trail: CurrentTrail, body: AddTrigger, request: Request
 ) -> TriggerWithSecret:
-    """Adds a trigger for a repository at a git host. The user must be allowed to write to the repository;
-    Slipway asks the git host with the user's token. Only this reply shows the secret. Afterwards, the user
-    adds a webhook with `url` and `secret` at the git host.
+    """Adds a trigger for a repository at a git host. The user's token for this git host must have write
+    access to the repository. Afterwards, the user adds a webhook with the `url` and the `secret` of the reply
+    at the git host. Only this reply shows the secret.
 
-    400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`,
-    `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
+    Errors: 400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404
+    `git_host_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
     """
     state = request.state
     async with state.database.read() as session:
@@ -70,10 +70,12 @@ async def change_trigger(
     body: ChangeTrigger,
     request: Request,
 ) -> TriggerInfo:
-    """Changes what a trigger reacts to and what kind of conversation the trigger starts. The new values are
-    used for deliveries that are handled from now on. The trigger's repository, URL and secret stay the same.
+    """Changes which events a trigger uses and which kind of conversation it starts. The new settings apply to
+    all deliveries that are handled from now on. The repository, the URL and the secret of the trigger stay
+    the same.
 
-    400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`.
+    Errors: 400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`,
+    `sandbox_spec_not_found`.
     """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     if different := await service.change(session, trigger, body):
@@ -83,8 +85,8 @@ async def change_trigger(
 
 @router.delete("/{trigger_id}", status_code=204)
 async def delete_trigger(user: CurrentUser, trail: CurrentTrail, session: Session, trigger_id: UUID) -> None:
-    """Deletes a trigger and its webhook deliveries. The conversations that the trigger has started are kept.
-    The comments about them at the git host are not updated any more.
+    """Deletes a trigger and the list of its webhook deliveries. The conversations that the trigger has
+    started are not deleted. Slipway no longer updates the comments about them at the git host.
     """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     _record(trail, session, AuditAction.TRIGGER_DELETED, trigger)
@@ -100,8 +102,8 @@ async def rotate_secret_of_trigger(
     body: RotateTriggerSecret,
     request: Request,
 ) -> TriggerWithSecret:
-    """Gives a trigger a new secret, which is shown only in this reply. Until `previous_secret_until`,
-    deliveries with the previous secret are accepted, too.
+    """Replaces the secret of a trigger by a new one. Only this reply shows the new secret. Until
+    `previous_secret_until`, deliveries that are signed with the previous secret are accepted too.
     """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     secret = service.rotate(request.state.cipher, trigger, timedelta(hours=body.keep_previous_hours))
@@ -113,8 +115,8 @@ async def rotate_secret_of_trigger(
 async def search_trigger_deliveries(
     user: CurrentUser, session: ReadSession, trigger_id: UUID, page_id: PageId = None, limit: Limit = 50
 ) -> Page[TriggerDeliveryInfo]:
-    """Returns the webhook deliveries that Slipway has accepted for a trigger, the newest first. Deliveries
-    are kept for 30 days. 400 `bad_page_id`.
+    """Returns the webhook deliveries that Slipway has accepted for a trigger, newest first. Deliveries are
+    deleted after 30 days. Replies 400 `bad_page_id` if `page_id` is not valid.
     """
     trigger = await service.trigger_of(session, user.id, trigger_id)
     before = None if page_id is None else page_position(page_id)

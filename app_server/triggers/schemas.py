@@ -1,4 +1,4 @@
-"""Schemas of requests and replies of the routes for triggers."""
+"""The request and response models of the routes for triggers."""
 
 from typing import Annotated
 
@@ -14,16 +14,17 @@ _Path = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class TriggerFields(BaseModel):
-    """The settings of a trigger: which events at the git host the trigger reacts to, and what kind of
-    conversation it starts.
+    """The settings of a trigger: which events at the git host it uses, and which kind of conversation it
+    starts.
 
-    label: the label that starts the agent's work on an issue or pull request. mention: the word after the @
+    label: the label on an issue or pull request that starts the agent's work. mention: the word after the @
     that addresses the agent in a comment. branch: the branch on which conversations begin and whose pushes
-    start a conversation; null means the default branch. paths: patterns of the files whose pushes start a
-    conversation; empty means all files. instructions: a text that is added to the first message. llm_profile,
-    sandbox_spec_id: null means the user's default. opens_pull_request: when the agent has finished, its work
-    is pushed and a draft pull request is opened. max_running: how many conversations of the user's triggers
-    for this repository may work at the same time; further deliveries wait.
+    start a conversation; null means the default branch. paths: patterns of file paths. Only pushes that
+    change such files start a conversation; an empty list means all files. instructions: a text that is added
+    to the first message. llm_profile, sandbox_spec_id: null means the user's default. opens_pull_request:
+    whether Slipway pushes the work and opens a draft pull request when the agent has finished. max_running:
+    how many conversations of the user's triggers for this repository may work at the same time; further
+    deliveries wait.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -47,21 +48,24 @@ class TriggerFields(BaseModel):
 
 
 class AddTrigger(TriggerFields):
-    """The request body that adds a trigger. repository: the URL of a repository at a git host for which the
-    user has saved a token. For the event `push`, instructions are required, because a push does not say what
-    the agent has to do.
+    """A request to add a trigger. repository: the URL of a repository at a git host for which the user has
+    saved a token. The event `push` needs `instructions`, because a push does not say what the agent has to
+    do.
     """
 
     repository: Annotated[str, Field(min_length=1, max_length=2000)]
 
 
 class ChangeTrigger(TriggerFields):
-    """The request body that changes a trigger. A field that is left out stays as it is."""
+    """A request to change the settings of a trigger. Settings that the request leaves out do not change."""
 
 
 class TriggerInfo(TriggerFields):
-    """A trigger of the user in a reply. url: the URL to which the git host has to send its webhooks.
-    repository: the full name of the repository at the git host.
+    """A trigger of the user, in a reply.
+
+    url: the URL to which the git host has to send its webhooks. repository: the full name of the repository
+    at the git host. previous_secret_until: until when deliveries with the previous secret are accepted; null
+    if there is no previous secret. last_delivery_at: when the git host has sent the last delivery.
     """
 
     id: Id
@@ -75,17 +79,23 @@ class TriggerInfo(TriggerFields):
 
 
 class TriggerWithSecret(TriggerInfo):
-    """The reply with a trigger and the secret that the git host needs for its webhooks. No other reply shows
-    the secret. For Azure DevOps, the secret is a user name and a password, separated by a colon.
+    """A trigger with its secret, in the reply to a request that has created the secret. No other reply shows
+    the secret.
+
+    secret: the text that the user enters at the git host for the webhook. For Azure DevOps, it is a user name
+    and a password, separated by a colon.
     """
 
     secret: str
 
 
 class TriggerDeliveryInfo(BaseModel):
-    """A webhook delivery of the git host, in a reply. `event`, `actor`, `number`: kind, author and issue or
-    pull request number of the first event in the delivery. `action`: `start`, `tell`, `fix_checks`, `pause`,
-    or null if nothing was done. `reason`: why nothing was done, or why the action failed.
+    """A webhook delivery of the git host, in a reply.
+
+    `event`, `actor`, `number`: the kind, the author and the issue or pull request number of the first event
+    in the delivery. `action`: what Slipway has done: `start`, `tell`, `fix_checks` or `pause`; null if it has
+    done nothing. `reason`: why Slipway has done nothing, or why the action failed. `conversation_id`: the
+    conversation that was started, paused or sent a message.
     """
 
     id: Id
@@ -101,8 +111,8 @@ class TriggerDeliveryInfo(BaseModel):
 
 
 class RotateTriggerSecret(BaseModel):
-    """The request body that gives a trigger a new secret. `keep_previous_hours`: for how many hours
-    deliveries with the previous secret are accepted, too.
+    """A request to replace the secret of a trigger by a new one. `keep_previous_hours`: for how many hours
+    deliveries with the previous secret are accepted too.
     """
 
     model_config = ConfigDict(extra="forbid")

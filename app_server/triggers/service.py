@@ -1,4 +1,4 @@
-"""Stores, lists and deletes triggers, and lists their webhook deliveries."""
+"""Stores, changes and lists triggers, and lists their webhook deliveries."""
 
 import secrets
 from collections.abc import Sequence
@@ -28,13 +28,15 @@ from app_server.triggers.schemas import (
 )
 
 ROOT = "/api/v1/git-webhooks"
-"""Where git hosts send their deliveries: this, a slash and the id of the trigger."""
+"""The path to which git hosts send their webhook deliveries. It is followed by a slash and the id of the
+trigger.
+"""
 
 MAX_TRIGGERS = 50
 
 
 async def triggers_of(session: AsyncSession, user_id: UUID) -> Sequence[Trigger]:
-    """Returns the user's triggers, the oldest first."""
+    """Returns the user's triggers, oldest first."""
     query = select(Trigger).where(Trigger.user_id == user_id).order_by(Trigger.created_at, Trigger.id)
     return (await session.scalars(query)).all()
 
@@ -52,10 +54,11 @@ async def trigger_of(session: AsyncSession, user_id: UUID, trigger_id: UUID) -> 
 async def host_of(
     session: AsyncSession, hosts: GitHosts, repository: str
 ) -> tuple[Address, ConnectedHost, str]:
-    """Returns the address of a repository, the git host of the repository, and the full name of the
+    """Returns the address of a repository, its git host with the user's token, and the full name of the
     repository at this host. `repository`: the URL of the repository.
 
-    Raises InvalidRepository (422), BadRequest `repository_has_no_host`, Forbidden `no_git_credential`.
+    Raises InvalidRepository (422) if the URL is not valid, BadRequest `repository_has_no_host` if the
+    repository is not at a git host, Forbidden `no_git_credential` if the user has no token for the host.
     """
     address = parse_address(repository)
     if address.origin is None or address.web_url is None:
@@ -76,8 +79,9 @@ async def add(
     wanted: AddTrigger,
     place: tuple[Address, ConnectedHost, HostRepository],
 ) -> tuple[Trigger, str]:
-    """Stores a new trigger of the user and returns the trigger with its secret. `place`: the address, the git
-    host and the description of the repository. Raises Conflict `too_many_triggers`.
+    """Stores a new trigger of the user. Returns the trigger and its secret, not encrypted. `place`: the
+    address of the repository, its git host, and the git host's description of the repository. Raises Conflict
+    `too_many_triggers` if the user has 50 triggers already.
     """
     count = await session.scalar(select(func.count()).select_from(Trigger).where(Trigger.user_id == user_id))
     if (count or 0) >= MAX_TRIGGERS:
@@ -100,8 +104,8 @@ async def add(
 
 
 async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> None:
-    """Checks the settings of a trigger that the user wants to store. Raises BadRequest `instructions_needed`,
-    NotFound `llm_profile_not_found`, `sandbox_spec_not_found`.
+    """Checks the settings of a trigger before they are stored. Raises BadRequest `instructions_needed` if
+    pushes are used without instructions. Raises NotFound `llm_profile_not_found` or `sandbox_spec_not_found`.
     """
     if TriggerEvent.PUSH in fields.events and not fields.instructions:
         raise BadRequest(
@@ -116,8 +120,8 @@ async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> 
 
 
 async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger) -> list[str]:
-    """Changes the settings of the trigger, and returns the names of the fields whose values have changed.
-    Raises the errors of `check`.
+    """Changes the settings of a trigger. Returns the names of the settings whose values have changed. Raises
+    the same errors as `check`.
     """
     same = {name: getattr(trigger, name) for name in TriggerFields.model_fields}
     wanted = TriggerFields.model_validate({**same, **changes.model_dump(exclude_unset=True)})
@@ -130,8 +134,8 @@ async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger
 
 
 def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:
-    """Gives the trigger a new secret and returns the secret. `keep_previous`: how long webhook deliveries
-    that are signed with the previous secret are accepted, too.
+    """Replaces the secret of a trigger by a new one and returns the new secret. `keep_previous`: for how long
+    deliveries that are signed with the previous secret are accepted too.
     """
     secret = _new_secret(trigger.provider)
     trigger.previous_secret_encrypted = trigger.secret_encrypted if keep_previous else None
@@ -143,8 +147,8 @@ def rotate(cipher: Cipher, trigger: Trigger, keep_previous: timedelta) -> str:
 async def deliveries(
     session: AsyncSession, trigger_id: UUID, *, before: tuple[datetime, UUID] | None, limit: int
 ) -> list[TriggerDeliveryInfo]:
-    """Returns one page of the trigger's webhook deliveries, the newest first. before: the time and id of the
-    last delivery on the page before; None means the first page.
+    """Returns one page of the trigger's webhook deliveries, newest first. before: the time and the id of the
+    last delivery on the previous page; None means the first page.
     """
     query = select(TriggerDelivery).where(TriggerDelivery.trigger_id == trigger_id)
     if before is not None:

@@ -28,8 +28,9 @@ from app_server.users.models import User
 class Setting:
     """The objects that the background jobs of triggers share, such as the database and the HTTP clients.
 
-    `http`: the HTTP client for calls on behalf of administrators; it may call any address. `guarded_http`:
-    the HTTP client for calls on behalf of other users; it refuses private addresses.
+    `http`: the HTTP client for calls on behalf of administrators of the installation; it may call any
+    address. `guarded_http`: the HTTP client for calls on behalf of other users; it refuses addresses in
+    private networks.
     """
 
     config: Config
@@ -47,13 +48,15 @@ class Setting:
         return Viewer(self.sandboxes)
 
     def hosts_of(self, user: User) -> GitHosts:
-        """Returns the git hosts of this user. Calls to these hosts use the user's tokens."""
+        """Returns access to the git hosts on behalf of this user. Calls to the hosts use the
+        user's tokens.
+        """
         http = self.http if user.administers_installation else self.guarded_http
         return GitHosts(user.id, self.cipher, http, self.limits, self.tokens)
 
     async def host_of(self, session: AsyncSession, trigger: Trigger, user: User) -> ConnectedHost:
-        """Returns the git host of the trigger's repository. Calls to this host use the user's token. Raises
-        Forbidden `no_git_credential`.
+        """Returns access to the git host of the trigger's repository. Calls to the host use the user's token.
+        Raises Forbidden `no_git_credential` if the user has no token for this host.
         """
         return await self.hosts_of(user).at(session, trigger.origin)
 
@@ -62,5 +65,5 @@ class Setting:
 
 
 def trail_of_server(user: User) -> AuditTrail:
-    """Returns the audit trail for actions that the server carries out on behalf of the trigger's user."""
+    """Returns an audit trail that records actions of the server on behalf of this user."""
     return AuditTrail(Actor(ActorMeans.SERVER, user_id=user.id, name=user.name))

@@ -1,7 +1,8 @@
 """Builds the texts of triggers: messages to agents, and the comment at the git host that shows the progress
-of the work. Does no I/O.
+of the work. The functions here do no I/O.
 
-Texts from the git host are put between marks, so that the agent can tell them from the user's instructions.
+Texts from the git host are put between special marks. So the agent can distinguish them from the user's
+instructions.
 """
 
 from collections.abc import Sequence
@@ -36,8 +37,11 @@ def about_item(
     *,
     opens_pull_request: bool,
 ) -> str:
-    """Returns the first message to the agent of a new conversation about an issue or a pull request.
-    `comments`: the comments on the issue or pull request, oldest first; only the last MAX_COMMENTS are used.
+    """Returns the first message to the agent in a new conversation about an issue or a pull request.
+
+    `item`: the issue or pull request. `comments`: the comments on it, oldest first; only the last 20 are
+    used. `instructions`: the instructions of the trigger. `opens_pull_request`: whether Slipway opens a pull
+    request when the agent has finished.
     """
     kind = "pull request" if event.is_pull_request else "issue"
     how = _HOW.get(event.kind, "has mentioned you there")
@@ -60,8 +64,9 @@ def about_item(
 
 
 def about_push(event: HostEvent, instructions: str, *, opens_pull_request: bool) -> str:
-    """Returns the message to the agent of a conversation about a push. `instructions`: the trigger's
-    instructions, which say what the agent has to do.
+    """Returns the message to the agent about a push to a branch. `instructions`: the instructions of the
+    trigger, which say what the agent has to do after a push. `opens_pull_request`: whether Slipway opens a
+    pull request when the agent has finished.
     """
     paths = "\n".join(event.paths[:_MAX_PATHS])
     facts = f"Branch: {event.branch}\nCommit: {event.commit}\nPushed by: {event.actor}\n{paths}"
@@ -73,8 +78,8 @@ def about_push(event: HostEvent, instructions: str, *, opens_pull_request: bool)
 
 
 def about_comment(event: HostEvent) -> str:
-    """Returns the message to the agent about a new comment or review at the git host. The agent's
-    conversation is already about this issue or pull request.
+    """Returns the message to the agent about a new comment or review on an issue or pull request. The
+    conversation that gets this message is already about the issue or pull request.
     """
     kind = "pull request" if event.is_pull_request else "issue"
     text = event.text[:_MAX_BODY_CHARACTERS] or "(This review asks for changes without words.)"
@@ -100,7 +105,9 @@ def _joined(*parts: str) -> str:
 
 def comment(conversation_id: UUID, sentence: str, link: str, *, summary: str = "") -> str:
     """Returns the text of the comment on the issue or pull request that shows the progress of the agent's
-    work. sentence: the progress. link: a link to the conversation. summary: the agent's last message.
+    work.
+
+    sentence: the progress of the work. link: the URL of the conversation. summary: the agent's last message.
     """
     parts = [
         sentence,
@@ -112,7 +119,7 @@ def comment(conversation_id: UUID, sentence: str, link: str, *, summary: str = "
 
 
 def quiet(text: str) -> str:
-    """Returns the text with each @ changed so that the git host notifies no person. This is necessary because
-    an agent must not be able to notify people.
+    """Changes each @ in a text so that the git host does not notify the person who is named after it. An
+    agent must not be able to notify people with its texts.
     """
     return text.replace("@", "@\u200b")

@@ -1,5 +1,5 @@
-"""The route that receives the webhooks of git hosts. The route needs no sign-in; the signature of each
-webhook delivery is verified before the delivery is parsed.
+"""The route that receives the webhook deliveries of git hosts. It needs no sign-in. Instead, the signature of
+each delivery is verified before the delivery is parsed.
 """
 
 from uuid import UUID
@@ -14,11 +14,12 @@ router = APIRouter(prefix=service.ROOT, tags=["Triggers"])
 
 @router.post("/{hook_id}", status_code=202)
 async def receive_git_webhook(hook_id: UUID, receiving: ServerReceiving, request: Request) -> Response:
-    """Accepts a webhook delivery of a git host for the trigger with the id `hook_id`. Needs no sign-in, but
-    the delivery must be signed with the trigger's secret. The delivery is handled later. It is handled only
-    once, even if the git host sends it several times.
+    """Accepts a webhook delivery of a git host for the trigger with the id `hook_id`. No sign-in is needed,
+    but the delivery must be signed with the trigger's secret.
 
-    401 `webhook_signature_wrong`; 404; 400 `webhook_not_json`, `webhook_unreadable`; 413.
+    The delivery is handled later, and only once even if the git host sends it several times. Errors: 400
+    `webhook_not_json`, `webhook_unreadable`; 401 `webhook_signature_wrong`; 404 if there is no such trigger;
+    413.
     """
     body = await request.body()
     status = await receiving.receive(hook_id, request.headers, body)

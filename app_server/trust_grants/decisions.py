@@ -1,4 +1,6 @@
-"""Records in the audit log what a user has allowed a repository to run, or has refused."""
+"""Records users' decisions about project executables in the audit log. A project executable is a part of a
+repository that would run programs, such as a hook or an MCP server. A user allows or refuses it.
+"""
 
 from collections.abc import Sequence
 
@@ -12,8 +14,11 @@ from app_server.audit.actions import AuditAction, AuditOutcome, AuditTarget
 def record_decisions(
     session: AsyncSession, trail: AuditTrail, repository: str, offers: Sequence[Offer], *, is_allowed: bool
 ) -> None:
-    """Adds one audit entry for each of `offers`, which are things that the repository would run, such as
-    hooks. repository: the Address.identity under which the decision is stored.
+    """Adds one entry to the audit log for each project executable that the user has allowed or refused.
+
+    offers: the project executables of the repository, such as hooks. is_allowed: True if the user has allowed
+    all of them, False if the user has refused all of them. repository: the identity of the repository (see
+    Address.identity), such as `github.com/owner/name`.
     """
     for offer in offers:
         trail.record(

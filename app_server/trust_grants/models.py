@@ -1,4 +1,6 @@
-"""The database table of users' decisions about what repositories may run."""
+"""The database table of users' decisions about project executables, which are the parts of a repository that
+would run programs.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -19,10 +21,13 @@ class Decision(StrEnum):
 
 
 class TrustGrant(Base):
-    """A user's decision whether a repository may run one thing, such as a hook, at one version.
+    """The database row of a user's decision about one project executable of a repository, such as a hook or
+    an MCP server. The decision is to allow or to refuse it, and applies to one version of it.
 
-    `repository`: an Address.identity. `hash`: identifies the version. `offer`: the description that the user
-    was shown, so that a later version can be compared with it.
+    `repository`: the identity of the repository (see Address.identity), such as `github.com/owner/name`.
+    `path`: the file that defines the project executable. `hash`: a SHA-256 hash that identifies the version.
+    `offer`: the description of the project executable that the user saw. A later version can be compared with
+    this description.
     """
 
     __tablename__ = "consents"

@@ -1,4 +1,6 @@
-"""Routes for the current user's decisions about what repositories may run."""
+"""Routes with which users see and revoke their decisions about project executables. A project executable is a
+part of a repository that would run programs, such as a hook.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -18,14 +20,19 @@ router = APIRouter(prefix="/api/v1/consents", tags=["Consents"])
 
 @router.get("", response_model=list[ConsentInfo])
 async def list_consents(user: CurrentUser, session: ReadSession) -> Sequence[TrustGrant]:
-    """Lists the user's decisions, by repository, then newest first."""
+    """Returns the user's decisions about what repositories may run, sorted by repository. The decisions about
+    one repository are sorted by time, newest first.
+    """
     return await service.list_grants(session, user.id)
 
 
 @router.delete("/{consent_id}", status_code=204)
 async def revoke_consent(user: CurrentUser, trail: CurrentTrail, session: Session, consent_id: UUID) -> None:
-    """Revokes a decision. The next conversation that starts asks again. A conversation that has already used
-    the decision keeps it.
+    """Deletes one of the user's decisions about what a repository may run. The next conversation about this
+    repository asks the user again.
+
+    Conversations that have already used the decision still use it. Replies 404 if the user has no such
+    decision.
     """
     consent = await service.revoke(session, user.id, consent_id)
     trail.record(

@@ -1,4 +1,4 @@
-"""Schemas of the replies of the routes for a user's decisions about what repositories may run."""
+"""The response model of the routes for users' decisions about what repositories may run."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -8,7 +8,13 @@ from app_server.trust_grants.models import Decision
 
 
 class ConsentInfo(BaseModel):
-    """A decision about one version of an offer. `hash`: the hash of the content at `path`."""
+    """A decision of the user about one part of a repository that would run programs, such as a hook or an MCP
+    server. The user has allowed or refused this part.
+
+    The decision applies to one version only. `repository`: the repository, such as `github.com/owner/name`.
+    `path`: the file that defines the part. `hash`: a SHA-256 hash that identifies the version. `offer`: the
+    description of the part that the user saw.
+    """
 
     model_config = ConfigDict(from_attributes=True)
 

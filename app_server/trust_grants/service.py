@@ -1,5 +1,8 @@
-"""Stores and lists users' decisions about what repositories may run. A decision is identified by user,
-repository and the hash of the version. The latest decision about a version counts.
+"""Stores and lists users' decisions about project executables, which are the parts of a repository that would
+run programs.
+
+There is one decision for each user, repository and version. A version is identified by its hash. A new
+decision about the same version replaces the earlier one.
 """
 
 from collections.abc import Sequence
@@ -16,15 +19,17 @@ from app_server.trust_grants.models import MAX_REPOSITORY_CHARACTERS, Decision, 
 
 
 async def list_grants(session: AsyncSession, user_id: UUID) -> Sequence[TrustGrant]:
-    """Returns all decisions of the user, sorted by repository. The decisions about a repository are sorted
-    newest first.
+    """Returns all decisions of the user about what repositories may run, sorted by repository. The decisions
+    about one repository are sorted by time, newest first.
     """
     query = select(TrustGrant).where(TrustGrant.user_id == user_id)
     return (await session.scalars(query.order_by(TrustGrant.repository, TrustGrant.created_at.desc()))).all()
 
 
 async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[TrustGrant]:
-    """Returns the user's decisions about what this repository may run, newest first."""
+    """Returns the user's decisions about what one repository may run, newest first. repository: an
+    Address.identity, such as `github.com/owner/name`.
+    """
     query = select(TrustGrant).where(TrustGrant.user_id == user_id, TrustGrant.repository == repository)
     return (await session.scalars(query.order_by(TrustGrant.created_at.desc()))).all()
 
@@ -32,8 +37,12 @@ async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -
 async def decide(
     session: AsyncSession, user_id: UUID, repository: str, offers: Sequence[Offer], decision: Decision
 ) -> None:
-    """Stores the user's decision about each of `offers`, which are things that the repository would run. A
-    new decision replaces an earlier one about the same version.
+    """Stores the same decision of a user about several project executables of a repository. A project
+    executable is a part that would run programs, such as a hook. A new decision replaces an earlier one about
+    the same version.
+
+    offers: the project executables. repository: an Address.identity, such as `github.com/owner/name`. Stores
+    nothing if this text is longer than 500 characters.
     """
     if not offers or len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
@@ -60,8 +69,10 @@ async def decide(
 
 
 async def revoke(session: AsyncSession, user_id: UUID, consent_id: UUID) -> TrustGrant:
-    """Deletes a decision and returns it. The next conversation asks the user again. Raises NotFound, also for
-    another user's decision.
+    """Deletes a decision of the user about what a repository may run, and returns the deleted decision. The
+    next conversation about the repository asks the user again.
+
+    Raises NotFound if the decision does not exist or belongs to another user.
     """
     query = select(TrustGrant).where(TrustGrant.user_id == user_id, TrustGrant.id == consent_id)
     consent = await session.scalar(query)

@@ -1,5 +1,5 @@
-"""Queries for the users of the same organisation. The isolation between organisations relies on these
-queries.
+"""Database queries for the users of one organisation. These queries keep the data of organisations separate
+from each other.
 """
 
 from uuid import UUID
@@ -12,9 +12,9 @@ from app_server.users.models import User
 
 
 def organisation_of(user_id: UUID | QueryableAttribute[UUID] | None) -> ScalarSelect[UUID]:
-    """Returns the query for the id of a user's organisation. It has no row if there is no such user.
+    """Returns the subquery for the id of a user's organisation. The result is NULL if there is no such user.
 
-    user_id: an id, or a column of the outer query.
+    user_id: an id, or a column of the outer query that contains an id.
     """
     # The alias keeps the query apart from an outer query for users.
     person = aliased(User)
@@ -22,17 +22,21 @@ def organisation_of(user_id: UUID | QueryableAttribute[UUID] | None) -> ScalarSe
 
 
 def colleagues_of(user_id: UUID | None) -> Select[UUID]:
-    """Returns the query for the ids of all users of the user's organisation, this user included."""
+    """Returns the database query for the ids of all users in the same organisation as this user. This user is
+    included.
+    """
     person = aliased(User)
     return select(person.id).where(person.organisation_id == organisation_of(user_id))
 
 
 async def are_colleagues(session: AsyncSession, user_id: UUID, other_id: UUID | None) -> bool:
-    """Returns whether both users belong to the same organisation."""
+    """Returns whether both users are in the same organisation. Returns False if one of them does
+    not exist.
+    """
     return await session.scalar(select(organisation_of(user_id) == organisation_of(other_id))) is True
 
 
 def members_of(organisation_id: UUID) -> Select[UUID]:
-    """Returns the query for the ids of all users of an organisation."""
+    """Returns the database query for the ids of all users in an organisation."""
     person = aliased(User)
     return select(person.id).where(person.organisation_id == organisation_id)

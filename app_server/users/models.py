@@ -20,15 +20,15 @@ class Role(StrEnum):
 
 
 ADMINISTRATORS = frozenset((Role.OWNER, Role.ADMIN))
-"""The roles that administer an organisation."""
+"""The roles with which a user is an administrator of their organisation."""
 
 
 def administers_installation(role: Role, organisation_id: UUID) -> bool:
-    """Returns whether a user with this role and organisation administers the installation: its servers,
-    sandbox hosts, networks and everything else that organisations share.
+    """Returns whether a user with this role in this organisation is an administrator of the installation. The
+    installation is everything that organisations share, such as its servers, sandbox hosts and networks.
 
-    No other code decides this. Only administrators of the default organisation administer the installation.
-    An administrator of another organisation has no more rights over it than a member.
+    Only the administrators of the default organisation are administrators of the installation. No other code
+    decides this.
     """
     return role in ADMINISTRATORS and organisation_id == DEFAULT_ORGANISATION_ID
 
@@ -43,20 +43,25 @@ class User(Base):
     organisation_id: Mapped[UUID] = mapped_column(
         index=True, default=DEFAULT_ORGANISATION_ID, server_default=text(f"'{DEFAULT_ORGANISATION_ID.hex}'")
     )
-    """There is no foreign key, because SQLite cannot add one to a table with rows. A deletion of an
-    organisation locks its row, and so does a request that puts a person into it.
+    """The column has no foreign key, because SQLite cannot add one to a table that has rows. A request that
+    deletes an organisation locks the organisation's row. A request that adds a user to the organisation locks
+    it too.
     """
     created_at: Mapped[datetime] = mapped_column(default=now)
     signed_in_at: Mapped[datetime | None]
-    """When the user signed in last."""
+    """The time of the user's last sign-in."""
     disabled_at: Mapped[datetime | None]
-    """Since when the user is disabled: the user cannot sign in, and their keys and sessions
-    are not accepted.
+    """The time when the account was disabled; None if it is not disabled. A disabled user cannot sign in, and
+    the user's API keys and browser sessions are not accepted.
     """
     is_service: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """Whether the user is a service account: it cannot sign in, and only its keys act for it."""
+    """Whether the account is a service account. A service account cannot sign in. Programs use it with its
+    API keys.
+    """
     deleting_at: Mapped[datetime | None]
-    """Since when the user is being deleted: what belongs to them is removed, and then the user."""
+    """The time when the deletion of the user began; None if the user is not being deleted. First the user's
+    data are deleted, then this row.
+    """
 
     @property
     def administers_installation(self) -> bool:
@@ -68,11 +73,12 @@ class User(Base):
 
 
 class ApiKey(Base):
-    """One row of the table of API keys: a key with which a program acts as the key's user. Only the SHA-256
-    hash of the key is stored.
+    """The database row of an API key. A program that sends the key acts as the user of the key. Only the
+    SHA-256 hash of the key is stored.
 
-    `scopes`: names of the permissions that the key is limited to; None means all permissions of its user.
-    `addresses`: networks from which the key is accepted; None means all.
+    `prefix`: the first characters of the key, by which the user recognises it. `scopes`: the names of the
+    permissions to which the key is limited; None means all permissions of the user. `addresses`: the networks
+    from which the key is accepted; None means all networks.
     """
 
     __tablename__ = "api_keys"
@@ -90,11 +96,11 @@ class ApiKey(Base):
 
 
 class WebSession(Base):
-    """One row of the table of browser sessions: a browser in which a user is signed in. Only the SHA-256
-    hashes of its cookie and of its page proof are stored.
+    """The database row of a browser session: a browser in which a user is signed in.
 
-    Browsers send the cookie to every port of the server's host. The page proof is a secret that is stored
-    where only pages of the server's own origin can read it. So the cookie alone gives no access.
+    Each request needs two secrets: a cookie and a page proof. Browsers send the cookie to every port of the
+    server's host, so the cookie alone gives no access. The page proof is stored where only pages of Slipway
+    can read it. The database contains only the SHA-256 hashes of both secrets.
     """
 
     __tablename__ = "web_sessions"
@@ -106,26 +112,28 @@ class WebSession(Base):
     name: Mapped[str | None] = mapped_column(String(100))
     """The name that the user has given to the browser."""
     user_agent: Mapped[str | None] = mapped_column(String(300))
-    """The browser's User-Agent header at the sign-in. The next field is the browser's address
-    at the sign-in.
+    """The User-Agent header of the browser at the sign-in. The next field, `address`, is the network address
+    of the browser at the sign-in.
     """
     address: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime] = mapped_column(default=now)
     last_used_at: Mapped[datetime | None]
-    """The time of the last use, exact to within an hour."""
+    """The time of the last use of the session. The precision is one hour."""
     expires_at: Mapped[datetime]
-    """Each use moves this time, up to a latest time: see `session_days` and `session_max_days`."""
+    """The time when the session ends. Each use moves this time into the future, up to a maximum: see
+    `session_days` and `session_max_days` in the configuration.
+    """
     identity_id: Mapped[UUID | None] = mapped_column(index=True)
-    """The identity at an identity provider that was used to sign in, see sign_in/oidc. Null for other
-    sign-ins.
+    """The user's identity at the identity provider where the user has signed in, see sign_in/oidc. None for
+    other kinds of sign-in.
     """
     provider_session: Mapped[str | None] = mapped_column(String(255))
-    """The provider's id of its session, if it has one."""
+    """The identity provider's id of the session at the provider; None if there is none."""
 
 
 class SignInLink(Base):
-    """One row of the table of sign-in links: a one-time link that can be exchanged for a browser session.
-    Only the hash of its token is stored.
+    """The database row of a sign-in link. The user can open the link once, which signs the browser in. Only
+    the SHA-256 hash of the token in the link is stored.
     """
 
     __tablename__ = "sign_in_links"
@@ -136,5 +144,7 @@ class SignInLink(Base):
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
     identity_id: Mapped[UUID | None]
-    """The identity at a provider. This field and the next one are copied into the session."""
+    """The user's identity at an identity provider; None if there is none. This field and the next one are
+    copied into the browser session.
+    """
     provider_session: Mapped[str | None] = mapped_column(String(255))

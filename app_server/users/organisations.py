@@ -1,5 +1,5 @@
-"""The table of organisations. Each user belongs to one organisation. The administrators of the default
-organisation run the installation.
+"""The database table of organisations. Each user is in one organisation. The administrators of the default
+organisation are also the administrators of the installation.
 """
 
 from datetime import datetime
@@ -13,13 +13,16 @@ from app_server.core.database import Base, now
 from app_server.core.errors import NotFound
 
 DEFAULT_ORGANISATION_ID = UUID(int=0)
-"""The organisation that runs the installation. It always exists."""
+"""The id of the default organisation, whose administrators run the installation. The default organisation
+always exists.
+"""
 DEFAULT_NAME = "Default"
 
 
 class Organisation(Base):
-    """One row of the table of organisations: a group of people that sees no data of other organisations.
-    `name_key`: the name in small letters, so that capitals do not matter.
+    """The database row of an organisation: a group of users who see no data of other organisations.
+    `name_key`: the name in lower case, so that two names that differ only in upper and lower case count as
+    the same.
     """
 
     __tablename__ = "organisations"
@@ -35,11 +38,11 @@ class Organisation(Base):
 
 
 async def find_organisation(session: AsyncSession, id_: UUID, *, to_change: bool = False) -> Organisation:
-    """Returns the organisation with this id. The row is locked, so the organisation cannot be deleted until
-    the transaction ends.
+    """Returns the organisation with this id. Locks its row, so that no other request can delete the
+    organisation until the transaction ends. Raises NotFound `organisation_not_found` if there is none.
 
-    to_change: True in a transaction that renames or deletes the organisation; other transactions that need
-    the row wait until this transaction ends. Raises NotFound `organisation_not_found`.
+    to_change: True if the transaction renames or deletes the organisation. Then all other transactions that
+    call this function for the organisation wait until this transaction ends.
     """
     lock = {"read": not to_change}
     found = await session.get(Organisation, id_, with_for_update=lock, populate_existing=True)
@@ -54,7 +57,9 @@ def organisation_not_found() -> NotFound:
 
 @event.listens_for(Organisation.__table__, "after_create")
 def _insert_default(table: Table, connection: Connection, **_: object) -> None:
-    """Inserts the default organisation when the table is created without the migrations."""
+    """Inserts the row of the default organisation when the table is created without the migrations.
+    SQLAlchemy calls this function.
+    """
     connection.execute(
         table.insert().values(
             id=DEFAULT_ORGANISATION_ID, name=DEFAULT_NAME, name_key=DEFAULT_NAME.casefold(), created_at=now()

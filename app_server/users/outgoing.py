@@ -1,4 +1,6 @@
-"""HTTP clients and address checks for calls to servers whose address a user has given."""
+"""Chooses HTTP clients and address checks for calls to servers whose URL a user has entered. They prevent
+calls to private networks.
+"""
 
 import httpx
 from starlette.requests import HTTPConnection
@@ -9,8 +11,8 @@ from app_server.users.models import User
 
 
 def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
-    """Returns an HTTP client for calls on behalf of this user. The client refuses private addresses unless
-    the user administers the installation.
+    """Returns the HTTP client for calls on behalf of this user. The client refuses addresses in private
+    networks, unless the user is an administrator of the installation.
     """
     client: httpx.AsyncClient = (
         connection.state.http if user.administers_installation else connection.state.guarded_http
@@ -19,8 +21,8 @@ def http_of(connection: HTTPConnection, user: User) -> httpx.AsyncClient:
 
 
 def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
-    """Returns the address check for libraries that have their own HTTP client. Returns None if this user may
-    call every address.
+    """Returns the address check for libraries that have a separate HTTP client. The check refuses addresses
+    in private networks. Returns None for an administrator of the installation, who may call every address.
     """
     guard: Guard = connection.state.guard
     return None if user.administers_installation else guard
@@ -28,16 +30,18 @@ def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
 
 def server_guard_of(connection: HTTPConnection, user: User, url: str) -> Guard:
     """Returns the address check for calls to a server whose URL the user has configured, and to all URLs that
-    this server names. If the user administers the installation, the server's own origin may have a private
-    address.
+    this server refers to. The check refuses addresses in private networks.
+
+    If the user is an administrator of the installation, the check allows the origin of the configured URL
+    even if it is private.
     """
     guard: Guard = connection.state.guard
     return guard.trusting(url) if user.administers_installation else guard
 
 
 async def require_callable(connection: HTTPConnection, user: User, url: str) -> None:
-    """Checks that a library may call this address on behalf of the user. Raises Forbidden `private_address`,
-    BadGateway.
+    """Checks that a library may call this URL on behalf of the user. Raises Forbidden `private_address` if
+    the host is in a private network, and BadGateway `host_not_found` if its address cannot be found.
     """
     guard = guard_of(connection, user)
     if guard is None:

@@ -1,4 +1,6 @@
-"""The table of people whose accounts an identity provider manages through SCIM."""
+"""The database table of the people whose accounts an identity provider manages. The provider uses the
+protocol SCIM.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -15,12 +17,14 @@ MAX_EXTERNAL_ID_CHARACTERS = 255
 
 
 class ProvisionedPerson(Base):
-    """One row for each person whose account an identity provider manages: the person's SCIM data.
+    """The database row of a person whose account an identity provider manages with SCIM. The row contains the
+    person's SCIM data.
 
-    `user_name_key`: the user name in small letters, so that capitals do not matter. `attributes`: the other
-    attributes of the SCIM resource, as the provider has sent them. `removed_at`: the time when the provider
-    removed the person. The account is disabled from then on. If the provider adds a person with the same user
-    name, the person gets this account back.
+    `user_name_key`: the user name in lower case, for comparisons. `external_id`: the id that the identity
+    provider uses for the person. `attributes`: further attributes of the person's SCIM resource, as the
+    provider has sent them. `removed_at`: the time when the provider has removed the person; None if it has
+    not. The account is disabled from then on. If the provider adds a person with the same user name again,
+    the person gets the same account.
     """
 
     __tablename__ = "provisioned_people"
@@ -36,13 +40,15 @@ class ProvisionedPerson(Base):
 
 
 def user_name_key(user_name: str) -> str:
-    """Returns the form of a user name that is used to compare user names."""
+    """Returns the form of a user name that is used to compare user names. It does not depend on upper and
+    lower case.
+    """
     return user_name.casefold()
 
 
 async def person_of_user_name(session: AsyncSession, user_name: str) -> ProvisionedPerson | None:
-    """Returns the person with this user name, even if the provider has removed the person. Returns None if
-    there is none.
+    """Returns the person with this user name whose account an identity provider manages, or has managed until
+    it removed the person. Returns None if there is no such person.
     """
     query = select(ProvisionedPerson).where(ProvisionedPerson.user_name_key == user_name_key(user_name))
     found: ProvisionedPerson | None = await session.scalar(query)

@@ -1,4 +1,4 @@
-"""The schema of a user in the API."""
+"""The response model of a user in the API."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -7,8 +7,8 @@ from app_server.users.models import Role
 
 
 class UserInfo(BaseModel):
-    """A user in a reply. `role`: the user's role in the organisation. `administers_installation`: whether the
-    user is an administrator of the default organisation, which runs the installation.
+    """A user in a reply. `role`: the role of the user in their organisation. `administers_installation`:
+    whether the user is an administrator of the default organisation, and therefore of the installation.
     """
 
     model_config = ConfigDict(from_attributes=True)

@@ -1,4 +1,4 @@
-"""Finds and creates users, and the API keys with which programs act as a user."""
+"""Finds and creates users. Also lists, creates and deletes the API keys with which programs act as a user."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,7 +18,9 @@ _SHOWN_CHARACTERS = len(API_KEY_PREFIX) + 6
 
 
 async def find_owner(session: AsyncSession) -> User | None:
-    """Returns the owner of the default organisation. Returns None before the first start."""
+    """Returns the owner of the default organisation. Returns None if there is no owner yet, which is the case
+    before the first start of the server.
+    """
     query = select(User).where(User.role == Role.OWNER, User.organisation_id == DEFAULT_ORGANISATION_ID)
     query = query.order_by(User.created_at).limit(1)
     return (await session.scalars(query)).one_or_none()
@@ -47,11 +49,11 @@ async def create_api_key(
     addresses: Sequence[str] | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Creates an API key. Returns its row and the key itself, which cannot be read later. Raises Conflict
-    `too_many_api_keys`.
+    """Creates an API key for a user. Returns the database row and the key itself. The key cannot be read
+    later, because only its hash is stored.
 
     `scopes` and `addresses`: limits of the key, see ApiKey; None means no limit. `expires_at`: None means
-    that the key does not expire.
+    that the key does not expire. Raises Conflict `too_many_api_keys` if the user has 100 keys.
     """
     if len(await list_api_keys(session, user)) >= MAX_API_KEYS:
         raise Conflict(
@@ -75,7 +77,9 @@ async def create_api_key(
 
 
 async def delete_api_key(session: AsyncSession, user: User, api_key_id: UUID) -> str:
-    """Deletes an API key and returns its name. Raises NotFound `api_key_not_found`."""
+    """Deletes an API key of the user and returns the name of the key. Raises NotFound `api_key_not_found` if
+    the user has no such key.
+    """
     statement = delete(ApiKey).where(ApiKey.id == api_key_id, ApiKey.user_id == user.id)
     name: str | None = await session.scalar(statement.returning(ApiKey.name))
     if name is None:

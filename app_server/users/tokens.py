@@ -1,4 +1,4 @@
-"""Creates random tokens and computes their hashes. This module does no I/O."""
+"""Creates random tokens and API keys, and computes their hashes. The functions here do no I/O."""
 
 import hashlib
 import secrets
@@ -7,7 +7,9 @@ API_KEY_PREFIX = "slw_"
 
 
 def new_token() -> str:
-    """Returns a random token of 32 bytes, safe in URLs and headers."""
+    """Returns a new token from 32 random bytes. The characters of the token are safe in URLs and HTTP
+    headers.
+    """
     return secrets.token_urlsafe(32)
 
 
@@ -16,7 +18,7 @@ def new_api_key() -> str:
 
 
 def token_hash(token: str) -> str:
-    """Returns the SHA-256 hash of a token, as the database stores it. A token of 256 random bits needs no
-    salt.
+    """Returns the SHA-256 hash of a token, which is stored in the database. The hash has no salt, because a
+    token has 256 random bits.
     """
     return hashlib.sha256(token.encode()).hexdigest()

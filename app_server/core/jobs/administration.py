@@ -1,4 +1,6 @@
-"""The queries with which administrators list jobs, and the changes that they make: retry or cancel a job."""
+"""The functions with which administrators manage the queue of jobs: they list jobs, find jobs with problems,
+retry jobs and cancel jobs.
+"""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -16,8 +18,9 @@ LATE_AFTER = timedelta(minutes=10)
 
 
 class JobTrouble(StrEnum):
-    """The trouble of a job that has not ended. `silent`: the job runs, but the server that runs the job does
-    not renew the lease. `late`: the job has been due for more than LATE_AFTER and does not run yet.
+    """A problem of a job that has not ended. `silent`: the job runs, but the app server that runs it no
+    longer renews its lease, so that app server has probably stopped. `late`: the job should have been started
+    more than LATE_AFTER ago and still waits.
     """
 
     SILENT = "silent"
@@ -25,8 +28,8 @@ class JobTrouble(StrEnum):
 
 
 def trouble_of(job: Job, moment: datetime) -> JobTrouble | None:
-    """Returns the trouble of a job that has not ended: `silent` or `late`. Returns None if the job has no
-    trouble.
+    """Returns the problem of a job at the time `moment`. Returns None if the job has no
+    problem or has ended.
     """
     if job.state == JobState.RUNNING and job.lease_until < moment:
         return JobTrouble.SILENT
@@ -36,7 +39,7 @@ def trouble_of(job: Job, moment: datetime) -> JobTrouble | None:
 
 
 async def troubled(session: AsyncSession, moment: datetime) -> int:
-    """Returns the number of jobs that are silent or late (see JobTrouble)."""
+    """Returns the number of jobs that have a problem at the time `moment` (see JobTrouble)."""
     silent = and_(Job.state == JobState.RUNNING, Job.lease_until < moment)
     late = and_(Job.state == JobState.WAITING, Job.run_at < moment - LATE_AFTER)
     return await session.scalar(select(func.count()).select_from(Job).where(or_(silent, late))) or 0
@@ -50,7 +53,10 @@ async def search(
     before: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[Job]:
-    """Returns jobs, newest first. `before`: the creation time and id after which the page begins."""
+    """Returns at most `limit` jobs, newest first. `state`, `kind`: only jobs with this state or kind; None
+    means all. `before`: the creation time and the id of the last job of the page before; None means the first
+    page.
+    """
     query = select(Job).order_by(Job.created_at.desc(), Job.id.desc()).limit(limit)
     if state is not None:
         query = query.where(Job.state == state)
@@ -62,14 +68,14 @@ async def search(
 
 
 async def counts(session: AsyncSession) -> list[tuple[str, JobState, int]]:
-    """Returns how many jobs there are, by kind and state."""
+    """Returns how many jobs there are, as one entry (kind, state, number) for each kind and state."""
     query = select(Job.kind, Job.state, func.count()).group_by(Job.kind, Job.state).order_by(Job.kind)
     return [(kind, state, number) for kind, state, number in (await session.execute(query)).all()]
 
 
 async def retry(session: AsyncSession, job_id: UUID) -> Job:
-    """Makes a dead or cancelled job wait again, with the full number of attempts. A job that is waiting
-    already becomes due at once. Raises NotFound, and Conflict `job_not_retryable`.
+    """Makes a dead, cancelled or waiting job run as soon as possible, with the full number of attempts, and
+    returns the job. Raises NotFound, and Conflict `job_not_retryable` for a job that runs or has succeeded.
     """
     job = await _locked(session, job_id)
     if job.state not in (JobState.DEAD, JobState.CANCELLED, JobState.WAITING):
@@ -80,7 +86,9 @@ async def retry(session: AsyncSession, job_id: UUID) -> Job:
 
 
 async def cancel(session: AsyncSession, job_id: UUID) -> Job:
-    """Cancels a job. A running job ends within seconds. Raises NotFound, Conflict `job_not_cancellable`."""
+    """Cancels a job and returns it. If the job runs, it is stopped within seconds. Raises NotFound, and
+    Conflict `job_not_cancellable` for a job that repeats or has ended.
+    """
     job = await _locked(session, job_id)
     if job.every_seconds is not None or job.state not in (JobState.WAITING, JobState.RUNNING, JobState.DEAD):
         raise Conflict(

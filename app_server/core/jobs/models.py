@@ -1,4 +1,4 @@
-"""The table of jobs."""
+"""The database table of the jobs in the queue."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -15,8 +15,8 @@ _HAS_KEY_IN_USE = text("state = 'running' AND key IS NOT NULL")
 
 
 class JobState(StrEnum):
-    """The state of a job in the queue. `dead`: all attempts have failed. `cancelled`: an administrator has
-    cancelled the job.
+    """The state of a job in the queue. `dead`: all attempts have failed, and no further attempt is made.
+    `cancelled`: an administrator has cancelled the job.
     """
 
     WAITING = "waiting"
@@ -27,10 +27,13 @@ class JobState(StrEnum):
 
 
 class Job(Base):
-    """One job in the queue. Jobs with the same `key` run one at a time.
+    """The database row of one job in the queue.
 
-    `attempts`: attempts that have begun since the job was stored or retried. `error`: why the last attempt
-    failed. `every_seconds`: the job repeats after so many seconds; null if it runs once.
+    `key`: jobs with the same key run one at a time; None means no such limit. `run_at`: the job does not run
+    before this time. `attempts`: how many attempts have begun since the job was stored or retried.
+    `every_seconds`: the interval after which the job repeats; None if it runs only once. `lease_owner`,
+    `lease_until`: the worker that runs the job, and the time until which no other worker may run it. `error`:
+    why the last attempt failed.
     """
 
     __tablename__ = "jobs"

@@ -1,5 +1,5 @@
-"""The policy for jobs of one kind: the number of attempts, the pauses between attempts, and the time limit of
-one attempt.
+"""The types with which a feature defines how the jobs of one kind run: the handler, the errors that it
+raises, and the rules for attempts, pauses and time limits.
 """
 
 import random
@@ -12,8 +12,9 @@ from uuid import UUID
 
 @dataclass(frozen=True)
 class JobAttempt:
-    """One attempt to run a job; the handler receives this object. `number`: 1 for the first attempt.
-    `is_last`: the job is dead if this attempt fails.
+    """One attempt to run a job. The handler of the job receives this object. `key`: jobs with the same key
+    run one at a time. `number`: 1 for the first attempt. `is_last`: whether no further attempt is made if
+    this one fails.
     """
 
     job_id: UUID
@@ -25,21 +26,22 @@ class JobAttempt:
 
 
 Handler = Callable[[JobAttempt], Awaitable[dict[str, Any] | None]]
-"""Does the job and returns its result, as JSON. An exception means that the attempt has failed. A job may run
-more than once, because a server can end before it has noted the result.
+"""A function that runs a job and returns the result as JSON, or None. An exception means that the attempt has
+failed. The function may be called again for a job that it has completed, because a server can stop before the
+result is stored.
 """
 
 
 class GiveUp(Exception):
-    """Raised by a handler of jobs if further attempts cannot succeed. No further attempt is made: the job is
-    dead.
+    """The error that a handler raises if further attempts to run the job cannot succeed. The job then becomes
+    dead without further attempts.
     """
 
 
 class TryAgain(Exception):
-    """Raised by a handler of jobs whose attempt has failed in an expected way, so that the job is tried
-    again. after: the pause before the next attempt, for example the pause that a called server has asked for;
-    None means the pause of the policy.
+    """The error that a handler raises if an attempt has failed in an expected way and should be repeated.
+    `reason`: the error text that is stored. `after`: the pause before the next attempt, for example the pause
+    that a called server has asked for; None means the pause of the RetryPolicy.
     """
 
     def __init__(self, reason: str, after: timedelta | None = None) -> None:
@@ -49,13 +51,13 @@ class TryAgain(Exception):
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """The rules for running jobs of one kind: how often, how long, and how many at the same time.
+    """The rules for running the jobs of one kind.
 
-    `attempts`: the number of attempts before a job is dead. `timeout`: the time after which an attempt is
-    ended and has failed. `at_once`: how many jobs of this kind one server runs at a time.
-
-    The pause after a failed attempt begins with `first_pause` and doubles each time up to `longest_pause`. A
-    random factor shortens it by up to a half.
+    `attempts`: how many attempts are made before the job is dead. `timeout`: the time after which an attempt
+    is cancelled and counts as failed. `at_once`: how many jobs of this kind one server runs at the same time.
+    `first_pause`, `longest_pause`: the pause after the first failed attempt. The pause doubles after each
+    further failure, up to the longest pause. It is then shortened by a random factor of up to a half, so that
+    failed jobs do not all run again at the same time.
     """
 
     attempts: int = 8
@@ -65,7 +67,7 @@ class RetryPolicy:
     at_once: int = 4
 
     def pause_after(self, attempt: int) -> timedelta:
-        """Returns the pause after the failed attempt with this number."""
+        """Returns the pause before the next attempt. `attempt`: the number of the attempt that has failed."""
         full = min(self.first_pause * 2 ** min(attempt - 1, 30), self.longest_pause)
         shortened: timedelta = full * random.uniform(0.5, 1.0)  # noqa: S311 (spreads load; nothing secret)
         return shortened

@@ -1,5 +1,5 @@
-"""Stores jobs, leases jobs to workers, and stores their outcome, in SQL that works on SQLite and
-PostgreSQL.
+"""The database operations of the job queue: storing jobs, leasing jobs to workers, and storing the outcome of
+jobs. The SQL works on SQLite and PostgreSQL.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +31,9 @@ from app_server.core.jobs.models import LONG_AGO, Job, JobState
 
 LEASE = timedelta(seconds=15)
 WAKE = "wake_jobs"
-"""The name in `Session.info` under which the server's own worker is woken after a commit."""
+"""The key in `Session.info` under which the function is stored that wakes this server's worker after a
+commit.
+"""
 
 _IS_LISTENING = "jobs_will_wake"
 _SCHEDULES = UUID("5d0d2f6e-6a0c-4f0e-9d1b-7f0f5a3d9c11")
@@ -55,9 +57,10 @@ async def enqueue(
 ) -> UUID:
     """Stores a job in the transaction of `session` and returns its id. A worker is woken after the commit.
 
-    kind: a kind that was given to `Jobs.register`, at most 80 characters. payload: JSON. key: jobs with the
-    same key run one at a time, at most 200 characters. run_at: the job does not run before this time.
-    priority: jobs with a higher priority run first. job_id: an id that the caller chooses.
+    `kind`: a kind that was passed to `Jobs.register`, at most 80 characters. `payload`: JSON for the handler.
+    `key`: jobs with the same key run one at a time; at most 200 characters. `run_at`: the job does not run
+    before this time; None means as soon as possible. `priority`: jobs with a higher number run first.
+    `job_id`: the id of the job; None means a random id.
     """
     job = Job(
         id=job_id or uuid4(), kind=kind, payload=payload, key=key, run_at=run_at or now(), priority=priority
@@ -69,7 +72,9 @@ async def enqueue(
 
 @dataclass(frozen=True)
 class NewJob:
-    """A job to store with `enqueue_all`; the fields are those of `enqueue`."""
+    """A job that is to be stored with `enqueue_all`. `id`: the id of the job. `payload`: JSON for the
+    handler. `key`: jobs with the same key run one at a time.
+    """
 
     id: UUID
     payload: dict[str, Any]
@@ -77,7 +82,9 @@ class NewJob:
 
 
 async def enqueue_all(session: AsyncSession, kind: str, jobs: Sequence[NewJob]) -> None:
-    """Stores jobs of one kind with one statement, in the transaction of `session`."""
+    """Stores several jobs of one kind with one SQL statement, in the transaction of `session`. A worker is
+    woken after the commit.
+    """
     if not jobs:
         return
     rows = [{"id": each.id, "kind": kind, "payload": each.payload, "key": each.key} for each in jobs]
@@ -86,7 +93,9 @@ async def enqueue_all(session: AsyncSession, kind: str, jobs: Sequence[NewJob]) 
 
 
 def wake_after_commit(session: AsyncSession) -> None:
-    """Wakes the worker of this server when the transaction has committed."""
+    """Makes this server's worker look for jobs when the transaction of `session` has committed. Several calls
+    in one transaction have the same effect as one call.
+    """
     info = session.sync_session.info
     if WAKE not in info or info.get(_IS_LISTENING):
         return
@@ -100,7 +109,9 @@ def wake_after_commit(session: AsyncSession) -> None:
 
 
 async def keep_schedules(session: AsyncSession, intervals: Mapping[str, timedelta]) -> None:
-    """Stores one repeated job for each kind in `intervals`. If the job exists, changes its interval."""
+    """Stores one repeated job for each kind in `intervals`. If the job exists already, changes its interval,
+    and makes it wait for its next run if it has ended.
+    """
     ids = {kind: schedule_id(kind) for kind in intervals}
     stored = {job.id: job for job in await session.scalars(select(Job).where(Job.id.in_(ids.values())))}
     for kind, every in intervals.items():
@@ -159,8 +170,8 @@ async def is_any_free(
 
 
 async def next_due(session: AsyncSession, after: datetime, kinds: Collection[str]) -> datetime | None:
-    """Returns the earliest time after `after` at which a waiting job may run. Returns None if there is no
-    such job.
+    """Returns the earliest time after `after` at which a waiting job of these kinds may run. Returns None if
+    no such job waits.
     """
     waiting = select(func.min(Job.run_at)).where(
         Job.state == JobState.WAITING, Job.kind.in_(kinds), Job.run_at > after
@@ -171,11 +182,13 @@ async def next_due(session: AsyncSession, after: datetime, kinds: Collection[str
 async def claim(
     session: AsyncSession, owner: str, kinds: Collection[str], under_way: Collection[UUID] = ()
 ) -> Job | None:
-    """Leases the most urgent free job of these kinds to the worker `owner` for the time LEASE, and returns
-    the job. Returns None if no job is free. If the lease of an earlier attempt has expired, the job's `error`
-    says so until the next attempt ends.
+    """Leases the most urgent free job to a worker for the time LEASE, and returns the job. Returns None if no
+    job is free. A job is also free if the lease of its last attempt has expired; its `error` then says so
+    until the next attempt ends.
 
-    Raises IntegrityError if another worker has claimed a job with the same key at the same moment.
+    `owner`: the id of the worker. `kinds`: only jobs of these kinds. `under_way`: the ids of jobs that are
+    left out, because the worker already runs them. Raises IntegrityError if another worker has leased a job
+    with the same key at the same moment.
     """
     moment = now()
     statement = (
@@ -202,8 +215,8 @@ async def claim(
 
 
 async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> set[UUID]:
-    """Renews the leases of the worker `owner` on these jobs. Returns the ids of the jobs that are still
-    leased to `owner`.
+    """Renews the leases of a worker on these jobs. Returns the ids of those jobs that are still leased to the
+    worker. `owner`: the id of the worker.
     """
     statement = (
         update(Job)
@@ -216,8 +229,9 @@ async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> s
 
 
 async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any) -> bool:
-    """Stores the outcome of an attempt to run a job, and ends the lease of the worker `owner`. Returns False
-    if the job is now leased to another worker.
+    """Stores the outcome of an attempt to run a job, and ends the lease of the worker on the job. Returns
+    whether this was done: False if the job is no longer leased to this worker. `owner`: the id of the worker.
+    `values`: the new values of the columns of Job.
     """
     statement = (
         update(Job)
@@ -231,15 +245,16 @@ async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any)
 
 
 async def release(session: AsyncSession, owner: str) -> None:
-    """Ends the leases of the worker `owner`, so that other workers can run these jobs at once. Interrupted
-    attempts do not count as attempts.
+    """Ends all leases of a worker that stops, so that other workers can run its jobs immediately. The
+    interrupted attempts do not count. `owner`: the id of the worker.
     """
     await _free_held(session, Job.lease_owner == owner, attempts=Job.attempts - 1)
 
 
 async def release_all(session: AsyncSession) -> None:
-    """Ends the leases of all running jobs, so that these jobs can run at once. They belong to a server that
-    was killed. Their interrupted attempts count, because a job may have caused the crash of the server.
+    """Ends all leases of jobs, so that the jobs can run immediately. Used when the only server of the
+    database starts: the leases then belong to a process that was killed. The interrupted attempts count,
+    because a job may have caused the crash.
     """
     await _free_held(session, error=CUT_OFF)
 
@@ -254,8 +269,8 @@ async def _free_held(session: AsyncSession, *held: ColumnElement[bool], **values
 
 
 async def forget_ended(session: AsyncSession, done_for: timedelta, failed_for: timedelta) -> None:
-    """Deletes jobs that ended long ago. `done_for`: how long successful jobs are kept. `failed_for`: how long
-    dead and cancelled jobs are kept.
+    """Deletes jobs that ended long ago. `done_for`: the age at which successful jobs are deleted.
+    `failed_for`: the age at which dead and cancelled jobs are deleted.
     """
     moment = now()
     failed = (JobState.DEAD, JobState.CANCELLED)

@@ -1,8 +1,9 @@
-"""Wakes the workers of all servers of one PostgreSQL database with NOTIFY, if no Redis connects the servers.
+"""Informs the workers of other app servers about new jobs, through the NOTIFY command of PostgreSQL. This is
+used if several app servers share a PostgreSQL database but no Redis.
 
-Each server has one connection that listens and notifies. The notification is not part of the transaction that
-stores a job, because PostgreSQL commits transactions with notifications one after the other. If a
-notification is lost, the worker finds the job when it next reads the database, which it does regularly.
+Each app server has one connection that sends and receives notifications. A notification is not part of the
+transaction that stores a job, because PostgreSQL commits transactions with notifications one after the other.
+If a notification is lost, the worker still finds the job, because it reads the database regularly.
 """
 
 import asyncio
@@ -22,8 +23,9 @@ logger = logging.getLogger(__name__)
 
 
 class Wakeups:
-    """A listener that calls `wake` when another server reports a new job, and when a lost connection is
-    restored. `run` works until it is cancelled.
+    """A connection to PostgreSQL that exchanges notifications about new jobs with the other app servers.
+    `wake` is called when another server reports a new job, and when a lost connection is restored. `run`
+    works until it is cancelled.
     """
 
     def __init__(self, database: Database, wake: Callable[[], None]) -> None:
@@ -33,8 +35,8 @@ class Wakeups:
         self._is_away = False
 
     def tell(self) -> None:
-        """Tells the workers of the other servers that there may be a new job. Several calls in quick
-        succession send one message.
+        """Notifies the workers of the other app servers that there may be a new job. Several calls in quick
+        succession send only one notification.
         """
         self._to_tell.set()
 

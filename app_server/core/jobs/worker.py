@@ -1,4 +1,6 @@
-"""Runs the jobs. Each app server has one worker; any number of workers may use one database."""
+"""The worker that runs the jobs in the queue. Each app server has one worker. Any number of workers can share
+one database.
+"""
 
 import asyncio
 import logging
@@ -24,7 +26,9 @@ from app_server.core.server_objects import from_server
 logger = logging.getLogger(__name__)
 
 SAFETY_SECONDS = 5.0
-"""A worker that is not woken looks into the database after this time: for jobs of servers that have died."""
+"""The time in seconds after which a worker looks for jobs in the database even if it was not woken. So it
+finds the jobs of servers that have died.
+"""
 
 RENEW_SECONDS = 4.0
 TIDY_KIND = "jobs.forget_ended"
@@ -41,10 +45,10 @@ class _Kind:
 
 
 class Jobs:
-    """The worker of this server and the kinds of jobs that it can run.
+    """The job worker of this app server, with the kinds of jobs that it can run.
 
-    Register all kinds, then call `open`. `wake` tells the worker that there may be a new job. `close` stops
-    the worker and frees its jobs.
+    Register all kinds of jobs first, and then call `open`. `wake` makes the worker look for new jobs. `close`
+    stops the worker and frees its jobs for other workers.
     """
 
     def __init__(self, database: Database, pubsub: PubSub) -> None:
@@ -61,21 +65,21 @@ class Jobs:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of jobs that have a handler in this server."""
+        """The kinds of jobs for which this app server has a handler."""
         return frozenset(self._kinds)
 
     def register(self, kind: str, handler: Handler, policy: RetryPolicy | None = None) -> None:
-        """Sets the handler and policy for jobs of this kind. Raises ValueError if the kind has a handler
-        already.
+        """Sets the function and the rules with which jobs of this kind are run. `policy`: None means the
+        default RetryPolicy. Raises ValueError if this kind has a handler already.
         """
         self._add(kind, _Kind(handler, policy or RetryPolicy()))
 
     def schedule(
         self, kind: str, handler: Handler, every: timedelta, policy: RetryPolicy | None = None
     ) -> None:
-        """Repeats a job, each time on one of the servers. The next run begins `every` after the end of the
-        last run. If an attempt fails, it is repeated as `policy` says. After the last attempt has failed, the
-        job keeps the error and waits for its next run.
+        """Sets a job that is repeated, each time on one of the app servers. The next run begins `every` after
+        the end of the last run. A failed attempt is repeated as `policy` says. If the last attempt fails, the
+        job stores the error and waits for its next run. Raises ValueError if this kind has a handler already.
         """
         self._add(kind, _Kind(handler, policy or RetryPolicy(attempts=3), every))
 
@@ -85,8 +89,8 @@ class Jobs:
         self._kinds[kind] = known
 
     async def open(self) -> None:
-        """Starts the worker. Jobs of a killed server continue at once on SQLite. On PostgreSQL they continue
-        when their leases have expired.
+        """Starts the worker. If an app server was killed, its interrupted jobs are run again: on SQLite
+        immediately, on PostgreSQL when their leases have expired.
         """
         self.schedule(TIDY_KIND, self._forget_ended, timedelta(hours=1))
         if self._database.sqlite_file is not None:
@@ -113,14 +117,16 @@ class Jobs:
         self._woken.set()
 
     def wake_all(self) -> None:
-        """Wakes the workers of all servers: through Redis, or through PostgreSQL if there is no Redis."""
+        """Makes the workers of all app servers look for new jobs. The other servers are informed through
+        Redis, or through PostgreSQL if there is no Redis.
+        """
         self.wake()
         self._pubsub.publish(_CHANNEL, [LOOK])
         if self._wakeups is not None:
             self._wakeups.tell()
 
     async def close(self) -> None:
-        """Stops the worker and frees its unfinished jobs for other workers at once."""
+        """Stops the worker. Its unfinished jobs are freed, so that other workers can run them immediately."""
         self._database.session_info.pop(queue.WAKE, None)
         tasks = [*self._own_tasks, *(task for _, task in self._running.values())]
         for task in tasks:
@@ -157,8 +163,8 @@ class Jobs:
         return [kind for kind, known in self._kinds.items() if running[kind] < known.policy.at_once]
 
     async def _claim_free(self) -> datetime:
-        """Starts free jobs until this worker runs as many jobs as it can, or no job is free. Returns a time:
-        all jobs that were due before this time have been considered.
+        """Starts free jobs until this worker runs as many jobs as it may, or until no job is free. Returns a
+        time; all jobs that were due before this time have been considered.
         """
         moment = now()
         while kinds := self._with_room():

@@ -1,4 +1,6 @@
-"""The type of an e-mail address to which Slipway can send e-mail, with its check."""
+"""The type of the e-mail addresses to which Slipway can send e-mail. Pydantic checks an
+address of this type.
+"""
 
 from typing import Annotated
 
@@ -8,6 +10,6 @@ EmailAddress = Annotated[
     str,
     Field(max_length=250, pattern=r"^[^@\s\x00-\x20\x7f<>,;:\"()\[\]\\]+@[A-Za-z0-9][A-Za-z0-9.-]*$"),
 ]
-"""One address without a name. It has no blanks, line ends, control characters or characters with a meaning in
-headers, so that it can add neither headers nor recipients.
+"""One e-mail address without the name of a person. It contains no blanks, line ends, control characters or
+characters with a special meaning in e-mail headers. So it cannot add headers or recipients to an e-mail.
 """

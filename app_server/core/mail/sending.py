@@ -1,4 +1,4 @@
-"""Sends an e-mail through the configured mail server."""
+"""Sends one e-mail through the configured mail server."""
 
 import asyncio
 import smtplib
@@ -15,18 +15,20 @@ TIMEOUT_SECONDS: Final = 15.0
 
 
 class MailRefused(Exception):
-    """Raised if the mail server refuses the message permanently. The error's text says why."""
+    """The error that is raised if the mail server refuses an e-mail permanently. The message says why."""
 
 
 class MailFailed(Exception):
-    """Raised if the message could not be sent now, but may be sent later. The error's text says why."""
+    """The error that is raised if an e-mail could not be sent now, but may be sent later. The message says
+    why.
+    """
 
 
 @dataclass(frozen=True)
 class Letter:
     """An e-mail with plain text. `recipient`: an `EmailAddress`. `subject`: one line. `message_id`: the part
-    of the `Message-ID` before the `@`. All attempts to send one e-mail use the same `message_id`, so that
-    mail programs show the message once.
+    of the header `Message-ID` before the `@`. If the same e-mail is sent again after a failure, the same
+    `message_id` is used, so that mail programs show the e-mail only once.
     """
 
     recipient: str
@@ -36,8 +38,8 @@ class Letter:
 
 
 async def send(server: MailServer, letter: Letter) -> None:
-    """Hands an e-mail over to the mail server. Raises MailRefused, MailFailed, and ValueError if the subject
-    has several lines.
+    """Sends an e-mail through the mail server, and returns when the mail server has accepted it. Raises
+    MailRefused, MailFailed, and ValueError if the subject has several lines.
     """
     await asyncio.to_thread(_send, server, _message(server, letter))
 

@@ -1,4 +1,4 @@
-"""The configuration of the server that sends e-mail."""
+"""The configuration of the mail server through which Slipway sends e-mail."""
 
 from pathlib import Path
 from typing import Literal, Self
@@ -9,11 +9,14 @@ from app_server.core.errors import Conflict
 
 
 class MailServer(BaseModel):
-    """The mail server (SMTP) that sends Slipway's e-mail, as SLIPWAY_MAIL configures it.
+    """The configuration of the mail server (SMTP) through which Slipway sends e-mail. It comes from
+    SLIPWAY_MAIL.
 
-    security: `starttls`, `tls` from the first byte, or `none`. sender: the address that e-mail comes from.
-    password_file: a file with the password of `username`. recipients: addresses and domains that people may
-    write to; administrators may write to all.
+    `security`: with `tls`, the whole connection is encrypted. With `starttls`, the encryption begins after
+    the connection is made, but before any e-mail or password is sent. With `none`, nothing is encrypted.
+    `sender`: the e-mail address from which Slipway sends. `password_file`: a file with the password of
+    `username`. `recipients`: the addresses and domains to which people who are not administrators may send
+    e-mail. Administrators may send to all addresses.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,14 +40,16 @@ class MailServer(BaseModel):
         return self
 
     def may_write_to(self, address: str) -> bool:
-        """Returns whether people who are not administrators may write to this address."""
+        """Returns whether people who are not administrators may send e-mail to this address."""
         lower = address.lower()
         known = {each.lower().lstrip("@") for each in self.recipients}
         return lower in known or lower.rpartition("@")[2] in known
 
 
 def require_mail_server(server: MailServer | None) -> MailServer:
-    """Returns the mail server. Raises Conflict `no_mail_server` if none is configured."""
+    """Returns the configured mail server. Raises Conflict `no_mail_server` if no mail
+    server is configured.
+    """
     if server is None:
         raise Conflict(
             "This server cannot send e-mail.",

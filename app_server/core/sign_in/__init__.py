@@ -1,1 +1,1 @@
-"""Deploy-time configuration of the sign-in by identity providers."""
+"""The deploy-time configuration of the identity providers by which people sign in."""

@@ -1,4 +1,6 @@
-"""Deploy-time configuration of the sign-in by identity providers. It is a part of `Config`."""
+"""The part of the deploy-time configuration (`Config`) that lists the identity providers by which people sign
+in.
+"""
 
 from pydantic import ValidationInfo, field_validator
 from pydantic_settings import BaseSettings
@@ -8,7 +10,7 @@ from app_server.core.sign_in.saml_providers import SamlProvider
 
 
 class SignInConfig(BaseSettings):
-    """The fields of `Config` that name identity providers."""
+    """The fields of `Config` that list the identity providers by which people sign in."""
 
     oidc_providers: list[IdentityProvider] = []
     """OpenID Connect providers for sign-in, in addition to one-time links: see single-sign-on.md."""

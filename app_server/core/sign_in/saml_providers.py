@@ -1,4 +1,4 @@
-"""The configuration of SAML 2.0 providers for sign-in."""
+"""The configuration of the SAML 2.0 providers by which people sign in."""
 
 from pathlib import Path
 from typing import ClassVar, Self
@@ -9,18 +9,19 @@ from app_server.core.identity_providers import Protocol, SignInProvider, is_safe
 
 
 class SamlProvider(SignInProvider):
-    """A SAML 2.0 provider for sign-in: one entry of SLIPWAY_SAML_PROVIDERS.
+    """The settings of a SAML 2.0 provider by which people sign in. Each entry of SLIPWAY_SAML_PROVIDERS is
+    one provider.
 
-    name: a part of the address to which the provider sends people back,
+    `name`: a part of the URL to which the provider sends people back,
     `PUBLIC_URL/api/v1/sign-in/saml/NAME/acs`.
-    entity_id: the provider's name for itself, exactly as in its metadata.
-    metadata_url: where the provider publishes its metadata. metadata_file: a file with the metadata. One
-    of the two is set.
-    subject_attribute: the attribute that identifies a person. None: the NameID does.
-    name_attribute, email_attribute, groups_attribute: the names of the attributes that are read. No other
-    attribute is read. The e-mail address counts as verified.
-    signing_key_file, signing_certificate_file: the private RSA key that signs our requests, and its
-    certificate, both as PEM. None: requests are not signed. Either both are set or none.
+    `entity_id`: the id of the provider, exactly as in its metadata.
+    `metadata_url`: the URL at which the provider publishes its metadata. `metadata_file`: a file with the
+    metadata. Exactly one of the two must be set.
+    `subject_attribute`: the attribute that identifies a person. Null: the NameID identifies a person.
+    `name_attribute`, `email_attribute`, `groups_attribute`: the attributes with a person's name, e-mail
+    address and groups. No other attribute is read. The e-mail address counts as verified.
+    `signing_key_file`, `signing_certificate_file`: PEM files with the private RSA key that signs Slipway's
+    requests, and with its certificate. Null: requests are not signed. Both must be set, or neither.
     """
 
     protocol: ClassVar[Protocol] = "saml"
@@ -37,8 +38,9 @@ class SamlProvider(SignInProvider):
 
     @property
     def issuer(self) -> str:
-        """The text that identifies this provider in the database rows of its people. The text is `entity_id`
-        with a prefix: an OpenID Connect provider may have the same URL but other ids for the same people.
+        """The text that identifies this provider in the database rows of the people who sign in with it. It
+        is `entity_id` with the prefix `saml:`. The prefix is needed because an OpenID Connect provider may
+        have the same URL but other ids for the same people.
         """
         return f"saml:{self.entity_id}"
 

@@ -1,8 +1,8 @@
-"""Credentials that the proxy adds to requests of sandboxes to https hosts: who owns them, and which one is
-added to a request.
+"""Stores the credentials that the egress proxy adds to requests of sandboxes to https hosts, and selects the
+credentials for a request.
 
-Users can manage their own credentials; the owner of the installation can also manage those of the server. The
-server's credentials are used for people of the default organisation only.
+Each user manages the credentials for the user's sandboxes. The owner of the installation also manages the
+credentials of the server, which are for the sandboxes of all users of the default organisation.
 """
 
 import base64
@@ -45,8 +45,11 @@ _NARROWEST_FIRST = (CredentialScope.REPOSITORY, CredentialScope.USER, Credential
 
 @dataclass(frozen=True)
 class Given:
-    """The values of a credential that a user has entered, for an https host. subject: the repository's
-    identity if the scope is a repository, else empty.
+    """The data of a credential for an https host, as a user has entered it.
+
+    path_prefix: limits the credential to this path and the paths below it; empty for all paths. subject: the
+    identity of the repository for the scope REPOSITORY, else empty. header: the name of the header for the
+    kind HEADER, else empty. username: the user name for the kind BASIC, else empty. value: the secret.
     """
 
     host: str
@@ -62,7 +65,10 @@ class Given:
 
 @dataclass(frozen=True)
 class Held:
-    """A decrypted credential that can be added to a request. `secrets`: texts that must not appear in the
+    """A decrypted credential that the egress proxy can add to a request.
+
+    path_prefix: limits the credential to this path and the paths below it; empty for all paths. header,
+    content: the name and the value of the header to add. secrets: texts that must not appear in the host's
     reply.
     """
 
@@ -74,9 +80,11 @@ class Held:
     secrets: tuple[str, ...] = field(repr=False)
 
     def opens(self, target: str) -> bool:
-        """Returns whether the credential applies to the path of this request target.
+        """Returns whether the credential may be added to a request with this target (path and query). Always
+        returns True if `path_prefix` is empty.
 
-        The path must match in every way the host might read it: decoded repeatedly, and with `..` resolved.
+        The path must be below `path_prefix` in every form that the host may read. It is therefore
+        percent-decoded repeatedly, and a path that contains `.` or `..` as a part is refused.
         """
         path = target.partition("?")[0]
         if not self.path_prefix:
@@ -93,7 +101,12 @@ class Held:
 async def held_for(
     session: AsyncSession, cipher: Cipher, user_id: UUID, repository: str | None, *, host: str, port: int
 ) -> list[Held]:
-    """Returns all credentials for this host, best match first: the longest path, then the narrowest scope."""
+    """Returns the credentials that can be added to a user's requests to this host and port. The order is by
+    the length of the path prefix, longest first, and then from the narrowest scope to the widest.
+
+    repository: the identity of the repository of the sandbox; None leaves out the credentials for
+    repositories.
+    """
     mine = EgressCredential.user_id == user_id
     of_repository = and_(
         mine,
@@ -114,7 +127,7 @@ async def held_for(
 
 
 async def have_own(session: AsyncSession, user_id: UUID, repositories: Sequence[str | None]) -> bool:
-    """Returns whether the user has saved credentials for one of these repositories."""
+    """Returns whether the user has saved a credential for one of these repositories."""
     query = select(EgressCredential.id).where(
         EgressCredential.user_id == user_id,
         EgressCredential.scope == CredentialScope.REPOSITORY,
@@ -124,7 +137,9 @@ async def have_own(session: AsyncSession, user_id: UUID, repositories: Sequence[
 
 
 async def note_use(database: Database, held: Held, target: EgressTarget, method: str, path: str) -> None:
-    """Records that the credential is used for a request. Returns when the record is written."""
+    """Records in the database that the credential is added to a request. Returns after the record is written
+    to the database.
+    """
     moment = now()
     use = EgressCredentialUse(
         credential_id=held.id,
@@ -143,17 +158,21 @@ async def note_use(database: Database, held: Held, target: EgressTarget, method:
 
 
 async def visible(session: AsyncSession, user_id: UUID) -> Sequence[EgressCredential]:
-    """Returns the user's credentials and those of the server, sorted by host. The values stay encrypted."""
+    """Returns the credentials that the user may see, sorted by host: the user's own ones, and for users of
+    the default organisation also those of the server. The values stay encrypted.
+    """
     query = select(EgressCredential).where(or_(EgressCredential.user_id == user_id, _of_server(user_id)))
     order = (EgressCredential.host, EgressCredential.port, EgressCredential.path_prefix, EgressCredential.id)
     return (await session.scalars(query.order_by(*order))).all()
 
 
 async def save(session: AsyncSession, cipher: Cipher, user: User, given: Given) -> EgressCredential:
-    """Adds a credential, or replaces the one with the same scope, host, port and path. Returns the saved
-    credential.
+    """Saves a credential and returns its database row. Replaces the credential with the same owner, scope,
+    repository, host, port and path prefix if there is one.
 
-    Raises Conflict `too_many_credentials`, `credential_exists`; Forbidden.
+    Raises Conflict `too_many_credentials`, and `credential_exists` if another request saves the same
+    credential at the same time. Raises Forbidden if a user who is not the owner of the installation saves a
+    credential of the server.
     """
     is_server = given.scope is CredentialScope.SERVER
     if is_server:
@@ -190,7 +209,9 @@ async def save(session: AsyncSession, cipher: Cipher, user: User, given: Given) 
 
 
 async def remove(session: AsyncSession, user: User, credential_id: UUID) -> str:
-    """Deletes a credential and returns its host. Raises NotFound, Forbidden."""
+    """Deletes a credential and returns its host. Raises NotFound if the user may not see the credential.
+    Raises Forbidden for a credential of the server if the user is not the owner of the installation.
+    """
     row = await require(session, user, credential_id)
     if row.scope is CredentialScope.SERVER:
         _require_owner(user)
@@ -199,7 +220,7 @@ async def remove(session: AsyncSession, user: User, credential_id: UUID) -> str:
 
 
 async def require(session: AsyncSession, user: User, credential_id: UUID) -> EgressCredential:
-    """Returns the credential with this id. Raises NotFound if the user may not see it."""
+    """Returns the credential with this id. Raises NotFound if there is none that the user may see."""
     row = await session.get(EgressCredential, credential_id)
     owners = {user.id, None} if user.is_of_default_organisation else {user.id}
     if row is None or row.user_id not in owners:
@@ -210,8 +231,10 @@ async def require(session: AsyncSession, user: User, credential_id: UUID) -> Egr
 async def uses(
     session: AsyncSession, user: User, credential_id: UUID, before: tuple[datetime, UUID] | None, limit: int
 ) -> Sequence[EgressCredentialUse]:
-    """Returns the requests that a credential was added to, latest first. Users get the requests from their
-    sandboxes; the owner gets the requests from all sandboxes.
+    """Returns the recorded requests that the credential was added to, latest first.
+
+    The owner of the installation gets the requests from all sandboxes. Other users get those from their
+    sandboxes. before: returns only records before this position, which is the time and the id of a record.
     """
     query = select(EgressCredentialUse).where(EgressCredentialUse.credential_id == credential_id)
     if not owns_installation(user):
@@ -250,8 +273,8 @@ def owns_installation(user: User) -> bool:
 
 
 def _of_server(user_id: UUID) -> ColumnElement[bool]:
-    """Returns an SQL condition for the server's credentials. It is true only for people of the default
-    organisation.
+    """Returns an SQL condition that selects the credentials of the server. It selects nothing if the user is
+    not in the default organisation.
     """
     is_for_user = organisation_of(user_id) == DEFAULT_ORGANISATION_ID
     return and_(EgressCredential.scope == CredentialScope.SERVER, is_for_user)

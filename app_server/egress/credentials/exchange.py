@@ -1,8 +1,8 @@
-"""Replaces the stand-ins (placeholders of secret values) in a sandbox program's request by the real values.
-Does no I/O.
+"""Replaces placeholders in a request of a sandbox by the real secret values. The sandbox gets only the
+placeholders of some secrets. Does no I/O.
 
-Only headers that carry credentials are changed. If an address, a body or another header were changed, a host
-could store the value where the sandbox can read it later.
+Only headers that can carry credentials are changed. If an address, a body or another header were changed, a
+host could store the real value, and the sandbox could read it there later.
 """
 
 import base64
@@ -19,10 +19,10 @@ _BASIC = re.compile(r"(Basic )([A-Za-z0-9+/=]+)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Exchange:
-    """The headers of a request in which stand-ins were replaced by real values.
+    """The headers of a request in which placeholders were replaced by real values.
 
-    `headers`: all headers whose names have changed values, with the real values. `secrets`: texts that must
-    not appear in the reply.
+    headers: the changed headers with the real values. If a header occurs several times and one of them is
+    changed, all of them are included. secrets: texts that must not appear in the host's reply.
     """
 
     headers: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
@@ -30,13 +30,15 @@ class Exchange:
 
     @property
     def names(self) -> frozenset[bytes]:
-        """Returns the names of the changed headers, in lower case."""
+        """The names of the changed headers, in lower case."""
         return frozenset(name for name, _ in self.headers)
 
 
 def exchange(headers: Iterable[tuple[bytes, bytes]], variables: Sequence[BrokeredVariable]) -> Exchange:
-    """Returns the headers that contain stand-ins, with the real values in their place. `headers`: names in
-    lower case.
+    """Returns the headers that contain placeholders of these variables, with the real values instead. Returns
+    an empty Exchange if there are none.
+
+    headers: all headers of a request, with names in lower case.
     """
     if not variables:
         return Exchange()

@@ -1,5 +1,5 @@
-"""Routes for the credentials that the proxy adds to requests of a user's sandboxes. Values can be set and
-replaced, but not read.
+"""Routes for the credentials that the egress proxy adds to requests of a user's sandboxes. A user can set and
+replace the values of credentials, but cannot read them.
 """
 
 from uuid import UUID
@@ -35,7 +35,9 @@ router = APIRouter(prefix="/api/v1/settings/network/credentials", tags=["Network
 async def list_network_credentials(
     user: CurrentUser, session: ReadSession, request: Request
 ) -> list[NetworkCredential]:
-    """Returns the user's credentials and those of the server, sorted by host."""
+    """Returns the credentials that the current user may see, without their values, sorted by host. These are
+    the user's own ones, and for users of the default organisation also those of the server.
+    """
     found = await credentials.visible(session, user.id)
     return [await _shown(session, request.state.config, user, row) for row in found]
 
@@ -44,11 +46,14 @@ async def list_network_credentials(
 async def save_network_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveNetworkCredential, request: Request
 ) -> NetworkCredential:
-    """Adds a credential, or replaces the one with the same scope, host, port and path. It applies from the
-    next connection on.
+    """Saves a credential for an https host and returns it without its value. Replaces the credential with the
+    same scope, repository, host, port and path prefix if there is one. The credential applies from the next
+    connection of a sandbox on.
 
-    403 for the scope `server` if the user is not the owner; 409 `too_many_credentials`, `credential_exists`,
-    `too_many_hosts`; 422 `repository_not_found`.
+    If `allow` is true, also adds the host to the allowed hosts in the network settings of the user or of the
+    repository. 403 for the scope `server` if the user is not the owner of the installation; 403
+    `setting_enforced`; 409 `too_many_credentials`, `credential_exists`, `too_many_hosts`; 422
+    `repository_not_found`.
     """
     subject = await _subject(session, user, body.repository) if body.repository else ""
     given = credentials.Given(
@@ -88,8 +93,8 @@ async def save_network_credential(
 async def delete_network_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, credential_id: UUID
 ) -> None:
-    """Deletes a credential; the next request is sent without it. The host stays on its lists of allowed
-    hosts.
+    """Deletes a credential. The next request to its host is sent without it. The host stays an allowed host
+    in the network settings.
     """
     host = await credentials.remove(session, user, credential_id)
     trail.record(session, AuditAction.EGRESS_CREDENTIAL_DELETED, (AuditTarget.NETWORK, host))
@@ -104,7 +109,9 @@ async def search_network_credential_uses(
     page_id: PageId = None,
     limit: Limit = 50,
 ) -> NetworkCredentialUsePage:
-    """Returns the requests that the credential was added to, latest first."""
+    """Returns a page of the requests that the credential was added to, latest first. The owner of the
+    installation gets the requests from all sandboxes. Other users get those from their sandboxes.
+    """
     await credentials.require(session, user, credential_id)
     before = position_of(page_id) if page_id else None
     found = await credentials.uses(session, user, credential_id, before, limit + 1)
@@ -120,7 +127,11 @@ async def search_network_credential_uses(
 
 
 async def _subject(session: AsyncSession, user: User, repository: str) -> str:
-    """Returns the identity of the repository, which is given as an identity or as users write it."""
+    """Returns the identity of a repository (`host/owner/name` or a path).
+
+    repository: an identity for which the user has credentials or network settings, or the address of a
+    repository. Raises InvalidRepository if the address cannot be read.
+    """
     given_out = {row.subject for row in await credentials.visible(session, user.id)}
     return repository if repository in given_out else await identity_of(session, user.id, repository)
 

@@ -1,4 +1,6 @@
-"""Schemas of credentials for https hosts. Replies never contain the values."""
+"""The request and reply models of the API for credentials that the egress proxy adds to requests. Replies
+never contain the value of a credential.
+"""
 
 import re
 from typing import Annotated, Self
@@ -57,11 +59,13 @@ def _printable(value: SecretStr) -> SecretStr:
 
 
 class SaveNetworkCredential(BaseModel):
-    """A credential to save.
+    """A request to save a credential that the egress proxy adds to requests of sandboxes to one https host.
 
-    path_prefix: limits the credential to this path and the paths below it. username: for the kind `basic`.
-    header: for the kind `header`. repository: for the scope `repository`. allow: also adds the host to the
-    allowed hosts of the scope (not for the scope `server`).
+    path_prefix: limits the credential to this path and the paths below it; empty for all paths. scope: the
+    sandboxes whose requests get the credential. repository: the repository for the scope `repository`, else
+    null. kind: the form in which the credential is sent. username: the user name for the kind `basic`.
+    header: the name of the header for the kind `header`. value: the secret. allow: also adds the host to the
+    allowed hosts in the network settings, except for the scope `server`.
     """
 
     host: Annotated[str, StringConstraints(min_length=1, max_length=255), AfterValidator(_one_host)]
@@ -93,10 +97,11 @@ class SaveNetworkCredential(BaseModel):
 
 
 class NetworkCredential(BaseModel):
-    """A credential without its value.
+    """A credential that the egress proxy adds to requests of sandboxes to one https host, without its value.
 
-    is_own: whether this user may replace and delete it. is_allowed: whether the network settings let
-    sandboxes call the host.
+    repository: the identity of the repository for the scope `repository`, else null. is_own: whether the
+    current user may replace and delete the credential. is_allowed: whether the user's sandboxes may call the
+    host.
     """
 
     id: Id
@@ -133,8 +138,10 @@ class NetworkCredential(BaseModel):
 
 
 class NetworkCredentialUse(BaseModel):
-    """One request that a credential was added to. path: without its query. conversations: see
-    NetworkRecord.
+    """One request of a sandbox that the egress proxy added a credential to.
+
+    conversations: the conversations that used the sandbox at the time of the request and still exist. Each of
+    them may have made the request. path: the path of the request without the query.
     """
 
     id: Id

@@ -1,8 +1,8 @@
-"""Caches package files, such as Python wheels, for all sandboxes of one user. The app server fetches and
-serves the files.
+"""Caches the package files, such as Python wheels, that sandboxes download. All sandboxes of one user share
+one cache on the app server's disk.
 
-The app server writes the request to the package host itself, so that one sandbox cannot influence what
-another one gets. Each request is checked by the policy first.
+The app server sets the headers of the request to the package host itself. So one sandbox cannot influence the
+file that another sandbox gets. The network policy is checked before a file is served from the cache.
 """
 
 import logging
@@ -36,13 +36,17 @@ SENT = (
     (b"accept", b"*/*"),
     (b"accept-encoding", b"identity"),
 )
-"""The only headers that a host gets, besides the address and a credential of the user."""
+"""The headers of a request to a package host. Only the Host header, a credential of the user and the headers
+of the connection are added.
+"""
 
 _KEPT_HEADERS = frozenset((b"content-type", b"etag", b"last-modified"))
 
 
 class PackageCache:
-    """The cache of package files; there is one for each process. Nothing is stored if its size limit is 0."""
+    """The cache of package files of all users. There is one for each process. If the size limit
+    `package_cache_bytes` is 0, nothing is cached.
+    """
 
     def __init__(self, config: Config) -> None:
         self._store = (
@@ -53,14 +57,16 @@ class PackageCache:
         self._files = PackageFiles(config.package_cache_hosts)
 
     def knows(self, host: str, port: int) -> bool:
-        """Returns whether requests to this host may be for package files that can be cached. The proxy must
-        then read the requests.
+        """Returns whether the cache is on and this host serves package files that can be cached. If so, the
+        egress proxy must read the requests to this host.
         """
         return self._store is not None and self._files.knows(host, port)
 
     def wanted(self, asked: Asked, way: AllowedRoute, scheme: Scheme, held: Held | None) -> "Wanted | None":
-        """Returns the cache entry for a request of a package file that can be cached. Returns None for other
-        requests. `held`: the credential that is added to the request; None if none is added.
+        """Returns an object that serves or stores the requested package file. Returns None if the request is
+        not for a package file that can be cached.
+
+        held: the credential that the egress proxy adds to the request; None if there is none.
         """
         target, path = way.target, asked.path or ""
         if self._store is None or not self._files.holds(target.host, target.port, path):
@@ -75,7 +81,9 @@ class PackageCache:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A package file that a sandbox requests. name: the file's key in the store."""
+    """A request of a sandbox for a package file that can be cached. It can serve the file from the cache, or
+    store the host's reply in the cache. `_name`: the key of the file in the cache.
+    """
 
     _store: PackageStore
     _asked: Asked
@@ -83,9 +91,10 @@ class Wanted:
     _name: str
 
     async def serve(self, client: ClientSide) -> bool:
-        """Sends the package file from the store. Raises OSError, Malformed.
+        """Sends the package file from the cache to the program in the sandbox and returns True.
 
-        Returns False if the file is not stored, or if the program requires a fresh reply.
+        Returns False and sends nothing if the file is not in the cache, or if the program requires a new
+        reply from the host. Raises OSError, Malformed.
         """
         if wants_new(self._asked):
             return False
@@ -103,8 +112,8 @@ class Wanted:
 
 
 class CacheWriter:
-    """Stores a reply in the package cache while the reply is forwarded. A failure to store does not disturb
-    the reply.
+    """A writer that stores a reply of a package host in the cache while the reply is sent to the sandbox. If
+    the reply cannot be stored, a warning is logged and the sandbox still gets the reply.
     """
 
     def __init__(self, store: PackageStore, way: AllowedRoute, name: str) -> None:
@@ -147,7 +156,7 @@ class CacheWriter:
             await self.drop()
 
     async def drop(self) -> None:
-        """Deletes the stored file if it is not complete."""
+        """Deletes the file that is being written. Does nothing if the file is already complete."""
         draft, self._draft = self._draft, None
         if draft is None:
             return

@@ -1,6 +1,6 @@
-"""Decides which requests are for package files that never change, and how long their replies may be cached.
+"""Decides which requests are for package files that never change, and how long the replies may be cached.
 
-Does no I/O, except that the data file is read once.
+Does no I/O, except that it reads the list of package hosts from a file once.
 """
 
 import re
@@ -22,7 +22,8 @@ LONGEST_SECONDS = 365 * 24 * 3600.0
 
 Headers = Iterable[tuple[bytes, bytes]]
 
-# At a host that an administrator has named: a name with a version in it, and an ending of packages.
+# The paths of package files on hosts that an administrator has named: the file name contains a version and
+# has an ending of packages.
 _VERSIONED = re.compile(
     r"/(?:.*/)?[^/]*[-_@]v?\d[^/]*\.(?:whl|whl\.metadata|tar\.gz|tar\.bz2|tar\.xz|tgz|zip|u?deb|crate|gem)"
 )
@@ -43,18 +44,20 @@ class _Registry:
 
 
 class PackageFiles:
-    """The known hosts of package files. named: additional hosts of an administrator."""
+    """The hosts that serve package files, and the patterns of the paths of these files. named: hosts that an
+    administrator has added to the built-in ones.
+    """
 
     def __init__(self, named: Sequence[str] = ()) -> None:
         own = _Registry([parse_rule(host) for host in named], _VERSIONED)
         self._registries = (*_known(), own)
 
     def knows(self, host: str, port: int) -> bool:
-        """Returns whether this host is a known package host."""
+        """Returns whether this host and port serve package files."""
         return any(rule.permits(host, port) for each in self._registries for rule in each.hosts)
 
     def holds(self, host: str, port: int, path: str) -> bool:
-        """Returns whether this path on this host is a package file that never changes."""
+        """Returns whether this path on this host is a package file whose content never changes."""
         return any(
             each.path.fullmatch(path) and any(rule.permits(host, port) for rule in each.hosts)
             for each in self._registries
@@ -62,10 +65,11 @@ class PackageFiles:
 
 
 def is_plain(asked: Asked, replaced: str | None) -> bool:
-    """Returns whether the reply depends only on the request's address: the request is a GET without other
-    meaningful headers.
+    """Returns whether the reply depends only on the address of the request. This is so for a GET request that
+    has only headers without influence on the content, such as User-Agent.
 
-    replaced: the header in which a credential replaces a stand-in.
+    replaced: the name of a header that may also be there, because the egress proxy replaces its value by a
+    credential; None if there is none.
     """
     names = {name for name, _ in asked.request.headers} - {(replaced or "").encode()}
     return asked.request.method == b"GET" and all(
@@ -78,12 +82,16 @@ def wants_none_kept(asked: Asked) -> bool:
 
 
 def wants_new(asked: Asked) -> bool:
-    """Returns whether the program requires a fresh reply from the host."""
+    """Returns whether the program in the sandbox requires a new reply from the host (`Cache-Control:
+    no-cache` or `max-age=0`).
+    """
     return bool({"no-cache", "max-age=0"} & _directives(asked.request.headers))
 
 
 def seconds_kept(response: h11.Response) -> float | None:
-    """Returns for how many seconds a reply may be cached. Returns None if it must not be cached."""
+    """Returns the number of seconds for which a reply may be cached, at most LONGEST_SECONDS. Returns None if
+    the reply must not be cached.
+    """
     headers, directives = dict(response.headers), _directives(response.headers)
     if response.status_code != 200 or {"no-store", "private", "no-cache"} & {
         each.partition("=")[0] for each in directives
@@ -98,8 +106,8 @@ def seconds_kept(response: h11.Response) -> float | None:
 
 
 def length_of(response: h11.Response) -> int | None:
-    """Returns the reply's Content-Length. Returns None if there is none; then an incomplete reply could not
-    be detected.
+    """Returns the length of the reply's body in bytes from its Content-Length header. Returns None if there
+    is no such header. Such a reply is not cached, because an incomplete one could not be detected.
     """
     said = dict(response.headers).get(b"content-length", b"")
     return int(said) if said.isdigit() else None
@@ -119,7 +127,7 @@ def _until(expires: bytes | None) -> float:
         moment = parsedate_to_datetime(expires.decode("latin-1"))
         return (moment - now()).total_seconds()
     except (ValueError, TypeError):
-        return 0.0  # as HTTP has it: what is no date has passed
+        return 0.0  # HTTP regards an invalid date as a time in the past
 
 
 @cache

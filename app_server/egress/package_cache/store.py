@@ -1,8 +1,9 @@
-"""Stores package files on disk, separately for each user. The files that were unused for longest are removed
-first.
+"""Stores package files on disk, in a separate folder for each user. If the folder is too large, deletes the
+files that were not used for the longest time.
 
-A file of the store is one line of JSON (data about the reply) and then the body. Only the app server writes
-here, and only what it fetched itself: no sandbox can change what another one gets.
+Each stored file begins with one line of JSON, which describes the reply of the package host. The body of the
+reply follows. Only the app server writes here, and only files that it has fetched itself. So a sandbox cannot
+change the files that another sandbox gets.
 """
 
 import asyncio
@@ -22,12 +23,12 @@ logger = logging.getLogger(__name__)
 
 PIECE_BYTES = 1024**2
 FREE_BYTES = 1024**3
-"""Free disk space that is always left. Nothing is stored beyond that."""
+"""The minimum free disk space in bytes. A file is not stored if less would be left."""
 
 _DRAFT = ".draft-"
 _ROOM = 0.9
-"""The part of the limit that remains used after files are removed, so that this is not needed for
-each file.
+"""If the limit of a user is exceeded, files are deleted until their size is this fraction of the limit. So
+files need not be deleted again for the next stored file.
 """
 
 Headers = Sequence[tuple[str, str]]
@@ -35,8 +36,8 @@ Headers = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Kept:
-    """A stored reply of a package host with its open file, which can be read even if the file is removed
-    meanwhile.
+    """A stored reply of a package host, with its file open for reading. It can be read even if the file is
+    deleted from the store meanwhile. `length`: the length of the body in bytes.
     """
 
     headers: Headers
@@ -44,7 +45,7 @@ class Kept:
     _file: BinaryIO
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yields the body of the stored reply from its beginning. Raises OSError."""
+        """Yields the body of the stored reply in pieces, from its beginning. Raises OSError."""
         while piece := await asyncio.to_thread(self._file.read, PIECE_BYTES):
             yield piece
 
@@ -53,7 +54,9 @@ class Kept:
 
 
 class Draft:
-    """A reply of a package host that is being written to disk. It can be read only when it is complete."""
+    """A reply of a package host that is being written to a temporary file. Later requests can read it only
+    after `keep`. `length`: the expected length of the body in bytes.
+    """
 
     def __init__(self, store: "PackageStore", path: Path, head: bytes, length: int) -> None:
         self._store = store
@@ -66,7 +69,9 @@ class Draft:
         self._is_begun = False
 
     async def write(self, piece: bytes) -> None:
-        """Adds a piece of the reply's body. Raises OSError."""
+        """Adds a piece to the reply's body. The pieces are collected and written to disk in larger blocks.
+        Raises OSError.
+        """
         self._missing -= len(piece)
         self._pieces.append(piece)
         self._waiting += len(piece)
@@ -74,8 +79,8 @@ class Draft:
             await self._flush(is_last=False)
 
     async def keep(self) -> None:
-        """Makes the stored file available to later requests. If its length is wrong, deletes the file. Raises
-        OSError.
+        """Finishes the file and moves it into the store, where later requests can read it. If the body does
+        not have the expected length, deletes the file instead. Raises OSError.
         """
         if self._missing != 0:
             await self.drop()
@@ -98,7 +103,9 @@ class Draft:
 
 
 class PackageStore:
-    """The stored package files of all users. max_bytes: the limit for each user."""
+    """The package files of all users on disk. max_bytes: the maximum size, in bytes, of the files of each
+    user.
+    """
 
     def __init__(self, directory: Path, max_bytes: int) -> None:
         self._directory = directory
@@ -107,16 +114,18 @@ class PackageStore:
         self._changing = asyncio.Lock()
 
     async def find(self, user_id: UUID, name: str) -> Kept | None:
-        """Returns a stored package file and records its use. Returns None if there is no valid file with this
-        name.
+        """Returns the user's stored reply with this name, and updates the time of its last use. Returns None
+        if there is none, or if it has expired or is incomplete.
         """
         return await asyncio.to_thread(_open, self._path(user_id, name))
 
     async def draft(
         self, user_id: UUID, name: str, headers: Headers, length: int, seconds: float
     ) -> Draft | None:
-        """Begins to store a reply. Returns None if there is not enough room. seconds: how long the reply may
-        be cached.
+        """Begins to store a reply of a package host, and returns the draft to which its body is written.
+        Returns None if the reply is larger than the limit of a user or the disk has not enough free space.
+
+        length: the length of the body in bytes. seconds: how long the reply may be served from the cache.
         """
         path = self._path(user_id, name)
         if length > self._max_bytes or not await asyncio.to_thread(self._has_room, path.parent, length):
@@ -125,7 +134,9 @@ class PackageStore:
         return Draft(self, path, json.dumps(head).encode() + b"\n", length)
 
     async def take_in(self, draft: Path, path: Path) -> None:
-        """Moves a complete draft into the store under `path`. Raises OSError."""
+        """Moves a complete draft into the store under `path`. Then deletes old files of the user if the
+        user's limit is exceeded. Raises OSError.
+        """
         async with self._changing:
             await asyncio.to_thread(self._take_in, draft, path)
 
@@ -174,7 +185,11 @@ def _open(path: Path) -> Kept | None:
 
 
 def _tidied(folder: Path, *, except_for: Path) -> int:
-    """Deletes unfinished files of a killed server. Returns the total size of the folder in bytes."""
+    """Deletes unfinished files that a stopped server has left in the folder. Returns the total size in bytes
+    of the complete files.
+
+    except_for: a file that is not deleted.
+    """
     total = 0
     for entry in folder.iterdir():
         if entry.name.startswith(_DRAFT):
@@ -187,8 +202,10 @@ def _tidied(folder: Path, *, except_for: Path) -> int:
 
 
 def _shrunk(folder: Path, goal: int, *, last: Path) -> int:
-    """Deletes the files that were unused for longest until the folder is smaller than `goal` bytes. Returns
-    the remaining size. `last` is not deleted.
+    """Deletes files from the folder until their total size is at most `goal` bytes. Begins with those that
+    were not used for the longest time. Returns the remaining size in bytes.
+
+    last: a file that is not deleted.
     """
     found = [(entry, entry.stat()) for entry in folder.iterdir() if not entry.name.startswith(_DRAFT)]
     total = sum(stat.st_size for _, stat in found)

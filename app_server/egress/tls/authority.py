@@ -1,8 +1,10 @@
-"""Creates certificates for the hosts in whose place the proxy answers. They are signed by a certificate
-authority of this installation.
+"""Creates the certificates that the egress proxy uses to decrypt TLS. The proxy shows such a certificate to a
+sandbox in place of the real certificate of a host. A certificate authority of this installation signs the
+certificates.
 
-Only sandboxes trust this authority. The authority's key is stored encrypted in the app server's home. The
-authority is not limited to certain hosts, because it is created before the hosts with credentials are known.
+Only sandboxes trust this authority. Its private key is stored encrypted in the app server's data folder
+(`config.home`). The authority may sign certificates for all hosts, because it is created before the hosts
+with credentials are known.
 """
 
 import datetime as dt
@@ -38,7 +40,9 @@ class _Leaf:
 
 
 class Authority:
-    """The certificate authority of this installation; there is one for each process."""
+    """The certificate authority of this installation. It creates the certificates with which the egress proxy
+    answers for hosts, and stores them in memory. There is one for each process.
+    """
 
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
         self._certificate = certificate
@@ -46,8 +50,10 @@ class Authority:
         self._leaves: dict[str, _Leaf] = {}
 
     def context_for(self, host: str) -> ssl.SSLContext:
-        """Returns the TLS context with which the proxy answers for a host of this name or address. Supports
-        only HTTP/1.1.
+        """Returns the TLS context with which the egress proxy answers a sandbox in place of this host. It
+        contains a certificate for the host and supports only HTTP/1.1.
+
+        host: a host name or an IP address.
         """
         moment = dt.datetime.now(dt.UTC)
         leaf = self._leaves.get(host)
@@ -84,13 +90,13 @@ class Authority:
 
 
 def private_key_file(config: Config) -> Path:
-    """Returns the path of the authority's private key, which is encrypted."""
+    """Returns the path of the file that contains the encrypted private key of the certificate authority."""
     return config.home / "egress-authority.key"
 
 
 def renew_encryption(config: Config, cipher: Cipher) -> int:
-    """Encrypts the authority's private key with the newest encryption key. Returns 1 if it was encrypted with
-    an older one, else 0. Blocks briefly.
+    """Encrypts the private key of the certificate authority again if it is not encrypted with the newest
+    encryption key. Returns the number of changed files, which is 1 or 0. Blocks briefly.
     """
     file = private_key_file(config)
     if not file.exists() or cipher.is_newest(file.read_text()):
@@ -100,10 +106,10 @@ def renew_encryption(config: Config, cipher: Cipher) -> int:
 
 
 def load_authority(config: Config, cipher: Cipher) -> Authority:
-    """Returns the certificate authority of this installation from its files. Creates the authority at the
-    first start, and again before it expires. Blocks briefly.
+    """Reads the certificate authority of this installation from its files and returns it. Creates the files
+    if they do not exist or if the authority expires within four days. Blocks briefly.
 
-    Raises ConfigurationError if the authority's files cannot be used.
+    Raises ConfigurationError if the files are damaged or do not belong together.
     """
     public, private = certificate_file(config), private_key_file(config)
     try:

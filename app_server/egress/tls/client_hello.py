@@ -1,5 +1,5 @@
-"""Reads the host name from the first message (ClientHello) of a TLS connection, before any data is
-forwarded.
+"""Reads the name of the requested host from the first message (ClientHello) of a TLS connection. The egress
+proxy checks the name before it sends any data to the host.
 """
 
 import ssl
@@ -11,13 +11,15 @@ HANDSHAKE_RECORD = b"\x16"
 
 
 class NotTls(Exception):
-    """The first data of the connection is not the beginning of TLS."""
+    """The error that is raised when the first data of a connection is not a complete first message of TLS."""
 
 
 @dataclass(frozen=True)
 class Hello:
-    """The first TLS message of a client. `content`: all data that was read, to be forwarded. `alert`: a TLS
-    alert that refuses the connection.
+    """The first TLS message of a client.
+
+    content: all data that was read from the connection, to be sent to the host. server_name: the host that
+    the client names; None if it names none. alert: a TLS message to the client that refuses the connection.
     """
 
     content: bytes
@@ -26,7 +28,11 @@ class Hello:
 
 
 async def read_hello(read: Callable[[], Awaitable[bytes]], begun: bytes = b"") -> Hello:
-    """Reads from the connection until the first TLS message is complete. Raises NotTls."""
+    """Reads from a connection until the first TLS message is complete, and returns the message.
+
+    read: returns the next data of the connection. begun: data that was already read. Raises NotTls if the
+    data is not TLS, is too long, or ends too early.
+    """
     seen: list[str | None] = []
 
     def note(_connection: ssl.SSLObject | ssl.SSLSocket, name: str | None, _context: ssl.SSLContext) -> int:

@@ -1,7 +1,8 @@
-"""The TLS connection between a program in a sandbox and the proxy, which answers in place of the real host.
+"""The TLS connection between a program in a sandbox and the egress proxy, which answers in place of the real
+host.
 
-asyncio can only start TLS before any data was read, but the sandbox may have sent data together with its
-CONNECT request.
+It does not use asyncio's TLS, which can start only before any data was read. A sandbox may send TLS data
+together with its CONNECT request, so some TLS data may already have been read.
 """
 
 import ssl
@@ -13,8 +14,10 @@ PIECE_BYTES = 64 * 1024
 
 
 class TlsSide:
-    """A reader and writer of the decrypted data of a TLS connection. Reading and writing may happen at the
-    same time.
+    """The proxy's side of a TLS connection with a program in a sandbox. It reads and writes the decrypted
+    data. Reading and writing may happen at the same time.
+
+    line: the connection that carries the TLS data. early: TLS data that was already read from it.
     """
 
     def __init__(self, line: PinnedConnection, context: ssl.SSLContext, early: bytes = b"") -> None:
@@ -24,8 +27,8 @@ class TlsSide:
         self._incoming.write(early)
 
     async def shake_hands(self) -> None:
-        """Does the TLS handshake with the program in the sandbox. Raises ssl.SSLError, mostly because the
-        program does not trust the proxy's certificate.
+        """Does the TLS handshake with the program in the sandbox. Raises ssl.SSLError if the handshake fails,
+        most often because the program does not trust the proxy's certificate.
         """
         while True:
             try:
@@ -40,7 +43,9 @@ class TlsSide:
                 return await self.drain()
 
     async def read(self, size: int = PIECE_BYTES, /) -> bytes:
-        """Returns the next decrypted data. Raises ssl.SSLError."""
+        """Waits for decrypted data and returns it, at most `size` bytes. Returns empty bytes if the
+        connection has ended. Raises ssl.SSLError.
+        """
         while True:
             try:
                 return self._tls.read(size)
@@ -61,10 +66,10 @@ class TlsSide:
         await self._line.writer.drain()
 
     async def end(self) -> None:
-        """Tells the client that no more data follows. Without this message, clients regard a reply as
-        incomplete.
+        """Informs the program in the sandbox that no more data follows, with a TLS close message. Without
+        this message, programs regard a reply as incomplete.
         """
-        with suppress(ssl.SSLError):  # no one waits for the sandbox's answer
+        with suppress(ssl.SSLError):  # the reply of the sandbox is not read
             self._tls.unwrap()
         await self.drain()
 

@@ -1,12 +1,12 @@
-"""Decrypts TLS at the proxy for hosts with credentials, and adds the credential to the requests inside.
+"""Decrypts TLS connections of sandboxes at the egress proxy, and sends the requests inside to the real host.
 
-Brokered variables are secrets of which the sandbox has only stand-ins. For their hosts, the stand-ins in the
-requests are replaced by the real values.
+TLS is decrypted for four kinds of hosts. At hosts with a credential, the proxy adds the credential to the
+requests. At hosts of secret variables, it replaces the placeholders in the headers by the real values, which
+the sandbox does not get. At git hosts of the user, it checks the requests. At package hosts, it caches files.
 
-TLS is also decrypted for the user's git hosts, to check the requests, and for package hosts, to cache files.
-
-The real host is called only over TLS, with its certificate verified. Redirects are left to the client: its
-next request gets the credential of the new host, or none.
+The proxy calls the real host only over TLS and verifies its certificate. The proxy does not follow redirects.
+If the program in the sandbox follows one, its request to the new host gets the credential for that host, or
+none.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 HANDSHAKE_SECONDS = 60.0
 TLS_PORT = 443
 DISTRUST_SECONDS = 600.0
-"""For this time, package hosts are not read after a program in a sandbox did not trust our certificate."""
+"""The time for which TLS to a package host is not decrypted after a handshake with the sandbox has failed."""
 
 _MAX_DISTRUSTED = 10_000
 
@@ -51,10 +51,11 @@ _NOT_WITH_CREDENTIALS = frozenset(
 
 
 class TlsInterception:
-    """Serves the tunnels whose TLS the proxy decrypts; there is one object for each process.
+    """The component of the egress proxy that serves tunnels with decrypted TLS. There is one object for each
+    process.
 
-    `outside`: the context that verifies certificates of real hosts. Default: what this machine trusts, loaded
-    when first needed, which takes 50 ms.
+    outside: the TLS context that verifies the certificates of real hosts. None means a context with the
+    certificate authorities of this machine. It is loaded when it is first needed, because this takes 50 ms.
     """
 
     def __init__(
@@ -75,16 +76,21 @@ class TlsInterception:
         self._outside = outside
 
     def reads(self, way: AllowedRoute) -> bool:
-        """Returns whether the proxy decrypts the TLS of a tunnel to this host.
+        """Returns whether the egress proxy decrypts the TLS of a tunnel to this host.
 
-        Exception: if a program did not trust the proxy's certificate a short time ago, tunnels are not
-        decrypted for the package cache alone.
+        If the proxy would read the requests for the package cache only, returns False for DISTRUST_SECONDS
+        after a TLS handshake for this host failed in the same sandbox. So programs that do not trust the
+        proxy's certificate can still reach the host.
         """
         until = self._distrusted.get((way.target.sandbox_id, way.target.host), 0.0)
         return way.must_be_read or (way.has_packages and until <= time.monotonic())
 
     async def serve(self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox) -> None:
-        """Serves a tunnel from its first byte until it ends. Raises OSError, TimeoutError."""
+        """Does the TLS handshake with the program in the sandbox, and then serves the requests in the tunnel
+        until it ends. If the handshake fails, only records the failure. Raises OSError, TimeoutError.
+
+        early: the data that the program has already sent for the tunnel.
+        """
         tls = TlsSide(line, self._authority.context_for(way.target.host), early)
         try:
             async with asyncio.timeout(HANDSHAKE_SECONDS):
@@ -116,7 +122,7 @@ class TlsInterception:
             way = await self._decisions.way(target, target.host)
             exchanged, held = way.exchange(asked), way.held_for(asked)
             if held and held.header.encode() in exchanged.names:
-                held = None  # the program has sent a stand-in, so no other credential is added
+                held = None  # the program has sent a placeholder, so no other credential is added
             way.check(asked, {*exchanged.names, *([held.header.encode()] if held else [])})
             if (held or exchanged.names) and asked.request.method.upper() == b"TRACE":
                 return await client.refuse(answers.NO_TRACE)
@@ -149,8 +155,8 @@ class TlsInterception:
 
 
 def outside_context() -> ssl.SSLContext:
-    """Returns a TLS context that trusts the certificate authorities of this machine and the commonly trusted
-    ones.
+    """Returns a TLS context that verifies the certificates of hosts. It trusts the certificate authorities of
+    this machine and those of the package certifi.
     """
     import certifi
 

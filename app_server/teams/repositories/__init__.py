@@ -1,3 +1,3 @@
-"""Repositories that belong to teams: which repositories a team has, who may change this list, and which rules
-hold for conversations on these repositories.
+"""Repositories that belong to teams: the list of a team's repositories, the people who may change this list,
+and the rules for conversations about these repositories.
 """

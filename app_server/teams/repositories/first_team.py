@@ -1,8 +1,8 @@
-"""Stores in the database session which team's values are used first.
+"""Stores in a database session which team has priority when several teams of a person set the same setting or
+item.
 
-Several teams of a person may set the same setting or item. The team that owns the repository of the
-conversation comes first. A database session reads for at most one conversation, so this team is stored in the
-session.
+The team that owns the repository of the conversation has priority. A database session reads for at most one
+conversation. Therefore the team can be stored in the session.
 """
 
 from uuid import UUID
@@ -16,30 +16,30 @@ _KEY = "first_team"
 
 
 def put_first(session: AsyncSession, team_id: UUID | None) -> None:
-    """Makes the values of this team come before those of other teams in all later reads of this database
-    session. `team_id`: None means that no team comes first.
+    """Sets the team that has priority over other teams in this database session. All later reads of settings
+    and items in the session use it. `team_id`: None means that no team has priority.
     """
     session.info[_KEY] = team_id
 
 
 def first_team(session: AsyncSession) -> UUID | None:
-    """Returns the team whose values come first in this database session. Returns None if no team was put
-    first.
+    """Returns the id of the team that has priority over other teams in this database session. Returns None if
+    no team has priority.
     """
     team_id: UUID | None = session.info.get(_KEY)
     return team_id
 
 
 async def put_team_of_sandbox_first(session: AsyncSession, sandbox_id: UUID) -> None:
-    """Makes the values of one team come first: the team that owns the repository of the sandbox's
-    conversations.
+    """Gives a team priority over other teams in this database session: the team that owns the repository of
+    the sandbox's conversations. If there is none, no team has priority.
     """
     put_first(session, await team_of_sandbox(session, sandbox_id))
 
 
 async def team_of_sandbox(session: AsyncSession, sandbox_id: UUID) -> UUID | None:
-    """Returns the team that owns the repository of the conversations in a sandbox. Returns None if no team
-    owns it.
+    """Returns the id of the team that owns the repository of the conversations in a sandbox. Returns None if
+    no team owns the repository.
     """
     query = select(ConversationTeam.team_id).where(ConversationTeam.sandbox_id == sandbox_id).limit(1)
     return await session.scalar(query)

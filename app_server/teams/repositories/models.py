@@ -1,4 +1,6 @@
-"""The tables of the repositories that belong to teams, and of their maintainers."""
+"""Database tables of the repositories that belong to teams, of the rules for them, and of the team members
+who maintain the lists of repositories.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +15,12 @@ MAX_KEY_CHARACTERS = 500
 
 
 class MembersSee(StrEnum):
-    """What the members of a team may do with new conversations on the team's repositories."""
+    """The access that members of a team get to new conversations of other members about the team's
+    repositories.
+
+    `none`: no access. `view`: the members can read the conversation. `steer`: the members can also send
+    messages, pause and continue the agent, and approve its actions.
+    """
 
     NONE = "none"
     VIEW = "view"
@@ -21,17 +28,18 @@ class MembersSee(StrEnum):
 
 
 class TeamRepository(Base):
-    """One row of the table of team repositories: a repository, or a pattern for several repositories whose
-    names begin alike.
+    """The database row of a repository that belongs to a team, or of a pattern. A pattern stands for all
+    repositories whose names begin with the same text.
 
-    `key`: `host/owner/name` in small letters, or the beginning of such a name with `*` at the end. Within an
-    organisation, one key belongs to one team only. `name`: the same text as the user entered it.
+    `name`: the text that the user has entered: `host/owner/name`, or the beginning of such a name followed by
+    `*`. `key`: the form of this text that is used for comparisons, see names.py. Within an organisation, a
+    key belongs to one team only.
     """
 
     __tablename__ = "team_repositories"
 
     organisation_id: Mapped[UUID] = mapped_column(primary_key=True)
-    """The organisation of the team. Each organisation has its own list."""
+    """The organisation of the team. Each organisation has a separate list of team repositories."""
     key: Mapped[str] = mapped_column(String(MAX_KEY_CHARACTERS), primary_key=True)
     team_id: Mapped[UUID] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(MAX_KEY_CHARACTERS))
@@ -39,10 +47,11 @@ class TeamRepository(Base):
 
 
 class TeamRepositoryRules(Base):
-    """One row for each team with rules for conversations on its repositories. A team without a row has the
-    defaults: `NONE` and False.
+    """The database row of a team's rules for conversations about the team's repositories. For a team without
+    a row, the default rules apply: `members_see` is NONE, `members_only` is False.
 
-    `members_only`: only members of the team may start conversations on these repositories.
+    `members_see`: the access that members get to new conversations of other members. `members_only`: whether
+    only members of the team may start conversations about these repositories.
     """
 
     __tablename__ = "team_repository_rules"
@@ -53,7 +62,7 @@ class TeamRepositoryRules(Base):
 
 
 class TeamMaintainer(Base):
-    """One row for each member of a team who may change the list of the team's repositories. The row is
+    """The database row of a member of a team who may change the list of the team's repositories. The row is
     deleted when the membership ends.
     """
 
@@ -72,8 +81,9 @@ class TeamMaintainer(Base):
 
 
 class ConversationTeam(Base):
-    """One row for each conversation whose repository belongs to a team. The row exists only if a member of
-    the team started the conversation. All conversations of a sandbox have the same team, or none.
+    """The database row that connects a conversation with the team that owns the conversation's repository.
+    The row exists only if a member of this team has started the conversation. All conversations in a sandbox
+    have the same team, or none.
     """
 
     __tablename__ = "conversation_teams"

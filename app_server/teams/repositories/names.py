@@ -1,8 +1,8 @@
-"""Converts the names of repositories that belong to teams into a form that can be compared. This module does
-no I/O.
+"""Converts the names of repositories into keys that can be compared. The functions here do no I/O.
 
-Different addresses of one repository have the same key. The key does not depend on capitals, ports, escapes,
-`www.` or the known second names of the large hosts. Other second names of a host cannot be recognised.
+Different addresses of one repository have the same key. The key does not depend on upper and lower case,
+ports, escapes, `www.`, and the known alternative host names of GitHub, GitLab and Bitbucket. Alternative
+names of other hosts are not recognised.
 """
 
 import re
@@ -25,10 +25,10 @@ _HOST = re.compile(r"^(?:[a-z0-9_-]+\.)+[a-z0-9_-]+$|^\[[0-9a-f:.]+\]$|^localhos
 
 
 def key_of(identity: str) -> str | None:
-    """Returns the key of a repository. Returns None for a repository on the server's own disk, which belongs
-    to no team.
+    """Returns the key of a repository, which is used to find the team that owns the repository. Returns None
+    for a repository on the app server's disk, because such a repository belongs to no team.
 
-    `identity`: `host/owner/name`, as `Address.identity`.
+    `identity`: `host/owner/name`, see `Address.identity`.
     """
     if identity.startswith("/"):
         return None
@@ -49,18 +49,18 @@ def key_of(identity: str) -> str | None:
 
 
 def keys_that_cover(key: str) -> Sequence[str]:
-    """Returns the keys of all entries that would cover this repository, the narrowest first: the key of the
-    repository itself, then the keys of the patterns, the longest first.
+    """Returns all keys under which a team's entry for this repository can be stored. The first one is the key
+    of the repository itself. Then follow the keys of all patterns that match the repository, longest first.
     """
     start = key.index("/") + 1
     return [key, *(f"{key[:end]}*" for end in range(len(key), start, -1))]
 
 
 def key_of_entry(name: str) -> str:
-    """Returns the key for a text that a user enters: `host/owner/name`, or the beginning of such a name with
-    `*` at the end. The owner must be complete.
+    """Returns the key for a text that a user enters in the list of a team's repositories. The text is
+    `host/owner/name`, or the beginning of such a name followed by `*`. The owner must be complete.
 
-    Raises BadRequest `repository_name_wrong`.
+    Raises BadRequest `repository_name_wrong` if the text has another form.
     """
     text = name.strip()
     beginning = text.removesuffix("*")

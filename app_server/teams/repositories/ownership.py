@@ -1,7 +1,7 @@
-"""Finds the team that a repository belongs to. No other module decides this.
+"""Finds the team that owns a repository. Only this module decides which team owns a repository.
 
-The narrowest entry counts: an entry with the full name comes before a pattern, and a long pattern before a
-short one. So each repository belongs to at most one team of an organisation.
+If several entries match a repository, the most specific one counts: the full name comes before patterns, and
+a longer pattern comes before a shorter one. So at most one team of an organisation owns a repository.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,12 @@ from app_server.users.colleagues import organisation_of
 
 @dataclass(frozen=True)
 class OwningTeam:
-    """The team that a repository belongs to. `is_member`: whether the user of the request is in the team."""
+    """The team that owns a repository, with the team's rules for conversations about the repository.
+
+    `members_see`: the access that members get to new conversations of other members. `members_only`: whether
+    only members may start conversations about the repository. `is_member`: whether the user who sends the
+    request is a member.
+    """
 
     id: UUID
     name: str
@@ -31,10 +36,9 @@ class OwningTeam:
 
 
 async def owner_of(session: AsyncSession, user_id: UUID, identity: str | None) -> OwningTeam | None:
-    """Returns the team of the user's organisation that the repository belongs to. Returns None if it belongs
-    to no team.
+    """Returns the team in the user's organisation that owns the repository. Returns None if no team owns it.
 
-    `identity`: the repository, as in `Address.identity`; None means no repository.
+    `identity`: the repository, see `Address.identity`; None means no repository, so that the result is None.
     """
     key = None if identity is None else key_of(identity)
     if key is None:
@@ -63,11 +67,12 @@ async def owner_of(session: AsyncSession, user_id: UUID, identity: str | None) -
 async def require_member(
     session: AsyncSession, user_id: UUID, identities: Sequence[str | None]
 ) -> Sequence[OwningTeam | None]:
-    """Checks that the person may start conversations on all of these repositories. Returns the owning team of
-    each repository.
+    """Checks that the user may start conversations about all of these repositories. Returns for each
+    repository the team that owns it, or None.
 
-    Raises Forbidden `repository_of_team` if one repository belongs to a team that allows only its members,
-    and the person is not in the team.
+    identities: the repositories, see `Address.identity`; None means no repository. Raises Forbidden
+    `repository_of_team` if a team that owns one of them allows only its members, and the user is not a
+    member.
     """
     owners = [await owner_of(session, user_id, each) for each in identities]
     for owner, identity in zip(owners, identities, strict=True):

@@ -1,5 +1,5 @@
-"""HTTP routes of the repositories of teams. Members see the list of repositories; administrators and the
-team's maintainers change it.
+"""Routes for the repositories that belong to teams. All members of a team see its list of repositories.
+Administrators and the team's maintainers change this list.
 """
 
 from uuid import UUID
@@ -21,7 +21,9 @@ router = APIRouter(prefix="/api/v1/teams", tags=["Teams"])
 async def get_team_repositories(
     principal: CurrentPrincipal, session: ReadSession, team_id: UUID
 ) -> TeamRepositories:
-    """Returns the repositories of a team. 404 `team_not_found`, also if the user may not see the team."""
+    """Returns the repositories of a team and the rules for them. Replies 404 `team_not_found` if the team
+    does not exist, or if the user may not see it.
+    """
     return await service.show(
         session, principal.user.id, team_id, is_administrator=_is_administrator(principal)
     )
@@ -35,10 +37,11 @@ async def save_team_repositories(
     team_id: UUID,
     body: SaveTeamRepositories,
 ) -> TeamRepositories:
-    """Replaces the list of a team's repositories and the rules for conversations on them. Administrators and
-    the team's maintainers may do this; only administrators change `members_only`. 400
-    `repository_name_wrong`, 403 `not_maintainer`, `members_only_not_allowed`, 404 `team_not_found`, 409
-    `repository_taken`.
+    """Replaces the list of a team's repositories and the rules for conversations about them. Only
+    administrators and the team's maintainers may do this. Only administrators may change `members_only`.
+
+    Errors: 400 `repository_name_wrong`; 403 `not_maintainer`, `members_only_not_allowed`; 404
+    `team_not_found`; 409 `repository_taken` if a repository belongs to another team.
     """
     rights = {"is_administrator": _is_administrator(principal)}
     await service.save(session, principal.user.id, trail, team_id, body, **rights)

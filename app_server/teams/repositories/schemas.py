@@ -1,4 +1,4 @@
-"""Schemas of the repositories of teams in the API."""
+"""The request and response models of the routes for the repositories of teams."""
 
 from typing import Annotated
 
@@ -13,10 +13,12 @@ EntryName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 
 class SaveTeamRepositories(BaseModel):
-    """The request body that replaces the repositories of a team. `repositories`: all repositories of the
-    team, each as `host/owner/name`, or as the beginning of such a name with `*` at the end. `members_see`:
-    what members of the team may do with conversations that are started from now on. `members_only`: only
-    members may start conversations on these repositories; null or left out keeps the stored value.
+    """A request to replace the list of a team's repositories and the rules for them.
+
+    `repositories`: all repositories of the team, each as `host/owner/name`, or as the beginning of such a
+    name followed by `*`. `members_see`: the access that members get to other members' conversations about
+    these repositories; it applies to conversations that are started from now on. `members_only`: whether only
+    members may start conversations about these repositories; null keeps the stored value.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -27,8 +29,10 @@ class SaveTeamRepositories(BaseModel):
 
 
 class TeamRepositories(BaseModel):
-    """The repositories of a team, sorted by name. `may_change`: whether the user may change the list and
-    `members_see`. `may_restrict`: whether the user may change `members_only`.
+    """The repositories of a team, sorted by name, and the rules for conversations about them.
+
+    `may_change`: whether the user may change the list and `members_see`. `may_restrict`: whether the user may
+    change `members_only`.
     """
 
     repositories: list[str]
@@ -39,9 +43,11 @@ class TeamRepositories(BaseModel):
 
 
 class RepositoryOwner(BaseModel):
-    """The team that a repository belongs to. Members of the team see it. Other users see it only if they may
-    not start conversations on the repository. `llm_profile`: the model profile that the user's conversations
-    on this repository must use; null if the user may choose.
+    """The team that owns a repository, in a reply. Members of the team get this reply. Other users get it
+    only if they may not start conversations about the repository.
+
+    `llm_profile`: the model profile that the user's conversations about this repository must use; null if the
+    user may choose a profile.
     """
 
     team_id: Id

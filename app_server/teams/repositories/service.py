@@ -1,4 +1,6 @@
-"""Shows and changes the repositories of teams, and sets which members maintain this list."""
+"""Shows and changes the repositories of teams, and sets which members may change the lists of
+repositories.
+"""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -27,8 +29,8 @@ from app_server.users.models import User
 async def show(
     session: AsyncSession, user_id: UUID, team_id: UUID, *, is_administrator: bool
 ) -> TeamRepositories:
-    """Returns the repositories of a team. Raises NotFound `team_not_found`, also for a team that the person
-    may not see.
+    """Returns the repositories of a team, the rules for them, and whether the user may change them. Raises
+    NotFound `team_not_found` if the team does not exist, or if the user may not see it.
     """
     query = visible_teams(user_id, sees_all=is_administrator).where(Team.id == team_id)
     if await session.scalar(query) is None:
@@ -53,10 +55,11 @@ async def save(
     *,
     is_administrator: bool,
 ) -> None:
-    """Replaces the repositories of a team and the rules for them.
+    """Replaces the list of a team's repositories and the rules for conversations about them.
 
-    Raises NotFound `team_not_found`, Forbidden `not_maintainer`, `members_only_not_allowed`, BadRequest
-    `repository_name_wrong`, Conflict `repository_taken`.
+    user_id: the user who makes the change. Raises NotFound `team_not_found`, Forbidden `not_maintainer` or
+    `members_only_not_allowed` if this user lacks the right, BadRequest `repository_name_wrong`, Conflict
+    `repository_taken` if a repository belongs to another team.
     """
     # Of two requests at once, the second waits: both would insert the first rules of the team.
     await session.execute(select(Team.id).where(Team.id == team_id).with_for_update(key_share=True))
@@ -88,8 +91,10 @@ async def save(
 async def set_maintainer(
     session: AsyncSession, trail: AuditTrail, team: Team, person_id: UUID, *, is_maintainer: bool
 ) -> None:
-    """Makes a member a maintainer of the team, or takes this right away. Raises NotFound
-    `team_member_not_found`.
+    """Makes a member of the team a maintainer, or makes a maintainer an ordinary member. A maintainer may
+    change the list of the team's repositories.
+
+    Raises NotFound `team_member_not_found` if the person is not a member of the team.
     """
     if await session.get(TeamMember, (team.id, person_id)) is None:
         raise NotFound("This person is not in the team.", code="team_member_not_found")
@@ -153,13 +158,17 @@ def _taken(name: str, owner: str) -> Conflict:
 
 
 async def _entries(session: AsyncSession, team_id: UUID) -> dict[str, str]:
-    """Returns the names of a team's repositories, keyed by `TeamRepository.key` and sorted."""
+    """Returns the names of a team's repositories, sorted. The keys of the dictionary are the values of
+    `TeamRepository.key`.
+    """
     query = select(TeamRepository).where(TeamRepository.team_id == team_id).order_by(TeamRepository.key)
     return {row.key: row.name for row in await session.scalars(query)}
 
 
 async def _rules(session: AsyncSession, team_id: UUID) -> TeamRepositoryRules:
-    """Returns the stored rules for the team's repositories. If none are stored, returns the default rules."""
+    """Returns the rules for a team's repositories. If no rules are stored, returns a new row with the default
+    rules that is not in the database yet.
+    """
     return await session.get(TeamRepositoryRules, team_id) or TeamRepositoryRules(
         team_id=team_id, members_see=MembersSee.NONE, members_only=False
     )
