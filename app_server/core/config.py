@@ -1,5 +1,4 @@
-"""The deploy-time configuration of the app server. It is read once at the start, from environment variables
-that begin with `SLIPWAY_`.
+"""The deploy-time configuration of the app server, read once from environment variables `SLIPWAY_*`.
 
 Settings that users change while the server runs are not here but in the folder `settings/`.
 """
@@ -352,9 +351,7 @@ class Config(SignInConfig):
 
     @property
     def is_database_shared(self) -> bool:
-        """Whether other app servers may use the same database. True if `database_url` is set, as for
-        PostgreSQL.
-        """
+        """Whether other app servers may use the same database. True if `database_url` is set."""
         return self.database_file is None
 
     @property

@@ -85,9 +85,7 @@ class Gateway:
         await response(scope, receive, send)
 
     async def _answer(self, connection: HTTPConnection, place: PreviewLocation) -> Response | None:
-        """Returns the response if the gateway replies to the request itself. Returns None if the request must
-        be passed on to the sandbox.
-        """
+        """Returns the gateway's own response. Returns None if the request must go on to the sandbox."""
         if connection.scope["type"] == "websocket":
             return None
         if isinstance(place, OwnName) and connection.scope["path"] == OPEN_PATH:
@@ -249,8 +247,7 @@ async def _start_plugin(
     place: PreviewLocation,
     error: BadGateway,
 ) -> None:
-    """Starts the runtime plugin (such as VS Code) that belongs to the link's port. `error`: the error of the
-    request to this port.
+    """Starts the runtime plugin (such as VS Code) of the link's port. `error`: the error of the request.
 
     Raises `error` if no plugin can be started. Raises Conflict `host_name_needed` if the plugin's pages could
     not be shown at this address, and Forbidden `runtime_plugin_not_offered`.
@@ -275,9 +272,7 @@ async def _require_allowed(connection: HTTPConnection, grant: PreviewGrant, plac
 
 
 async def require_conversation(connection: HTTPConnection, grant: PreviewGrant) -> None:
-    """Raises NotAuthenticated `session_key_invalid` if the key is for one conversation and that conversation
-    is deleted.
-    """
+    """Raises NotAuthenticated `session_key_invalid` if the conversation that the key is for is deleted."""
     if grant.conversation_id is None:
         return
     async with connection.state.database.read() as session:
