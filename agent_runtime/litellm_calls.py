@@ -1,5 +1,5 @@
-"""The code around the library litellm that the engine and the model gateway share: loading the library,
-building the arguments of a call, and reading its errors.
+"""Contains the code for calls of the library litellm that the engine and the model gateway share: loading the
+library, building the arguments of a call, and reading its errors.
 
 The engine and the gateway make the calls themselves: the engine must be able to cancel a call, and the
 gateway sends a call only to one network address.

@@ -8,8 +8,8 @@ CHUNK_BYTES = 1 << 18
 
 
 class StreamedZip:
-    """Writes a zip archive in pieces. Add files and send what `take` yields; at the end, send what `close`
-    yields.
+    """A writer of a zip archive that is written in pieces. Add files and send the bytes that `take` yields;
+    at the end, send the bytes that `close` yields.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
-"""The vendors of models: the protocol and the URL of each, by the prefix of their models' names. Also reads
-the reason and the waiting time from a vendor's refusal.
+"""Lists the vendors of models: the protocol and the URL of each vendor, by the prefix of its models' names.
+Also reads the reason and the waiting time from a vendor's refusal.
 """
 
 import math

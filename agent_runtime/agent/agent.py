@@ -78,7 +78,7 @@ def system_prompt_event(
 
 
 def secrets_of(agent: Agent) -> Mapping[str, Any]:
-    """Returns the secrets in the agent's context, by name."""
+    """Returns the secrets that the client has put into the agent's context, by name."""
     given = (agent.agent_context or NO_CONTEXT).model_extra or {}
     return given.get("secrets") or {}
 

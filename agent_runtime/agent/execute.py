@@ -1,6 +1,6 @@
-"""Runs tool calls, and decides which pending calls may run now.
+"""Executes tool calls, and decides which of the pending calls may run now.
 
-Every call gets a result that the model can act on, also when the tool fails.
+Every call gets a result that the model can use to continue, also when the tool fails.
 """
 
 import asyncio
@@ -100,7 +100,8 @@ def touched(event: ActionEvent, result: ToolResult, tools: Mapping[str, AnyTool]
 
 
 def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[ActionEvent]:
-    """Returns the pending tool calls that need not wait for an earlier call, in order.
+    """Returns the pending tool calls (those without a result) that need not wait for an earlier call, in
+    order.
 
     The result depends only on the arguments of the calls. So after a crash, this function returns all calls
     that may have begun before the crash.
@@ -116,8 +117,8 @@ def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[
 
 
 def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Claim]:
-    """Returns the claims of a tool call: the resources that the call uses. Returns EVERYTHING if the tool's
-    method `claims` raises an error, and NOTHING if the call cannot run.
+    """Returns the claims of a tool call. A claim describes a resource that the call uses, such as a file.
+    Returns EVERYTHING if the tool's method `claims` raises an error, and NOTHING if the call cannot run.
     """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:
@@ -145,7 +146,9 @@ def _writable(value: Any) -> Any:
 
 
 def _readable(wire: dict[str, Any]) -> dict[str, Any]:
-    """Returns the tool's result as JSON, with texts that the model can read."""
+    """Returns a tool's result (as JSON) in which long texts are shortened to MAX_RESULT_CHARS, so that the
+    model can read them.
+    """
     parts = [_shortened(part) if part.get("type") == "text" else part for part in wire["content"]]
     return {**wire, "content": parts}
 

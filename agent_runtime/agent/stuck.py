@@ -1,5 +1,5 @@
-"""Detects that the agent repeats itself. Looks only at the last few steps. A step is one tool call or message
-of the agent; the conversation's state contains the list of steps.
+"""Detects that the agent repeats itself. Only the last few steps are checked. A step is one tool call or
+message of the agent; the conversation's state contains the list of steps (`Trail`).
 
 At the first repetition, a message in the event log advises the agent to do something else. At the next
 repetition, the agent must ask the user, if a user can reply. If the agent repeats itself even after the
@@ -29,11 +29,11 @@ _REFUSED = ErrorClassification(kind="agent_action", retryable=False, user_action
 
 @dataclass(frozen=True)
 class StepDigest:
-    """Hashes of one step of the agent: of a tool call and its result. Failed calls are compared without their
-    results.
+    """The hashes of one step of the agent: of a tool call and its result. Failed calls are compared without
+    their results.
 
-    `kind`: `ask` is the message that tells the agent to ask the user; `answer` is the user's reply to this
-    question.
+    `kind`: the kind of the step. `ask` is the message that tells the agent to ask the user; `answer` is the
+    user's reply to this question.
     """
 
     kind: Literal["call", "failure", "wait", "speech", "nudge", "ask", "answer"]
@@ -90,10 +90,11 @@ _WAITS_PER_CALL = 5
 
 
 def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = False) -> Loop | None:
-    """Returns the loop at the end of the list of the agent's last steps. Returns None if there is no loop, or
-    if the last step was advice to the agent.
+    """Checks whether the agent's last steps are a loop, and returns the loop. Returns None if there is no
+    loop, or if the last step was advice to the agent.
 
-    `may_ask`: whether a user is present and can reply.
+    `trail`: the agent's last steps. `limits`: how many repetitions are a loop. `may_ask`: whether a user is
+    present and can reply.
     """
     if not trail or trail[-1].kind in {"nudge", "ask", "answer"}:
         return None
@@ -113,7 +114,9 @@ def look(trail: Trail, limits: StuckDetectionThresholds, *, may_ask: bool = Fals
 
 
 def must_ask(trail: Trail) -> bool:
-    """Returns whether the agent was told to ask the user and the user has not answered yet."""
+    """Returns whether the agent was told to ask the user and the user has not answered yet. `trail`: the
+    agent's last steps.
+    """
     return any(step.kind == "ask" for step in trail)
 
 
@@ -125,8 +128,8 @@ def refusal(action: ActionEvent) -> AgentErrorEvent:
 
 
 def after_result(trail: Trail, action: ActionEvent, result: ToolResult) -> Trail:
-    """Returns the list of steps with one more tool call and its result. Interrupted calls, and calls that
-    only wait (for a running command or in a `sleep`), do not change the list.
+    """Returns a copy of the list of steps (`trail`) with one more tool call and its result. Interrupted
+    calls, and calls that only wait (for a running command or in a `sleep`), do not change the list.
     """
     if _is_awaiting_output(action, result) or _is_interruption(result):
         return trail
@@ -161,8 +164,9 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 def _loop(
     trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
-    """Returns a loop if at least `limit` steps at the end of the list satisfy the function `fits`. `fits`
-    gets a step and the step's age; the last step has the age 0. Advice to the agent does not count as a step.
+    """Returns a loop if at least `limit` steps at the end of the list satisfy the function `fits`; otherwise
+    None. `fits` gets a step and the step's age; the last step has the age 0. Advice to the agent does not
+    count as a step. `advice`: the message to the agent about the loop.
     """
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):

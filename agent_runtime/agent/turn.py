@@ -74,8 +74,8 @@ def _nudge(text: str) -> MessageEvent:
 
 
 def _notices(reply: Reply) -> list[Event]:
-    """Returns events that tell people that another model than the usual one answered, and why. They explain a
-    change of style in the replies.
+    """Returns events that inform people that another model than the usual one answered, and why. The events
+    explain a change of style in the replies.
     """
     if not reply.passed_over or reply.answered_by is None:
         return []
@@ -127,8 +127,9 @@ def _thoughts(reply: Reply) -> dict[str, Any]:
 
 
 def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -> VendorState | None:
-    """Returns the vendor's private data about the reply, which the vendor needs in later prompts. Returns
-    None if the reply has no such data; then any model can read the reply.
+    """Returns the vendor's data about the reply, which the vendor needs in later prompts. Returns None if the
+    reply has no such data; then any vendor's model can get the reply in a later prompt. `call`: the call
+    whose data is included. `is_first`: whether it is the first call of the reply.
     """
     message = reply.vendor_state if is_first else {}
     signed = is_first and (reply.thinking_blocks or reply.reasoning_item or (call and call.reasoning_item))

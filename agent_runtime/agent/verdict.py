@@ -1,5 +1,5 @@
-"""Asks a model for a judgement and reads it from JSON. The caller gives the question and the form (a pydantic
-model) of the judgement.
+"""Asks a model for a judgement in the form of JSON and parses the reply. The caller gives the question and
+the form of the judgement, a pydantic model.
 """
 
 from collections.abc import Callable, Sequence
@@ -84,8 +84,8 @@ async def _ask(
 
 
 def _read(form: type[VerdictT], text: str) -> VerdictT:
-    """Reads the judgement from the model's answer. Raises ValueError if the answer contains none in this
-    form.
+    """Returns the judgement that the model's answer contains. Raises ValueError if the answer contains no
+    judgement in this form.
     """
     # Some models write a sentence before or after the JSON.
     inner = text[text.find("{") : text.rfind("}") + 1]

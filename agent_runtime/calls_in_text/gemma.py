@@ -17,7 +17,7 @@ _PIECE = re.compile(
 
 def object_at(text: str, position: int) -> tuple[dict[str, Any] | None, int]:
     """Parses the object that begins at the index `position` of the text. Returns the object as a dict, and
-    the index at which the object ends. If there is no complete object, returns None and the length of the
+    the index after the end of the object. If there is no complete object, returns None and the length of the
     text.
     """
     pieces, depth = list[str](), 0

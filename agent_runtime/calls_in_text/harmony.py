@@ -134,15 +134,15 @@ def split(text: str) -> tuple[str, str]:
 
 
 def _is_harmony(text: str) -> bool | None:
-    """Returns whether the beginning of a reply shows that the reply is in the Harmony format. Returns None if
+    """Returns whether a reply is in the Harmony format. `text`: the beginning of the reply. Returns None if
     more of the reply is needed to decide.
     """
     return _begins(text.lstrip(), _BEGINNINGS)
 
 
 def _counts(token: str, rest: str) -> bool | None:
-    """Returns whether a token inside a message is a real token of the format, and not a part of the message's
-    text. Returns None if more of the reply is needed to decide. `rest`: the text after the token.
+    """Returns whether a token inside a message is a real token of the format, and not only mentioned in the
+    message's text. Returns None if more of the reply is needed to decide. `rest`: the text after the token.
     """
     match token:
         case "end" | "call" | "return":
@@ -158,8 +158,8 @@ def _counts(token: str, rest: str) -> bool | None:
 
 
 def _begins(text: str, beginnings: tuple[str, ...]) -> bool | None:
-    """Returns whether the text begins with one of the `beginnings`. Returns None if more of the text is
-    needed to decide.
+    """Returns True if the text begins with one of the `beginnings`, and False if it does not. Returns None if
+    more of the text is needed to decide.
     """
     if text.startswith(beginnings):
         return True

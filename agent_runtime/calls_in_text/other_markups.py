@@ -149,9 +149,9 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[Found]:
 
 
 def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Callable[[int], None]]]:
-    """Yields the match of each beginning of a tool call, and a function. The caller passes this function the
-    index at which the call ends, so that text inside the call is not matched as the beginning of another
-    call.
+    """Yields, for each place where a tool call begins, the match of the pattern `head` and a function. The
+    caller passes to this function the index at which the call ends, so that text inside the call is not
+    matched as the beginning of another call.
     """
     end = 0
 
@@ -200,8 +200,8 @@ def _gemma(text: str, types: Types) -> Iterator[Found]:
 
 
 def _bare(text: str, types: Types) -> Iterator[Found]:
-    """Yields the tool calls of a text that consists only of tool calls in JSON, without tags. JSON that is
-    mixed with other text is not a tool call.
+    """Yields the tool calls of a text that consists only of tool calls in JSON, without tags around them.
+    Yields nothing if the text contains anything else.
     """
     position, found = len(text) - len(text.lstrip()), []
     while position < len(text.rstrip()):

@@ -1,4 +1,6 @@
-"""The facts that the model catalogue has about one model, such as its context window and its price."""
+"""Defines the facts that the model catalogue has about one model, such as its context
+window and its price.
+"""
 
 from dataclasses import dataclass
 
@@ -16,16 +18,16 @@ class Facts:
     """The facts of the model catalogue about one model. For a model that is not in the catalogue, the facts
     of its model family apply, and the defaults of this class for all other fields.
 
-    `is_listed`: the model itself is in the catalogue, not only its family. `window`: the context window in
-    tokens. `max_output`: the maximum length of a reply in tokens; None if not known. `protocols`: the API
-    protocols that the vendor offers for the model, the preferred one first. `efforts`: the reasoning efforts
-    that the model accepts; an empty tuple means that it accepts none, None means not known. `takes_budget`:
-    the model accepts a number of thinking tokens. `refused`: sampling parameters that the model refuses.
-    `echo`: the form in which the model's reasoning must be sent back to the vendor: THINKING_BLOCKS,
-    REASONING_CONTENT or None. `writes_patches`: the model was trained on the format of the tool
-    `apply_patch`. `caches`: whether the vendor has a prompt cache for the model; None if not known.
-    `calls_tools`: the vendor's API has tool calls for this model; False means that tool calls are parsed from
-    the model's text.
+    `is_listed`: whether the model itself is in the catalogue, not only its family. `window`: the context
+    window in tokens. `max_output`: the maximum length of a reply in tokens; None if not known. `protocols`:
+    the API protocols that the vendor offers for the model, the preferred one first. `efforts`: the reasoning
+    efforts that the model accepts; an empty tuple means that it accepts none, None means not known.
+    `takes_budget`: whether the model accepts a number of thinking tokens. `refused`: sampling parameters that
+    the model refuses. `echo`: the form in which the model's reasoning must be sent back to the vendor:
+    THINKING_BLOCKS, REASONING_CONTENT or None. `writes_patches`: whether the model was trained on the format
+    of the tool `apply_patch`. `caches`: whether the vendor has a prompt cache for the model; None if not
+    known. `calls_tools`: whether the vendor's API has tool calls for this model; if not, tool calls are
+    parsed from the model's text.
     """
 
     is_listed: bool = False

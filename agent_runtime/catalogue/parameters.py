@@ -1,4 +1,6 @@
-"""The names of API parameters that differ between the vendors of models, and which vendors support them."""
+"""Knows the names of API parameters that differ between the vendors of models, and which vendors support
+these parameters.
+"""
 
 from typing import Any
 
@@ -30,8 +32,8 @@ def has_cache_key(model: str) -> bool:
 
 
 def thinking_budget(model: str, tokens: int | None) -> dict[str, Any]:
-    """Returns the field of a chat completion that sets the number of thinking tokens. Returns an empty dict
-    if `tokens` is None.
+    """Returns a dict with the field of a chat completion that sets the number of thinking tokens. The name of
+    the field depends on `model`. Returns an empty dict if `tokens` is None.
     """
     if tokens is None:
         return {}

@@ -19,9 +19,9 @@ _NOT_KEPT = ("skill_files", "secrets")
 
 
 class Switch(NamedTuple):
-    """The models with which a reopened conversation continues. `condenser_llm`: None means that the program
-    has given no model for the condenser. A condenser that used the agent's model then uses the agent's new
-    model; any other condenser keeps its model.
+    """The models with which a reopened conversation continues. `condenser_llm`: the model of the condenser.
+    If it is None, a condenser that used the agent's old model uses the agent's new model, and any other
+    condenser continues to use its model.
     """
 
     llm: LLM
@@ -89,7 +89,9 @@ def _without_additions(stands: JsonObject, given: JsonObject) -> JsonObject:
 
 
 def _differences(stands: Any, given: Any, path: str = "") -> Iterator[str]:
-    """Yields the names of the fields in which two JSON values differ, such as `condenser.max_size`."""
+    """Yields the names of the fields in which two JSON values differ, such as `condenser.max_size`. `path`:
+    the name of the field that contains the two values.
+    """
     if isinstance(stands, dict) and isinstance(given, dict):
         for name in sorted({*stands, *given}):
             yield from _differences(

@@ -13,8 +13,8 @@ StreamCallback = Callable[[StreamEvent], None]
 
 
 class Callbacks:
-    """Calls a program's callbacks in order, one at a time, in a separate thread. Callbacks may block and may
-    call methods of the conversation.
+    """An object that calls the callbacks of a program in order, one at a time, in a separate thread.
+    Callbacks may block and may call methods of the conversation.
 
     `failure`: the first exception that a callback has raised. Later callbacks are still called after it.
     """

@@ -1,4 +1,6 @@
-"""The Conversation class controls an agent in this process or on a server, in the same way."""
+"""Defines the class Conversation. With it, a program controls an agent in this process or on a server, in the
+same way.
+"""
 
 import asyncio
 import atexit
@@ -82,27 +84,29 @@ class Conversation:
     ) -> None:
         """Starts a new conversation, or opens the existing one with this id in its last state.
 
-        An existing conversation keeps its settings. Only the agent's models and keys may be other ones.
-        workspace: where the agent works: a directory of this machine, or a server with a directory.
-        persistence_dir: where logs of local conversations are stored. Without it, `close` deletes the log.
-        callbacks: called once with every new event of the log, in order, in a separate thread.
-        stream_callbacks: called with the pieces of replies, if the LLM has `stream=True`.
-        confirmation_policy: when `run` returns to let you look at the agent's next actions. Another `run`
-        approves them, `reject_pending_actions` rejects them.
-        security_analyzer: rates the risk of actions, in addition to the rules for commands and files.
-        hook_config: commands that run at certain points, on the machine where the agent works.
-        plugins: directories or repositories with skills, hooks and MCP servers, fetched from where the agent
-        works. A text is the `source` of a plugin.
-        client_tools: tools of this program that the agent may call. Your callbacks see the calls. If a tool
-        has `awaits_answer`, answer its calls with `answer_client_tool`. Calls of other tools are answered at
-        once; you may send a message later.
-        consent: which of the project's own hooks, MCP servers and plugins may run: the hashes of `Offer`s
-        (see `workspace.offers`), or a function that is asked about each offer. Without it none of them runs.
-        secrets: by name of an environment variable. A command gets the variable if it contains the name. A
-        secret is a value, or an address where the value is looked up at each use
-        (`LocalAgentServer.get_secrets`). Values are never shown to the model and never stored on disk: give
-        them again when you reopen the conversation.
-        max_iteration_per_run: how often one run may ask the model.
+        An existing conversation uses its stored settings. Only the agent's models and keys may be changed.
+        `workspace`: where the agent works: a directory of this machine, or a server with a directory.
+        `persistence_dir`: where logs of local conversations are stored. Without it, `close` deletes the log.
+
+        `callbacks`: functions that are called once with every new event of the log, in order, in a separate
+        thread. `stream_callbacks`: functions that are called with the pieces of replies, if the LLM has
+        `stream=True`. `confirmation_policy`: which actions need your confirmation. Before such an action,
+        `run` returns. Another `run` approves the waiting actions, `reject_pending_actions` rejects them.
+        `security_analyzer`: rates the risk of actions, in addition to the rules for commands and files.
+
+        `hook_config`: commands that run at certain points, on the machine where the agent works. `plugins`:
+        directories or repositories with skills, hooks and MCP servers, fetched by the machine where the agent
+        works. A text is the `source` of a plugin. `client_tools`: tools of this program that the agent may
+        call. Your callbacks get the calls. If a tool has `awaits_answer`, answer its calls with
+        `answer_client_tool`. Calls of other tools are answered at once; you may send a message later.
+
+        `consent`: which of the project's hooks, MCP servers and plugins may run: the hashes of `Offer`s (see
+        `workspace.offers`), or a function that is called with each offer and returns whether it may run.
+        Without it none of them runs. `secrets`: by name of an environment variable. A command gets the
+        variable if it contains the name. A secret is a value, or an address where the value is looked up at
+        each use (`LocalAgentServer.get_secrets`). Values are never shown to the model and never stored on
+        disk: give them again when you reopen the conversation. `max_iteration_per_run`: how often one run may
+        ask the model.
         """
         if not isinstance(workspace, LocalWorkspace | RemoteWorkspace):
             workspace = LocalWorkspace(workspace)
@@ -163,11 +167,11 @@ class Conversation:
         self._session.call(self._session.link.send(request))
 
     def run(self, *, blocking: bool = True) -> None:
-        """Lets the agent work until it has finished, or was paused or interrupted. With `blocking` False,
-        returns at once; then `wait` waits for the end.
+        """Lets the agent work until it has finished, waits for confirmation, or was paused or interrupted.
+        With `blocking` False, returns at once; `wait` then waits for the end.
 
-        Raises ConversationRunError if the run failed, StuckError if the agent repeated itself. Ctrl-C, or an
-        exception of a callback, interrupts the run and is then raised.
+        Raises ConversationRunError if the run failed, or StuckError if the agent repeated itself. Ctrl-C, or
+        an exception of a callback, interrupts the run and is then raised.
         """
         self._refuse_in_callback("run" if blocking else None)
         self._session.call(self._session.start())
@@ -185,7 +189,9 @@ class Conversation:
             raise
 
     async def arun(self) -> None:
-        """Does the same as `run`, for programs with an event loop. Cancelling the call interrupts the run."""
+        """Does the same as `run`, but as a coroutine for programs with an event loop. Cancelling the call
+        interrupts the run.
+        """
         session = self._session
         await asyncio.wrap_future(session.begin(session.start()))
         try:
@@ -195,15 +201,20 @@ class Conversation:
             raise
 
     def set_confirmation_policy(self, policy: Policy) -> None:
-        """Sets when the agent must ask for confirmation. Applies from the model's next reply on."""
+        """Sets the policy that says which actions of the agent need confirmation. The policy applies from the
+        model's next reply on.
+        """
         self._session.call(self._session.link.set_confirmation_policy(policy.model_dump(mode="json")))
 
     def set_security_analyzer(self, analyzer: AnyAnalyzer | None) -> None:
-        """Sets the analyzer that rates actions. Applies from the model's next reply on."""
+        """Sets the security analyzer, which rates the risk of actions. It applies from the model's next reply
+        on. None means no analyzer.
+        """
         self._session.call(self._session.link.set_security_analyzer(dumped(analyzer)))
 
     def reject_pending_actions(self, reason: str = "The user rejected the action.") -> None:
-        """Rejects the actions that wait for confirmation. The agent is told the reason at the next `run`.
+        """Rejects the actions that wait for confirmation. At the next `run`, the agent is informed about the
+        reason.
 
         Raises NothingToConfirmError.
         """
@@ -212,7 +223,8 @@ class Conversation:
     def answer_client_tool(
         self, action: ActionEvent | str, content: str | Sequence[Content], *, is_error: bool = False
     ) -> None:
-        """Sends the result of the agent's call of a client tool. `action`: the event of the call, or its id.
+        """Sends the result of the agent's call of a client tool (a tool that a client executes). `action`:
+        the event of the call, or its id.
 
         The agent receives the answer as the result of the call. Raises ClientCallNotWaitingError.
         """
@@ -226,12 +238,13 @@ class Conversation:
         self._session.call(self._session.link.update_secrets(secrets))
 
     def switch_llm(self, llm: LLM) -> None:
-        """Changes the agent's model. Applies from the next call of the model on."""
+        """Changes the agent's model. The new model is used from the next request to a model on."""
         self._session.call(self._session.link.switch_llm(llm))
         self.agent = with_llm(self.agent, llm)
 
     def load_plugin(self, plugin_ref: str) -> None:
-        """Adds a plugin: one of the user's by its name, or one from a source. The agent is told about it.
+        """Adds a plugin to the conversation. The agent is informed about it. `plugin_ref`: the name of one of
+        the user's plugins, or the source of a plugin.
 
         Raises ConversationError `plugin_not_found`, `plugin_not_fetched` or `plugin_unusable`;
         `consent_required` for a plugin of the project (see `consent`).
@@ -239,18 +252,19 @@ class Conversation:
         self._session.call(self._session.link.load_plugin(plugin_ref))
 
     def consent(self, hashes: Sequence[str]) -> None:
-        """Adds hooks, MCP servers and plugins of the project to the conversation, by the hashes in
-        `workspace.offers`.
+        """Adds hooks, MCP servers and plugins of the project to the conversation, after the user has
+        consented to them. `hashes`: their hashes in `workspace.offers`.
 
         Raises ConversationError `offer_changed` if one of them has changed since the hashes were read.
         """
         self._session.call(self._session.link.consent(hashes))
 
     def pursue_goal(self, objective: str, *, max_iterations: int = 10, blocking: bool = True) -> None:
-        """Lets the agent work, as `run` does, until a judge finds that the objective is reached.
+        """Sets a goal and lets the agent work, as `run` does, until a judge finds that the goal is reached.
 
-        The judge is the agent's model. Its criticism goes back to the agent. `state.goal` shows the progress.
-        `max_iterations`: the agent gives up after this many verdicts. Raises AlreadyRunningError.
+        The judge is the agent's model. The agent gets the judge's objections. `state.goal` shows the
+        progress. `max_iterations`: the work on the goal ends after this many verdicts of the judge. Raises
+        AlreadyRunningError.
         """
         wanted = StartGoalRequest(objective=objective, max_iterations=max_iterations)
         self._refuse_in_callback("pursue_goal" if blocking else None)
@@ -259,11 +273,12 @@ class Conversation:
             self.wait()
 
     def stop_goal(self) -> None:
-        """Stops pursuing the goal. An active run continues without the goal."""
+        """Stops the work on the goal. An active run continues, but no judge checks the goal at its end."""
         self._session.call(self._session.link.stop_goal())
 
     def resume_goal(self, *, blocking: bool = True) -> None:
-        """Continues a stopped goal with the number of verdicts that remain.
+        """Continues the work on a stopped goal. The judge may still give as many verdicts as were left when
+        the goal was stopped.
 
         Raises NoGoalToResumeError or AlreadyRunningError.
         """
@@ -273,7 +288,7 @@ class Conversation:
             self.wait()
 
     def pause(self) -> None:
-        """Stops a run before its next request to the model; a running command ends first."""
+        """Asks a run to stop before its next request to the model. A command that is running ends first."""
         self._session.call(self._session.link.pause())
 
     def interrupt(self) -> None:
@@ -281,7 +296,8 @@ class Conversation:
         self._session.call(self._session.link.interrupt())
 
     def condense(self) -> None:
-        """Summarizes older events now, or before the next reply if a run is going on.
+        """Replaces older events in the model's prompt by a summary: at once, or before the model's next reply
+        if a run is going on.
 
         Raises NoCondenserError or NothingToCondenseError.
         """
@@ -292,18 +308,23 @@ class Conversation:
         return self._session.call(self._session.link.ask(question))
 
     def navigate(self, event_id: str | None) -> None:
-        """Goes back to an event, or to the beginning (None), and continues from there. Files are not changed.
+        """Returns the conversation to an earlier event, or to the beginning (None), so that it continues from
+        there. Files are not changed.
 
-        The log keeps later events. Raises EventNotFoundError; AlreadyRunningError while a run is going on.
+        The log still contains the later events. Raises EventNotFoundError, or AlreadyRunningError while a run
+        is going on.
         """
         self._session.call(self._session.link.navigate(event_id))
 
     def checkpoints(self) -> Sequence[CheckpointInfo]:
-        """Returns the checkpoints (snapshots of the files around the work on each message), oldest first."""
+        """Returns the checkpoints of the conversation, oldest first. A checkpoint is a snapshot of the files,
+        made before and after the work on each message.
+        """
         return self._session.call(self._session.link.checkpoints()).checkpoints
 
     def diff_checkpoint(self, checkpoint_id: int) -> CheckpointDiff:
-        """Returns how the files have changed since this checkpoint. `rewind` would undo these changes.
+        """Returns how the files have changed since the checkpoint with this number. `rewind` would undo these
+        changes.
 
         Raises CheckpointNotFoundError or CheckpointsUnavailableError.
         """
@@ -317,12 +338,13 @@ class Conversation:
         chat: bool = True,
         on_edits: Literal["refuse", "keep"] = "refuse",
     ) -> RewindResult:
-        """Goes back to a checkpoint. First saves the current state as a checkpoint: `undo` of the result.
+        """Resets the files, the chat, or both to a checkpoint. Before that, saves the current state as
+        another checkpoint, which the field `undo` of the result names.
 
-        The chat goes back to before the message on which the agent then worked. `on_edits`: `refuse` raises
-        EditedSinceError for files that the user or a program has edited since, `keep` does not change these
-        files. Raises AlreadyRunningError, CheckpointNotFoundError, CheckpointsUnavailableError,
-        RewindIncompleteError.
+        The chat is reset to the moment before the message on which the agent then worked. `on_edits`:
+        `refuse` raises EditedSinceError for files that the user or a program has edited since, `keep` does
+        not change these files. Raises AlreadyRunningError, CheckpointNotFoundError,
+        CheckpointsUnavailableError, RewindIncompleteError.
         """
         wanted = RewindRequest(files=files, chat=chat, on_edits=on_edits)
         return self._session.call(self._session.link.rewind(checkpoint_id, wanted))
@@ -368,9 +390,11 @@ class Conversation:
         return self._session.call(title_of(self.state.events, self.agent.llm, max_length))
 
     def close(self) -> None:
-        """Stops the agent and frees all resources. On a server, the agent continues. May be called twice.
+        """Stops the agent and frees all resources. A conversation on a server is only disconnected; its agent
+        continues. May be called twice.
 
-        If a run was active, the log records this; the next `run` of the reopened conversation continues it.
+        If a local run was active, the log records this, and the next `run` of the reopened conversation
+        continues it.
         """
         self._session.close()
         atexit.unregister(self.close)

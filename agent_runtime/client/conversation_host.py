@@ -1,4 +1,4 @@
-"""Holds the open conversations of one program: the main conversation, which the program has opened, and the
+"""Stores the open conversations of one program: the main conversation, which the program has opened, and the
 conversations of its sub-agents.
 """
 
@@ -24,8 +24,8 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class InProcessHost:
-    """Owns the sub-agents' conversations of one program. Their logs are stored beside the log of the main
-    conversation.
+    """The owner of the conversations that the sub-agents of one program have. Their logs are stored beside
+    the log of the main conversation.
     """
 
     def __init__(self, root: Path, client: LLMClient) -> None:
@@ -42,8 +42,8 @@ class InProcessHost:
         return Delegation(tasks=SubAgents(conversation_id, self))
 
     def take_in(self, conversation: ConversationEngine) -> None:
-        """Adds a conversation to this host, so that `close` closes the conversation, too. Logs of the
-        conversation's model calls are written to files.
+        """Adds a conversation to this object, so that `close` closes the conversation, too. From now on, logs
+        of the conversation's model calls are written to files.
         """
         conversation.run_context.on_completion = write_completion
         self._live[conversation.id] = conversation

@@ -1,4 +1,6 @@
-"""Runs the `docker` command. The command exists where Docker is installed, so no Python package is needed."""
+"""Runs the `docker` command. The command is installed together with Docker, so no Python
+package is needed.
+"""
 
 import subprocess
 
@@ -9,14 +11,14 @@ LOG_LINES = "60"
 
 
 class Docker:
-    """Runs docker commands. Its methods raise WorkspaceError."""
+    """An object that runs docker commands. Its methods raise WorkspaceError."""
 
     def __init__(self, command: str) -> None:
         self._command = command
 
     def run(self, *arguments: str, stdin: bytes = b"") -> str:
-        """Runs docker with these arguments and returns its output. If docker fails, raises
-        `sandbox_start_failed` with docker's message.
+        """Runs docker with these arguments and returns its output. `stdin`: the input of the command. If
+        docker fails, raises WorkspaceError `sandbox_start_failed` with docker's message.
         """
         done = self._call(*arguments, stdin=stdin)
         if done.returncode != 0:
@@ -33,8 +35,9 @@ class Docker:
         return (done.stdout + done.stderr).decode(errors="replace").strip()
 
     def check(self, image: str) -> None:
-        """Raises `docker_unavailable` if no Docker engine answers, and `sandbox_image_missing` if the engine
-        does not have the image.
+        """Checks that containers of the image `image` can be started. Raises WorkspaceError:
+        `docker_unavailable` if no Docker engine answers, `sandbox_image_missing` if the engine does not have
+        the image.
         """
         answer = self._call("version", "--format", "{{.Server.Version}}")
         if answer.returncode != 0:

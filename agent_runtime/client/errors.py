@@ -15,7 +15,9 @@ from agent_runtime.events.errors import ConversationErrorEvent
 
 
 class ConversationRunError(ConversationError):
-    """Raised if a run ended with an error. `Conversation.run` continues where the run stopped."""
+    """The error that is raised when a run ended with an error. `Conversation.run` continues where the run
+    stopped. `event`: the event with the reason.
+    """
 
     def __init__(self, event: ConversationErrorEvent) -> None:
         super().__init__(event.code, f"{event.code}: {event.detail}")
@@ -23,8 +25,8 @@ class ConversationRunError(ConversationError):
 
 
 class StuckError(ConversationRunError):
-    """Raised if the agent repeated the same steps and the run was stopped. A new message from the user may
-    help the agent.
+    """The error that is raised when a run was stopped because the agent repeated the same steps. A new
+    message from the user may help the agent.
     """
 
     def __init__(self) -> None:
@@ -33,8 +35,8 @@ class StuckError(ConversationRunError):
 
 
 class WorkspaceError(ConversationError):
-    """Raised if a call of a workspace was refused or failed. `output`: the last output of the failed command
-    or container; empty if there is no output.
+    """The error that is raised when a call of a workspace was refused or failed. `output`: the last output of
+    the failed command or container; empty if there is no output.
     """
 
     def __init__(self, code: str, detail: str, fix: str | None = None, *, output: str = "") -> None:
@@ -47,4 +49,6 @@ class WorkspaceError(ConversationError):
 
 
 class DisconnectedError(WorkspaceError):
-    """Raised if the agent server has not answered for too long, or no longer has this conversation."""
+    """The error that is raised when the agent server has not answered for too long, or no longer has this
+    conversation.
+    """

@@ -17,12 +17,11 @@ LONGEST_WAIT_SECONDS = 5.0
 
 
 class Follower:
-    """Receives the events of a conversation and calls the program's callbacks for each new event.
+    """The receiver of the events of a conversation. It calls the program's callbacks for each new event.
 
-    `events`: all events of the log so far. `delivered_seq`: the number of the last event passed to the
-    callbacks.
-    `beat`: a counter that grows each time the conversation's run may have stopped. `connections`: how often
-    the follower has connected to the conversation.
+    `events`: all events of the log so far. `delivered_seq`: the position of the last event that was passed to
+    the callbacks. `beat`: a counter that grows each time the conversation's run may have stopped.
+    `connections`: how often the follower has connected to the conversation.
     """
 
     def __init__(self, link: Link, callbacks: Callbacks) -> None:

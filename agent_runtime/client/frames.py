@@ -12,8 +12,8 @@ from agent_runtime.events.union import AnyEvent, validate_event
 
 @dataclass(frozen=True)
 class StreamStarted:
-    """A frame: a reply of the model begins to arrive. `item_id`: the id of the first event of the complete
-    reply; this event ends the stream.
+    """The frame which says that a reply of the model begins to arrive. `item_id`: the id of the first event
+    of the complete reply; this event ends the stream.
     """
 
     item_id: str
@@ -22,8 +22,8 @@ class StreamStarted:
 
 @dataclass(frozen=True)
 class StreamDelta:
-    """A frame with a piece of the model's reply. `order` counts the pieces 0, 1, 2 … within one attempt to
-    get the reply.
+    """The frame that contains a piece of the model's reply. `order`: the number of the piece (0, 1, 2 …)
+    within one attempt to get the reply.
     """
 
     item_id: str
@@ -35,8 +35,8 @@ class StreamDelta:
 
 @dataclass(frozen=True)
 class StreamAborted:
-    """A frame: an attempt to get a reply from the model failed and gave no event. `retry`: the next attempt;
-    None if there is no next attempt.
+    """The frame which says that an attempt to get a reply from the model failed and gave no event. `retry`:
+    the next attempt; None if there is no next attempt.
     """
 
     item_id: str
@@ -50,8 +50,8 @@ StreamEvent = StreamStarted | StreamDelta | StreamAborted
 
 @dataclass(frozen=True)
 class Sync:
-    """A frame: the connection is ready. `through_seq`: the number of the last event in the log at this
-    moment.
+    """The first frame of a stream. It says up to which position the stored events follow. `through_seq`: this
+    position, which is that of the last event in the log at this moment.
     """
 
     through_seq: int
@@ -65,7 +65,9 @@ class Durable:
 
 @dataclass(frozen=True)
 class StateChanged:
-    """A frame: the state of the conversation has changed. This is the last frame of each run."""
+    """The frame which says that the state of the conversation has changed. This is the last frame of each
+    run.
+    """
 
 
 Heard = Sync | Durable | StateChanged | StreamEvent
@@ -78,8 +80,8 @@ _STREAM: dict[str, type[StreamEvent]] = {
 
 
 def parse_frame(wire: bytes | str) -> Heard | None:
-    """Decodes a frame from JSON. Returns None for a type of frame that this version of the program does not
-    know.
+    """Decodes a frame from JSON. Returns None for a type of frame (a message to clients) that this version of
+    the program does not know.
     """
     frame = orjson.loads(wire)
     match frame.pop("type"):

@@ -52,11 +52,11 @@ def disconnected(host: str, error: Exception) -> DisconnectedError:
 async def persist(
     ask: Callable[[], Awaitable[httpx.Response]], *, host: str, patience_seconds: float, is_repeatable: bool
 ) -> httpx.Response:
-    """Sends a request and returns the checked response. Repeats the request while the server cannot be
-    reached. Raises DisconnectedError after `patience_seconds`.
+    """Sends a request by calling `ask`, checks the response and returns it. Repeats the request while the
+    server cannot be reached. Raises DisconnectedError after `patience_seconds`.
 
-    `is_repeatable`: the request may be repeated even if the server may have received it already. If False,
-    only a failure to connect is repeated.
+    `is_repeatable`: whether the request may be repeated even if the server may have received it already. If
+    False, only a failure to connect is repeated.
     """
     again = httpx.TransportError if is_repeatable else httpx.ConnectError
     deadline = asyncio.get_running_loop().time() + patience_seconds

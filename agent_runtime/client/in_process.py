@@ -56,8 +56,8 @@ from agent_runtime.wire import (
 
 
 class InProcess:
-    """A Link to a conversation engine in this process. The log of the conversation is stored below
-    `persistence_dir`; without `persistence_dir` the log is temporary.
+    """The link between a Conversation and a conversation engine in this process. The log of the conversation
+    is stored below `persistence_dir`; without `persistence_dir` the log is temporary.
     """
 
     patience_seconds = 60.0

@@ -22,8 +22,8 @@ from agent_runtime.wire import (
 
 
 class LinkLostError(Exception):
-    """Raised if the stream of frames broke off. The caller may open the stream again, after the last event
-    that it has received.
+    """The error that is raised when the stream of frames (messages to clients) broke off. The caller may open
+    the stream again, after the last event that it has received.
     """
 
 
@@ -37,7 +37,7 @@ class Link(Protocol):
 
     @property
     def patience_seconds(self) -> float:
-        """For how many seconds a user of this link tries to open a broken stream again."""
+        """The time in seconds during which a user of this link tries to open a broken stream again."""
 
     async def open(self) -> None:
         """Opens the existing conversation, or creates it. Raises ConversationError."""
@@ -45,9 +45,10 @@ class Link(Protocol):
     async def close(self) -> None: ...
 
     def frames(self, after_seq: int) -> AsyncGenerator[bytes | str, None]:
-        """Yields the frames of the conversation after event number `after_seq`: first a `sync` frame, then
-        each event of the log and each piece of a streamed reply. Raises LinkLostError if the stream breaks
-        off, DisconnectedError if the conversation cannot be reached any more.
+        """Yields the frames (messages to clients) of the conversation after the position `after_seq` in the
+        log: first a `sync` frame, then each event of the log and each piece of a streamed reply. Raises
+        LinkLostError if the stream breaks off, DisconnectedError if the conversation cannot be reached any
+        more.
         """
 
     async def info(self) -> ConversationInfo: ...
@@ -64,7 +65,9 @@ class Link(Protocol):
     async def interrupt(self) -> None: ...
 
     async def condense(self) -> None:
-        """Asks the condenser to summarize older events. Raises NoCondenserError or NothingToCondenseError."""
+        """Asks the engine to replace older events in the model's prompt by a summary. Raises NoCondenserError
+        or NothingToCondenseError.
+        """
 
     async def ask(self, question: str) -> str: ...
 
@@ -99,20 +102,24 @@ class Link(Protocol):
         """
 
     async def consent(self, hashes: Sequence[str]) -> None:
-        """Adds hooks, MCP servers and plugins of the project to the conversation, by the hashes of their
-        offers. Raises ConversationError `offer_changed` or `plugin_unusable`.
+        """Adds hooks, MCP servers and plugins of the project to the conversation, by their hashes. Raises
+        ConversationError `offer_changed` or `plugin_unusable`.
         """
 
     async def pursue_goal(self, wanted: StartGoalRequest) -> None:
-        """Sets a goal for the agent and starts a run. Raises AlreadyRunningError."""
+        """Sets a goal for the agent and starts a run, which continues until a judge finds that the goal is
+        reached. Raises AlreadyRunningError.
+        """
 
     async def stop_goal(self) -> None: ...
 
     async def resume_goal(self) -> None:
-        """Continues a stopped goal. Raises NoGoalToResumeError or AlreadyRunningError."""
+        """Continues a stopped goal and starts a run. Raises NoGoalToResumeError or AlreadyRunningError."""
 
     async def answer_client_tool(self, answer: ClientToolAnswer) -> None:
-        """Sends the result of the agent's call of a client tool. Raises ClientCallNotWaitingError."""
+        """Sends the result of the agent's call of a client tool (a tool that a client executes). Raises
+        ClientCallNotWaitingError.
+        """
 
     async def reject(self, reason: str) -> None:
         """Rejects the actions that wait for confirmation. Raises NothingToConfirmError."""

@@ -23,10 +23,12 @@ MAX_ERROR_CHARS = 2_000
 
 
 class LocalAgentServer(RemoteWorkspace):
-    """A RemoteWorkspace for programs that run in a sandbox, such as automations.
+    """The agent server of the sandbox in which the program runs, as a RemoteWorkspace. It is used by programs
+    such as automations.
 
-    At the end of a `with` block, it sends the success or failure of the block to AUTOMATION_CALLBACK_URL, if
-    that variable is set. The report may be lost, so its receiver must not depend on it.
+    At the end of a `with` block, the object sends the success or failure of the block to
+    AUTOMATION_CALLBACK_URL, if that variable is set. The report may be lost, so its receiver must not depend
+    on it.
     """
 
     def __init__(

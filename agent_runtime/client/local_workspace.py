@@ -93,8 +93,8 @@ class LocalWorkspace:
         return GitDiff(found.original, found.modified)
 
     def offers(self) -> list[Offer]:
-        """Returns the offers of the project: scripts, hooks, MCP servers and plugins that would run if the
-        user consents. Only reads files.
+        """Returns the executables (called offers) of the project: scripts, hooks, MCP servers and plugins
+        that run only if the user consents. This method only reads files.
         """
         return find_executables(Path(self.working_dir))
 

@@ -10,8 +10,8 @@ Result = TypeVar("Result")
 
 
 class LoopThread:
-    """Runs coroutines on an event loop in a separate thread. The methods must not be called from that thread.
-    `close` ends the thread.
+    """An event loop in a separate thread, in which coroutines run for callers without an event loop. The
+    methods must not be called from that thread. `close` ends the thread.
     """
 
     def __init__(self, name: str) -> None:

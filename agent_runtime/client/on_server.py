@@ -35,8 +35,8 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 
 
 class OnServer:
-    """A Link to a conversation on an agent server, over REST and one WebSocket. When the link is closed, the
-    conversation stays on the server.
+    """The link between a Conversation and a conversation on an agent server, over REST and one WebSocket.
+    When the link is closed, the conversation stays on the server.
     """
 
     def __init__(

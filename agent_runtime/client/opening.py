@@ -56,8 +56,9 @@ def dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
 def consented(
     consent: Callable[[Offer], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
 ) -> list[str]:
-    """Returns the hashes of the project's offers (such as hooks and MCP servers) that may run. If `consent`
-    is a function, calls it with each offer without a problem. Otherwise returns the given hashes.
+    """Returns the hashes of the project's executables (called offers, such as hooks and MCP servers) that may
+    run. If `consent` is a function, calls it with each offer that has no problem, and returns the hashes for
+    which the function returned True. Otherwise returns the given hashes.
     """
     if not callable(consent):
         return list(consent)

@@ -22,10 +22,10 @@ GRACE_SECONDS = 60.0
 
 
 class RemoteWorkspace:
-    """A workspace in a directory on an agent server. Connects at the first use. `close` only ends the
-    connections.
+    """A workspace in a directory on an agent server. The object connects to the server at its first use.
+    `close` only ends the connections.
 
-    A new conversation sends the agent's API key to the server, which holds the key in memory. Use a key that
+    A new conversation sends the agent's API key to the server, which stores the key in memory. Use a key that
     you can revoke, or let an app server make the model calls.
     """
 
@@ -118,8 +118,8 @@ class RemoteWorkspace:
         return GitDiff(**self._git("/api/git/diff", path, ref))
 
     def offers(self) -> list[Offer]:
-        """Returns the offers of the project: scripts, hooks, MCP servers and plugins that would run if the
-        user consents. Only reads files.
+        """Returns the executables (called offers) of the project: scripts, hooks, MCP servers and plugins
+        that run only if the user consents. This method only reads files.
         """
         reply = self._call("POST", "/api/offers", json={"project_dir": self.working_dir})
         return OffersResponse.model_validate_json(reply.content).offers

@@ -23,7 +23,9 @@ Result = TypeVar("Result")
 
 
 class ConversationSession:
-    """Opens the link of a conversation and receives its events until `close`."""
+    """The open session of a conversation: it opens the link to the engine and receives the events until
+    `close`.
+    """
 
     def __init__(self, link: Link, callbacks: Callbacks) -> None:
         self.link = link
@@ -38,7 +40,9 @@ class ConversationSession:
             raise
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Runs a coroutine of the link in the session's thread, waits for it and returns its result."""
+        """Runs a coroutine in the session's thread, waits for it and returns its result. `work`: a coroutine
+        of the link, which must run in that thread.
+        """
         self._refuse_closed(work)
         return self.thread.call(work)
 
@@ -181,8 +185,7 @@ _UNRECORDED = ConversationErrorEvent(
 
 
 def _may_go_on(error: ConversationRunError | None) -> bool:
-    """Returns whether the run that ended with this error can continue, because the error comes from a restart
-    of the
-    server: the run was cut off, or the server had lost the API keys.
+    """Returns whether a run that ended with this error can continue. This is the case if the error comes from
+    a restart of the server: the run was cut off, or the server had lost the API keys. Returns False for None.
     """
     return error is not None and error.code in {_UNRECORDED.code, LLMAuthenticationError.__name__}

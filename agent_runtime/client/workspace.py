@@ -80,8 +80,8 @@ class Workspace(Protocol):
     def git_diff(self, path: str | Path, ref: str | None = None) -> GitDiff: ...
 
     def offers(self) -> list[Offer]:
-        """Returns the offers of the project: scripts, hooks, MCP servers and plugins that would run if the
-        user consents.
+        """Returns the executables (called offers) of the project: scripts, hooks, MCP servers and plugins
+        that run only if the user consents.
         """
 
     def close(self) -> None: ...

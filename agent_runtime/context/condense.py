@@ -1,4 +1,5 @@
-"""Shortens a model's prompt: selects older messages to remove, and asks a model to summarize them.
+"""Shortens the prompt of a model: selects older messages to remove from the prompt, and asks a model to
+summarize these messages.
 
 The event log keeps all messages; only the prompt is shortened. The function `plan` has no side effects; the
 function `summarize` sends a request to a model.
@@ -82,8 +83,8 @@ PipelineCondenser.model_rebuild()
 
 
 def summarizers(condenser: Condenser | None) -> Sequence[LLMSummarizingCondenser]:
-    """Returns the condensers that make summaries, including nested ones, in the order in which they are
-    tried.
+    """Returns the condensers that make summaries, including condensers inside a pipeline, in the order in
+    which they are tried.
     """
     match condenser:
         case LLMSummarizingCondenser():
@@ -95,8 +96,8 @@ def summarizers(condenser: Condenser | None) -> Sequence[LLMSummarizingCondenser
 
 
 def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | None:
-    """Returns a copy of the condenser in which `llm` makes the summaries. Nested condensers use `llm`, too.
-    Returns None if `condenser` is None.
+    """Returns a copy of the condenser in which the model `llm` makes the summaries. Condensers inside a
+    pipeline use `llm`, too. Returns None if `condenser` is None.
     """
     match condenser:
         case LLMSummarizingCondenser():
@@ -139,11 +140,12 @@ def plan(
     window_tokens: int | None = None,
     is_requested: bool = False,
 ) -> CondensationPlan | None:
-    """Decides which messages of the prompt a summary must replace now. Returns None if no limit is reached,
-    or if a summary would not make the prompt shorter.
+    """Decides which messages of the prompt a summary must replace now, and returns this as a plan. Returns
+    None if no limit is reached, or if a summary would not make the prompt shorter.
 
-    `context_tokens`: the size of the next prompt in tokens. `window_tokens`: the context window of the
-    agent's model; None if not known. `is_requested`: makes a plan even if no limit is reached.
+    `passages`: the groups of messages in the prompt. `context_tokens`: the size of the next prompt in tokens.
+    `window_tokens`: the context window of the agent's model; None if not known. `is_requested`: whether to
+    make a plan even if no limit is reached.
     """
     limit = _token_limit(condenser, window_tokens)
     size = _events(passages)
@@ -179,9 +181,9 @@ def reads_same_cache(condenser: LLMSummarizingCondenser, agent_llm: LLM) -> bool
 
 
 async def summarize_in_place(prompt: Prompt, llm: LLM, client: LLMClient) -> Reply | None:
-    """Asks a model for a summary by adding the request to the end of the agent's own prompt, because the
-    vendor has that prompt in its cache. Returns the model's reply, or None if the prompt is too long. The
-    reply has no text if the model only called tools.
+    """Asks the agent's model for a summary of its prompt. The request is added to the end of the prompt,
+    because the vendor has that prompt in its cache. Returns the model's reply, or None if the prompt is too
+    long. The reply has no text if the model only called tools.
     """
     question = {"role": "user", "content": render("condense_here.j2")}
     asked = replace(prompt, messages=[*prompt.messages, orjson.dumps(question)], role=USAGE_ID)
@@ -251,8 +253,8 @@ def _events(passages: Iterable[Passage]) -> int:
 
 
 def _head(passages: Sequence[Passage], keep_first: int) -> int:
-    """Returns the number of passages at the beginning of the prompt that are not summarized, because they
-    contain the first `keep_first` events. A passage is never split.
+    """Returns the number of groups of messages (passages) at the beginning of the prompt that are not
+    summarized, because they contain the first `keep_first` events. A passage is never split.
     """
     kept = 0
     for index, passage in enumerate(passages):
@@ -263,8 +265,9 @@ def _head(passages: Sequence[Passage], keep_first: int) -> int:
 
 
 def _tail(passages: Sequence[Passage], *, max_events: int, max_tokens: int) -> int:
-    """Returns the index of the first passage of the prompt's end, which is not summarized. The end has as
-    many passages as fit into `max_events` and `max_tokens`, but at least one.
+    """Returns the index of the first group of messages (passage) at the end of the prompt that is not
+    summarized. From this index on, there are as many passages as fit into `max_events` and `max_tokens`, but
+    at least one.
     """
     events = tokens = 0
     for index in reversed(range(len(passages))):

@@ -36,8 +36,8 @@ MAX_ENTRIES = 500
 
 
 def discover(context: AgentContext, working_dir: Path, *, home: Path | None = None) -> ProjectContext:
-    """Finds the instructions, skills and notes for an agent that works in `working_dir`. `context`: what the
-    client sent in its request. `home`: the user's home directory; None means the home directory of the
+    """Returns the instructions, skills and notes for an agent that works in `working_dir`. `context`: what
+    the client sent in its request. `home`: the user's home directory; None means the home directory of the
     server's process. Raises pydantic.ValidationError if a skill that the client sent is not valid.
     """
     working_dir = working_dir.resolve()
@@ -135,8 +135,9 @@ def _repository_root(working_dir: Path) -> Path:
 def _add_instructions(
     found: DiscoveredContext, path: Path, root: Path, *, paths: tuple[str, ...] = (), begin: str = ""
 ) -> None:
-    """Adds a file with instructions, such as AGENTS.md. `paths`: the globs of the files that the instructions
-    are for, relative to `root`; empty means all files. `begin`: a prefix for the name of the instructions.
+    """Adds a file with instructions, such as AGENTS.md, to `found`. `paths`: the globs of the files that the
+    instructions are for, relative to `root`; empty means all files. `begin`: a prefix for the name of the
+    instructions.
     """
     if not os.path.lexists(path):
         return
@@ -166,9 +167,10 @@ def _add_skills(
     rules_below: Path | None = None,
     prefix: str | None = None,
 ) -> None:
-    """Adds the skills in a directory. `rules_below`: the directory to which the paths of path rules are
-    relative; None means the agent's working directory. `prefix`: put before the name of a skill if an earlier
-    repository has a skill of that name; None means that such a skill is left out.
+    """Adds the skills in a directory to `found`. `rules_below`: the directory to which the paths of path
+    rules (skills for certain files) are relative; None means the agent's working directory. `prefix`: is put
+    before the name of a skill if an earlier repository has a skill of that name; None means that such a skill
+    is left out.
     """
     try:
         paths = _skill_files(directory)
@@ -187,7 +189,7 @@ def _add_skills(
 
 
 def _when(skill: Skill) -> str:
-    """Returns a text for users that says when the model gets the skill."""
+    """Returns a text for users that says when the model gets the text of the skill."""
     if skill.paths:
         return f"added to the first result that touches {', '.join(skill.paths)}"
     if calls := [trigger for trigger in skill.triggers if trigger.startswith("/")]:

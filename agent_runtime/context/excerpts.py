@@ -7,8 +7,8 @@ import orjson
 
 
 def excerpts(messages: Iterable[bytes], chars: int) -> list[dict[str, str]]:
-    """Returns the role and the plain text of each chat message. `messages`: the chat messages as JSON. If a
-    message has more than `chars` characters, the middle of its text is left out.
+    """Returns the chat messages as plain text, each as an object with its role and its text. `messages`: the
+    chat messages as JSON. If a message has more than `chars` characters, the middle of its text is left out.
     """
     decoded = map(orjson.loads, messages)
     return [{"role": message["role"], "text": shortened(_text(message), chars)} for message in decoded]

@@ -16,7 +16,7 @@ MAX_TOTAL_BYTES = 1024 * 1024
 @dataclass
 class DiscoveredContext:
     """The collection of skills and notes that were found so far for an agent, with a report about each file
-    that was read. Of two skills with the same name, only the first one is added. `project`: file paths in the
+    that was read. If two skills have the same name, only the first one is added. `project`: file paths in the
     report are relative to this directory.
     """
 

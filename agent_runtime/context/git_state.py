@@ -33,11 +33,11 @@ class GitState(BaseModel):
     """The git state of a repository: its last commit, upstream branch and changed files.
 
     `commit`: the beginning of the last commit's hash; empty before the first commit. `subject`: the first
-    line of the commit message, in quotes. `upstream`: the upstream branch; empty if there is none. `ahead`,
-    `behind`: the number of commits that only the local branch or only the upstream branch has. `files`:
-    changed files, at most MAX_FILES, each with its status letters from `git status`. `count`: the number of
-    changed files; None if git took more than LIMIT_SECONDS. `is_more`: there are more changed files than
-    `count`.
+    line of the commit message, in quotes. `upstream`: the upstream branch; empty if there is none. `ahead`:
+    the number of commits that only the local branch has. `behind`: the number of commits that only the
+    upstream branch has. `files`: changed files, at most MAX_FILES, each with its status letters from `git
+    status`. `count`: the number of changed files; None if git took more than LIMIT_SECONDS. `is_more`:
+    whether there are more changed files than `count`.
     """
 
     model_config = ConfigDict(frozen=True)

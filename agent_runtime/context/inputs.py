@@ -36,8 +36,9 @@ class Filled:
 
 
 def fill(text: str, inputs: Sequence[SkillInput], words: str) -> Filled:
-    """Replaces the placeholders of the inputs in a skill's text by the values that the user wrote after the
-    skill's name (`words`). Placeholders that are not declared as inputs stay unchanged.
+    """Returns the text of a skill in which the placeholders of the inputs are replaced by the values that the
+    user gave. `words`: what the user wrote after the skill's name. Placeholders that are not declared as
+    inputs stay unchanged.
     """
     given = _given(words, [one.name for one in inputs])
     values = {one.name: given.get(one.name, one.default) for one in inputs}

@@ -1,8 +1,8 @@
-"""Handles path rules: instructions that apply only to certain files. The model gets a path rule together with
-the first tool result that involves a matching file.
+"""Handles path rules. A path rule is an instruction that applies only to certain files. The model gets a path
+rule together with the first tool result that involves a matching file.
 
 Which path rules the model already has is computed from the event log alone, because the text of a rule
-contains the rule's name. When the events around a path rule are condensed, the rule stays in the prompt.
+contains the rule's name. When a summary replaces the events around a path rule, the rule stays in the prompt.
 """
 
 import json
@@ -34,8 +34,9 @@ def whole_directory(relative: Path) -> str:
 def rules_for(
     touched: Iterable[Path], skills: Iterable[Skill], *, working_dir: Path, given: Collection[str]
 ) -> list[Skill]:
-    """Returns the path rules that match one of the touched files and that the model does not have yet, in
-    order. `touched`: absolute paths. `given`: the names of the rules that the model already has.
+    """Returns the path rules (instructions for certain files) that match one of the touched files and that
+    the model does not have yet, in order. `touched`: absolute paths. `given`: the names of the rules that the
+    model already has.
     """
     real = [Path(os.path.realpath(path)) for path in touched]
     wanted = [skill for skill in skills if skill.paths and skill.name not in given]
@@ -50,8 +51,8 @@ def render_rule(rule: Skill) -> TextContent:
 
 
 def names_in(parts: Sequence[TextContent]) -> list[str]:
-    """Returns the names of the path rules that a tool result contains. `parts`: the content of the tool
-    result.
+    """Returns the names of the path rules (instructions for certain files) that a tool result contains.
+    `parts`: the content of the tool result.
     """
     found = (_OPENING.match(part.text) for part in parts)
     return [json.loads(match[1]) for match in found if match]
@@ -62,9 +63,9 @@ def texts_in(parts: Sequence[TextContent]) -> list[str]:
 
 
 def reminder(texts: Sequence[str]) -> str:
-    """Returns a text that repeats path rules in the prompt. It is needed when condensing has removed the tool
-    results that contained these rules. The newest rules are repeated in full, the others only by name.
-    `texts`: the texts of the rules, oldest first.
+    """Returns a text that repeats path rules (instructions for certain files) in the prompt. This is needed
+    when a summary has replaced the tool results that contained these rules. The newest rules are repeated in
+    full, the others only by name. `texts`: the texts of the rules, oldest first.
     """
     kept: list[str] = []
     room = MAX_REMINDER_CHARS

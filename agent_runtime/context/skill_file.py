@@ -22,8 +22,8 @@ def parse(path: Path, text: str, rules_below: Path | None = None) -> Skill:
     """Parses the text of a file and returns the skill. Raises UnusableFileError if the front matter is not
     valid, or if the file is a README.md.
 
-    `rules_below`: the directory to which the globs of a path rule are relative. None means the agent's
-    working directory.
+    `rules_below`: the directory to which the globs of a path rule (an instruction for certain files) are
+    relative. None means the agent's working directory.
     """
     if path.name.lower() == "readme.md":
         raise UnusableFileError("a README is for people")
@@ -72,8 +72,9 @@ def _input(one: dict[str, Any]) -> SkillInput:
 
 
 def _globs(matter: dict[str, Any]) -> tuple[str, ...]:
-    """Returns the globs of the files to which a path rule applies. `matter`: the file's front matter, in
-    which the globs are a list, or one text with commas as other coding agents write it.
+    """Returns the globs of the files to which a path rule (an instruction for certain files) applies.
+    `matter`: the file's front matter, in which the globs are a list, or one text with commas as other coding
+    agents write it.
     """
     name = "paths" if "paths" in matter else "globs"
     given = matter.get(name)

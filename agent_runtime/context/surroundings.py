@@ -39,7 +39,7 @@ _UNDER_WAY = (("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("rebase-
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Facts about the agent's machine and workspace, for the prompt.
+    """The facts about the agent's machine and workspace that the prompt contains.
 
     `date`: the current date as YYYY-MM-DD in UTC. `system`: the operating system. `git`: one line about the
     repository; empty if there is no repository. `git_state`: further lines about the repository. `commands`:

@@ -47,8 +47,8 @@ def rules_message(rules: Sequence[str]) -> ChatMessage:
 
 
 def rules_of(result: ToolResult) -> list[str]:
-    """Returns the names of the path rules that a tool result contains. When condensing removes the result,
-    these rules stay in the prompt.
+    """Returns the names of the path rules (instructions for certain files) that a tool result contains. When
+    a summary replaces the result, these rules stay in the prompt.
     """
     return texts_in(result.extended_content) if isinstance(result, ObservationEvent) else []
 

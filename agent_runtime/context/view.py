@@ -1,4 +1,4 @@
-"""Holds the chat messages that are sent to the model. The messages are updated with each event, and each
+"""Stores the chat messages that are sent to the model. The messages are updated with each event, and each
 message is encoded as JSON only once.
 """
 
@@ -24,11 +24,12 @@ from agent_runtime.events.union import AnyEvent
 @dataclass(frozen=True)
 class Passage:
     """A group of chat messages that must stay together in the prompt, with the ids of the events from which
-    the messages were made.
+    the messages were made. The group is one message, or one reply of the model with all its tool calls and
+    their results.
 
-    A passage is one message, or one reply of the model with all its tool calls and their results. `tokens`:
-    the estimated number of tokens. `seq`: the position of the passage's first event in the log. `rules`: the
-    path rules in the messages; they stay in the prompt when the passage is condensed.
+    `tokens`: the estimated number of tokens. `seq`: the position of the first of these events in the log.
+    `rules`: the path rules (instructions for certain files) in the messages; they stay in the prompt when a
+    summary replaces the messages.
     """
 
     event_ids: tuple[str, ...]
@@ -66,8 +67,8 @@ class View:
     """
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
-        """Starts the view with these passages, which come from an earlier view in which every tool call had a
-        result. By default, the view starts empty.
+        """Creates the view with these groups of messages (passages), which come from an earlier view in which
+        every tool call had a result. By default, the view is empty.
         """
         self._passages: list[Passage] = list(passages)
         self._exchange: _Exchange | None = None
@@ -163,8 +164,8 @@ class View:
 
 
 def _index_of(offset: int, passages: Sequence[Passage]) -> int:
-    """Returns the index at which a passage must be inserted so that at least `offset` events come before
-    it.
+    """Returns the index in the list of passages (groups of messages) at which a passage must be inserted so
+    that at least `offset` events come before it.
     """
     for index, passage in enumerate(passages):
         if offset <= 0:

@@ -32,14 +32,14 @@ from agent_runtime.tools.mcp.config import named_servers
 def add_plugin(
     conversation: ConversationEngine, plugin: Plugin, *, consent: tuple[Path, str] | None = None
 ) -> None:
-    """Adds the skills, hooks, sub-agents and MCP servers of a plugin to the conversation. They are used from
-    the agent's next reply on, and still after a restart of the server. The agent gets a message with the
-    names of what was added.
+    """Adds the skills, hooks, sub-agents and MCP servers of a plugin to the conversation. The agent uses
+    these parts from its next reply on, also after a restart of the server. The agent gets a message with the
+    names of the added parts.
 
-    If the conversation already has, for example, a skill with the same name, the plugin's skill is left out.
-    Raises HookConfigError or pydantic.ValidationError for parts that are not valid. `consent`: set if the
-    plugin is made of executables that a repository contains; it is the repository's directory and the hash of
-    the executables that the user has approved.
+    A part is left out if the conversation already has a part of the same kind and name, for example a skill
+    with the same name. Raises HookConfigError or pydantic.ValidationError for parts that are not valid.
+    `consent`: given only if the plugin is made of executables that a repository contains; it is the directory
+    of the repository and the hash of the executables that the user has approved.
     """
     before, agent = conversation.spec, conversation.agent
     after = _extended(before, plugin)
@@ -70,12 +70,12 @@ async def take_up(
     hashes: Sequence[str],
     directory: str | None = None,
 ) -> None:
-    """Adds a repository's executables (such as hooks and MCP servers) to the conversation after the user has
-    approved them. `hashes`: the hashes of the approved executables. An MCP server is left out if the
-    conversation already has one with the same name.
+    """Adds executables of a repository (such as hooks and MCP servers) to the conversation after the user has
+    approved them. `hashes`: the hashes of the executables that the user has approved. An MCP server is left
+    out if the conversation already has an MCP server with the same name.
 
-    `directory`: the directory of a further repository; None means the conversation's first repository. Raises
-    PluginError, HookConfigError, or pydantic.ValidationError.
+    `directory`: the directory of an additional repository; None means the conversation's first repository.
+    Raises PluginError, HookConfigError, or pydantic.ValidationError.
     """
     request = conversation.spec.request
     project = project_named(request, directory)
@@ -90,8 +90,9 @@ async def take_up(
 async def take_plugin_keys(
     conversation: ConversationEngine, store: PluginStore, offers: ApprovedExecutables
 ) -> None:
-    """Loads the conversation's plugins and the approved executables of its repository again, if MCP servers
-    of the agent lack secrets. The secrets in the loaded configuration are then used. Raises PluginError.
+    """Loads the plugins of the conversation and the approved executables of its repository again if MCP
+    servers of the agent lack secrets. The MCP servers then use the secrets from the loaded configurations.
+    Does nothing if no secrets are missing. Raises PluginError.
     """
     request = conversation.spec.request
     if conversation.keys.are_lacking and (request.plugins or request.consent or request.further_consent):

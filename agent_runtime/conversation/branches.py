@@ -13,8 +13,8 @@ def go_back(conversation: ConversationEngine, event_id: str | None) -> None:
     """Returns the conversation to an earlier event, so that it continues from there. `event_id`: the id of
     that event; None means the beginning of the conversation, before all events.
 
-    Raises EventNotFoundError if there is no such event, or AlreadyRunningError during a run or a
-    condensation.
+    Raises EventNotFoundError if there is no such event, or AlreadyRunningError during a run or a condensation
+    (a summary that replaces older events).
     """
     conversation.require_rest()
     if event_id is not None and not _is_on_some_branch(conversation, event_id):

@@ -54,8 +54,9 @@ _ENDED_BY_MESSAGE = {
 
 
 class ConversationEngine:
-    """A conversation between a user and an agent: `send` adds a user's message, `run` lets the agent work.
-    There is one engine for each event log. All methods must be called from the same event loop.
+    """The object that runs a conversation between a user and an agent. The method `send` adds a user's
+    message, and `run` lets the agent work. There is one engine for each event log. All methods must be called
+    from the same event loop.
 
     The module `creation` creates and opens conversations. Functions that need only the engine's public
     members are in other modules, such as `changes`, `branches` and `run/recovery`. `run_context` holds the
@@ -121,8 +122,8 @@ class ConversationEngine:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the conversation must not be closed now. This is the case during a run or another task, and
-        while a tool has a running process, such as a server that was started in a shell.
+        """Whether the conversation must not be closed now. It must not be closed during a run or another
+        task, or while a tool has a running process, such as a server that was started in a shell.
         """
         is_working = self.is_running or self.condensing.is_under_way or self.background.is_busy
         return is_working or any(tool.holds_work() for tool in self.tools.values())
@@ -194,7 +195,7 @@ class ConversationEngine:
 
     def pause(self) -> None:
         """Asks a run to stop before its next request to the model. A tool call that is running ends first.
-        Actions that wait for confirmation keep waiting.
+        Actions that wait for confirmation continue to wait.
         """
         if self.is_waiting:
             self.emit(PauseEvent())
@@ -222,14 +223,16 @@ class ConversationEngine:
             self.publish_full_state()
 
     def require_rest(self) -> None:
-        """Checks that no run and no condensation is going on. Raises AlreadyRunningError."""
+        """Checks that no run and no condensation (a summary that replaces older events) is going on. Raises
+        AlreadyRunningError.
+        """
         if self.is_running or self.condensing.is_under_way:
             raise AlreadyRunningError
 
     def keep_secrets(self) -> None:
-        """Stores the names and descriptions of the conversation's secrets on disk. The URL of a secret that
-        is looked up is stored only if the URL contains no credentials. The values of secrets are stored only
-        if encryption is available.
+        """Stores the names and descriptions of the conversation's secrets on disk. A secret that is fetched
+        from a URL is stored with this URL only if the URL contains no credentials. The values of secrets are
+        stored only if encryption is available.
         """
         self.log.set_meta(SECRETS, orjson.dumps(self.secrets.keepable()).decode())
         self.keys.keep()
@@ -251,8 +254,8 @@ class ConversationEngine:
         self.release()
 
     async def rest(self) -> None:
-        """Ends the session of the hooks, and closes shells and other tools, to free resources. The next run
-        opens new ones.
+        """Frees resources of a conversation that is not in use: ends the session of the hooks, and closes
+        shells and other tools. The next run opens new ones.
         """
         if self.run_context.hooks is not None:
             await self.run_context.hooks.end()
@@ -270,8 +273,8 @@ class ConversationEngine:
         self.run_context.history.publish(frames.END)
 
     async def delete(self) -> None:
-        """Closes the conversation, ends the processes of its agent that still run, and removes the
-        conversation's directory. Keeps the workspace.
+        """Closes the conversation, ends the processes of its agent that still run, and removes the directory
+        with its log. The workspace with the user's files is not removed.
         """
         self.is_deleted = True
         await self.close()

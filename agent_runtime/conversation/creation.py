@@ -38,15 +38,15 @@ def create_conversation(
     git: GitState | None = None,
 ) -> ConversationEngine:
     """Creates a conversation in `directory` and returns its engine. If an earlier creation in this directory
-    was interrupted, its files are reused.
+    was interrupted, its files are used.
 
     Raises pydantic.ValidationError for an agent that is not valid, ToolNotFoundError for unknown tools,
     UnsupportedKindError for an unknown policy or analyzer, InvalidSecretError, and FileExistsError if the
     conversation already exists.
 
-    `secrets`: the store for the secrets of the request. `sealing`: encrypts API keys on disk; if it is None,
-    the keys are not stored. `seal`: signs the stored specification of the conversation. `git`: the state of
-    the repository, for the prompt.
+    `secrets`: the store for the secrets of the request. `sealing`: the cipher that encrypts API keys on disk;
+    if it is None, the keys are not stored. `seal`: signs the stored specification of the conversation. `git`:
+    the state of the git repository, which the prompt describes to the model.
     """
     check_safeguards(request)
     agent = Agent.model_validate(request.agent)
@@ -79,8 +79,8 @@ def open_conversation(
     sealing: Sealing | None = None,
     seal: SpecSeal = UNSEALED,
 ) -> ConversationEngine:
-    """Opens the conversation in `directory` in its last state and returns its engine. The API keys come from
-    `agent`, or else from encrypted storage.
+    """Opens the conversation in `directory` in its last state and returns its engine. The API keys are taken
+    from `agent` if it is given, otherwise from encrypted storage.
 
     Raises LogMissingError if there is no conversation, LogInUseError if another process has opened the
     conversation, and SpecChangedError if the check by `seal` shows that another program changed the stored

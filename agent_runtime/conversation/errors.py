@@ -9,8 +9,9 @@ from agent_runtime.wire import CheckpointDiff
 
 
 class ConversationError(Exception):
-    """A request that was refused, or an operation that failed. Has a stable `code`, a text for people and, if
-    one is known, the `fix`: what the user can do.
+    """The base class of the errors of a conversation: a request was refused, or an operation failed. An error
+    has a stable `code`, a text for people and, if a solution is known, the `fix`, which says what the user
+    can do.
     """
 
     code: str
@@ -39,7 +40,7 @@ class _Refusal(ConversationError):
 
 
 class AlreadyRunningError(_Refusal):
-    """The request is refused because the agent is running."""
+    """The error that is raised when a request is refused because the agent is running."""
 
     _code = "already_running"
     _detail = "The conversation is running already."
@@ -47,7 +48,9 @@ class AlreadyRunningError(_Refusal):
 
 
 class LogGapError(_Refusal):
-    """The events to add do not directly follow the log's last event, so events in between are missing."""
+    """The error that is raised when events cannot be added to a log because they do not directly follow the
+    log's last event, so events in between are missing.
+    """
 
     _code = "log_gap"
     _detail = "The log ends before this position."
@@ -55,21 +58,27 @@ class LogGapError(_Refusal):
 
 
 class LogDiffersError(_Refusal):
-    """The events to add to a log differ from the events that the log already has at the same positions."""
+    """The error that is raised when the events to add to a log differ from the events that the log already
+    has at the same positions.
+    """
 
     _code = "log_differs"
     _detail = "The log has another event on one of these positions."
 
 
 class NothingToConfirmError(_Refusal):
-    """The user approved or rejected actions, but no action waits for confirmation."""
+    """The error that is raised when the user approves or rejects actions, but no action waits for
+    confirmation.
+    """
 
     _code = "nothing_to_confirm"
     _detail = "No action waits to be confirmed."
 
 
 class ConfirmationOutdatedError(_Refusal):
-    """The user approved or rejected actions that are not the actions that wait for confirmation now."""
+    """The error that is raised when the actions that the user approves or rejects are not the actions that
+    wait for confirmation now.
+    """
 
     _code = "confirmation_outdated"
     _detail = "Other actions wait now."
@@ -77,7 +86,9 @@ class ConfirmationOutdatedError(_Refusal):
 
 
 class ClientCallNotWaitingError(_Refusal):
-    """A client sent the result of a tool call that does not wait for a result."""
+    """The error that is raised when a client sends the result of a tool call that does
+    not wait for a result.
+    """
 
     _code = "client_call_not_waiting"
     _detail = "There is no call with this id that waits for an answer of the client."
@@ -85,7 +96,9 @@ class ClientCallNotWaitingError(_Refusal):
 
 
 class McpChangeOutdatedError(_Refusal):
-    """The user accepted or refused a version of an MCP tool that is not the current one."""
+    """The error that is raised when the user accepts or refuses a version of an MCP tool that is not the
+    current version.
+    """
 
     _code = "mcp_change_outdated"
     _detail = "This tool has not changed, or has changed in another way since."
@@ -93,7 +106,9 @@ class McpChangeOutdatedError(_Refusal):
 
 
 class McpQuestionClosedError(_Refusal):
-    """The user answered a question of an MCP server that no longer waits for an answer."""
+    """The error that is raised when the user answers a question of an MCP server that no longer waits for an
+    answer.
+    """
 
     _code = "mcp_question_closed"
     _detail = "This question does not wait for an answer any more."
@@ -101,7 +116,9 @@ class McpQuestionClosedError(_Refusal):
 
 
 class McpAnswerInvalidError(_Refusal):
-    """The user's answer does not fit the form that the MCP server sent."""
+    """The error that is raised when the user's answer to a question of an MCP server does not fit the form
+    that the MCP server sent.
+    """
 
     _code = "mcp_answer_invalid"
     _detail = "The answer does not fit the form."
@@ -109,7 +126,9 @@ class McpAnswerInvalidError(_Refusal):
 
 
 class NoCondenserError(_Refusal):
-    """A condensation was requested, but the agent has no condenser."""
+    """The error that is raised when a condensation (a summary that replaces older events) is requested, but
+    the agent has no condenser.
+    """
 
     _code = "no_condenser"
     _detail = "This agent has no condenser."
@@ -117,22 +136,24 @@ class NoCondenserError(_Refusal):
 
 
 class NothingToCondenseError(_Refusal):
-    """A condensation was requested, but there are too few events to condense."""
+    """The error that is raised when a condensation (a summary that replaces older events) is requested, but
+    there are too few events to condense.
+    """
 
     _code = "nothing_to_condense"
     _detail = "The conversation is too short to condense."
 
 
 class HookConfigError(_Refusal):
-    """The hook configuration is not valid."""
+    """The error that is raised when the hook configuration is not valid."""
 
     _code = "hook_config_invalid"
     _detail = "hook_config cannot be understood."
 
 
 class NoGoalToResumeError(_Refusal):
-    """A goal cannot be resumed: the conversation has no goal, or its goal is over (reached, or checked too
-    often).
+    """The error that is raised when a goal cannot be resumed. Either the conversation has no goal, or the
+    goal is over: it is reached, or it was checked the maximum number of times.
     """
 
     _code = "no_resumable_goal"
@@ -141,7 +162,9 @@ class NoGoalToResumeError(_Refusal):
 
 
 class EventNotFoundError(_Refusal):
-    """The event is not in this conversation's log, or the conversation cannot go back to it."""
+    """The error that is raised when an event is not in the conversation's log, or when the conversation
+    cannot return to this event.
+    """
 
     _code = "event_not_found"
     _detail = "There is no such event."
@@ -152,15 +175,15 @@ class EventNotFoundError(_Refusal):
 
 
 class CheckpointNotFoundError(_Refusal):
-    """A request names a checkpoint that never existed or was deleted."""
+    """The error that is raised when a request names a checkpoint that never existed or was deleted."""
 
     _code = "checkpoint_not_found"
     _detail = "There is no such checkpoint."
 
 
 class CheckpointsUnavailableError(_Refusal):
-    """The current files cannot be saved in a checkpoint. A rewind is then refused, because it could not be
-    undone.
+    """The error that is raised when the current files cannot be saved in a checkpoint. A rewind (a reset to a
+    checkpoint) is then refused, because the user could not undo it.
     """
 
     _code = "checkpoints_unavailable"
@@ -168,7 +191,8 @@ class CheckpointsUnavailableError(_Refusal):
 
 
 class EditedSinceError(_Refusal):
-    """The rewind would drop edits that the user or another program has made to files.
+    """The error that is raised when a rewind (a reset to a checkpoint) would drop edits that the user or
+    another program has made to files.
 
     `diff`: the changes that the rewind would undo, with the names of the edited files.
     """
@@ -187,8 +211,8 @@ class EditedSinceError(_Refusal):
 
 
 class RewindIncompleteError(_Refusal):
-    """Some files could not be restored from the checkpoint. The user can restore the files from before the
-    rewind from another checkpoint.
+    """The error that is raised when a rewind (a reset to a checkpoint) could not restore some files. The
+    server made another checkpoint before the rewind; from it, the user can restore the earlier files.
     """
 
     _code = "rewind_incomplete"

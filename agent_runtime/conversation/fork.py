@@ -1,5 +1,5 @@
-"""Makes an independent copy (fork) of a conversation. The original conversation and the copy work in the same
-directory.
+"""Makes an independent copy of a conversation (a fork). The original conversation and the copy work in the
+same directory.
 """
 
 import asyncio
@@ -91,8 +91,10 @@ def _spec_of(source: ConversationEngine, wanted: ForkRequest, leaf: str | None) 
 
 
 def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: Spec, seal: SpecSeal) -> None:
-    """Writes the log of the copied conversation into `directory`. Must be called in a thread, because copying
-    a long log takes a while.
+    """Writes the log of the copied conversation into `directory`, with the agent's task list if there is one.
+    Must be called in a thread, because copying a long log takes a while. `source`: the directory of the
+    original conversation. `leaf`: the id of the last event to copy. `last_seq`: the last position of the
+    original log to read.
     """
     with reading(source) as stored:
         records = list(stored.branch(leaf, through_seq=last_seq))

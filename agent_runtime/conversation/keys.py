@@ -10,10 +10,10 @@ from agent_runtime.events.base import JsonObject
 
 
 class ConversationKeys:
-    """The API keys of one conversation. The object adds keys to the agent's configuration, and stores the
-    keys on disk.
+    """The API keys of one conversation. This object adds the keys to the agent's configuration in memory, and
+    stores them on disk.
 
-    `sealing`: encrypts the keys on disk; if it is None, keys are not stored.
+    `sealing`: the cipher that encrypts the keys on disk; if it is None, keys are not stored.
     """
 
     def __init__(self, context: RunContext, sealing: Sealing | None) -> None:
@@ -22,8 +22,8 @@ class ConversationKeys:
 
     @property
     def are_lacking(self) -> bool:
-        """Whether MCP servers of the conversation lack secrets that were neither stored on disk nor sent
-        again by a client.
+        """Whether MCP servers of the conversation lack secrets. Secrets are missing if they were not stored
+        on disk and no client has sent them again.
         """
         return self._context.toolbox.lacks_keys
 

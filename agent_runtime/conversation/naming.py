@@ -18,7 +18,7 @@ model cannot be called.
 
 
 class Naming:
-    """Creates the title of one conversation in the background.
+    """An object that creates the title of one conversation in the background.
 
     `saved_llm`: a function that returns the saved model with a given name; it is used to find the model that
     the conversation's specification names for titles.
@@ -41,8 +41,8 @@ class Naming:
         """Creates a title from the user's first message and logs the title. A model suggests the title; if it
         suggests none, the first words of the message become the title.
 
-        The full state is not published: openhands-sdk takes a full state that arrives just after it has
-        started a run for the end of this run.
+        Only the title is published, not the full state: the client library openhands-sdk takes a full state
+        that arrives just after the start of a run for the end of this run.
         """
         context = self._context
         first, _ = context.log.search(_FROM_USER, from_seq=None, descending=False, limit=1)

@@ -13,9 +13,9 @@ from agent_runtime.tools.tool import AnyTool
 
 
 def with_rules(result: ToolResult, state: State, tools: Mapping[str, AnyTool], spec: Spec) -> ToolResult:
-    """Returns the tool's result together with the path rules for the files that the tool call touched. Each
-    rule is added only once in a conversation. The result is returned unchanged if the call failed or no rule
-    applies.
+    """Returns the tool's result together with the path rules (instructions for certain files) for the files
+    that the tool call touched. Each rule is added only once in a conversation. The result is returned
+    unchanged if the call failed or no rule applies.
     """
     action = next((one for one in state.pending if one.tool_call_id == result.tool_call_id), None)
     if action is None or not isinstance(result, ObservationEvent):

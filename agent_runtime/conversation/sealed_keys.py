@@ -63,8 +63,8 @@ def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets)
 
 
 def recall(log: EventLog, sealing: Sealing | None) -> Kept | None:
-    """Returns the stored keys of a conversation, decrypted. Returns None if no keys are stored, or if they
-    cannot be decrypted or parsed.
+    """Returns the API keys and secrets that were stored for a conversation, decrypted. Returns None if
+    nothing is stored, or if the stored text cannot be decrypted or parsed.
     """
     sealed = log.get_meta(_META) if sealing is not None else None
     if sealing is None or sealed is None:

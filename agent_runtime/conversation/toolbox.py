@@ -1,4 +1,4 @@
-"""The tools of one conversation."""
+"""Creates, connects and closes the tools that the agent of one conversation can use."""
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
@@ -130,8 +130,8 @@ class Toolbox:
                 logger.exception("a tool cannot be closed", extra={"tool": tool.name})
 
     def _hide_secrets(self, agent: Agent) -> None:
-        """Adds the secrets in the configuration of the MCP servers to the masker, so that they are masked in
-        every output. Raises pydantic.ValidationError.
+        """Passes the secrets in the configuration of the MCP servers to the masker, which then replaces them
+        by a mask in every output. Raises pydantic.ValidationError.
         """
         self._context.secrets.masker.learn(confidential_values(servers_of(agent.mcp_config)))
 

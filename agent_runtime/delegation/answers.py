@@ -68,8 +68,8 @@ def reject(
 
 def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> None:
     """Continues the parent conversations that wait for a sub-agent, after the user has approved or rejected
-    the sub-agent's actions in its own conversation (`conversation`). A parent keeps waiting if another of its
-    sub-agents asks the user.
+    the sub-agent's actions in its own conversation (`conversation`). A parent continues to wait if another of
+    its sub-agents asks the user.
     """
     parent = _parent_of(conversation, host)
     if parent is not None and parent.is_waiting and not asking_below(parent, host):
@@ -78,8 +78,9 @@ def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> Non
 
 
 def asking_below(conversation: ConversationEngine, host: ConversationHost) -> dict[str, ConversationEngine]:
-    """Returns the sub-agents whose tasks are pending tool calls of the conversation and whose actions wait
-    for the user's confirmation. The keys are the ids of the tool calls that started the sub-agents.
+    """Returns the sub-agents whose tasks are pending tool calls (those without a result) of the conversation
+    and whose actions wait for the user's confirmation. The keys are the ids of the tool calls that started
+    the sub-agents.
     """
     if not conversation.is_waiting:
         return {}

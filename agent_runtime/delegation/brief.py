@@ -1,5 +1,5 @@
-"""Builds the request that starts a sub-agent. The sub-agent's definition is limited to what the agent that
-starts it may do. Has no side effects.
+"""Builds the request that starts a sub-agent. The request gives the sub-agent at most the rights of the agent
+that starts it, even if the sub-agent's definition asks for more. Has no side effects.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _MODES = {"always_confirm": "AlwaysConfirm", "confirm_risky": "ConfirmRisky"}
 
 @dataclass(frozen=True)
 class Brief:
-    """All data from which the request that starts a sub-agent is built.
+    """The data from which the request that starts a sub-agent is built.
 
     `definition`: the sub-agent's definition, without parts that are not allowed. `equipment`: the sub-agent's
     tools. `llm`: the sub-agent's model. `budget`: the dollars that the sub-agent may spend; None means no
@@ -84,7 +84,7 @@ def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
 
 
 def _agent(parent: ConversationEngine, brief: Brief) -> Agent:
-    """Returns the configuration of the sub-agent's agent. If the definition names tools, the sub-agent has
+    """Returns the agent configuration for the sub-agent. If the definition names tools, the sub-agent has
     only these tools and the definition's MCP servers. Otherwise it also has the tools and MCP servers of the
     parent's agent.
     """

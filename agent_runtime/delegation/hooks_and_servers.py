@@ -1,8 +1,8 @@
 """Collects the hooks and MCP servers of a sub-agent: those of the parent conversation, and those that the
 sub-agent's definition adds.
 
-The hooks and servers of the definition apply only to this sub-agent. If it starts further sub-agents, they
-get the hooks and servers of the topmost conversation.
+The hooks and servers of the definition apply only to this sub-agent. If this sub-agent starts other
+sub-agents, these get the hooks and servers of the topmost conversation.
 """
 
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ class Commands:
 
 
 def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
-    """Returns a sub-agent's definition without the parts that the sub-agent may not have or cannot use, and a
-    message about each removed part.
+    """Returns the part of a sub-agent's definition that the sub-agent may have and can use, and a message
+    about each removed part.
 
     Hooks and MCP servers in a definition from the repository need the user's consent. The user has given this
     consent only if the definition is part of the request that started the conversation.

@@ -12,8 +12,8 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class ConversationHost(Protocol):
-    """The interface of the process that holds the conversations: an agent server, or a program that uses this
-    library. `trees`: the directory in which sub-agents' git work trees are created.
+    """The interface of the process in which the conversations are open: an agent server, or a program that
+    uses this library. `trees`: the directory in which sub-agents' git work trees are created.
     """
 
     @property

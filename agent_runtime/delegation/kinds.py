@@ -13,9 +13,9 @@ logger = logging.getLogger(__name__)
 
 
 def kinds_for(projects: Sequence[Path], given: Sequence[JsonObject]) -> list[SubAgent]:
-    """Returns the definitions of the sub-agents that a conversation may start. Of several definitions with
-    one name, the first in this order is used: definitions from the client, from the projects in their order,
-    from the user's files, built-in definitions.
+    """Returns the definitions of the sub-agents that a conversation may start. If several definitions have
+    the same name, the first one in this order is used: definitions from the client, from the projects in
+    their order, from the user's files, built-in definitions.
 
     `given`: the definitions in the client's request; copies of built-in definitions in it still count as
     built-in. The function blocks for a limited time, because it reads files.

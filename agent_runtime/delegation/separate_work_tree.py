@@ -32,9 +32,9 @@ async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> 
 
 
 async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, result: Result) -> Result:
-    """Merges the sub-agent's changes into the parent's working directory. Returns the task's result with a
-    text about the merge. If there are conflicts, nothing is resolved here; the text asks the parent agent to
-    do this.
+    """Merges the sub-agent's changes into the parent's working directory. Returns the task's result with an
+    additional text about the merge. If there are conflicts, no change is merged; the text then asks the
+    parent agent to resolve them.
     """
     task = parent.state.tasks[task_id]
     name = task.conversation_id.hex
@@ -74,7 +74,8 @@ def repository_of(parent: ConversationEngine, host: ConversationHost) -> Path:
 
 async def let_go(repository: Path, child_id: UUID, trees: Path) -> None:
     """Removes a sub-agent's git work tree and its git refs, even if the sub-agent's task is not finished. The
-    sub-agent cannot continue afterwards.
+    sub-agent cannot continue afterwards. `repository`: a directory of the repository. `trees`: the directory
+    of the sub-agents' work trees.
     """
     try:
         await apart.forget(repository, trees / child_id.hex, child_id.hex)

@@ -116,8 +116,8 @@ class SubAgents:
         self, parent: ConversationEngine, wanted: Assignment
     ) -> tuple[str, ConversationEngine, Sequence[str]]:
         """Starts or resumes the task that a tool call describes. Returns the task's id, the engine of the
-        sub-agent's conversation, and texts that are added to the task's result. If the tool call already
-        started a task before a restart, this task is returned.
+        sub-agent's conversation, and texts that are added to the task's result. If the same tool call has
+        already started a task before a restart, returns this task.
         """
         begun = [task_id for task_id, task in parent.state.tasks.items() if task.action_id == wanted.call_id]
         if begun:
@@ -261,9 +261,10 @@ def _equipment(parent: ConversationEngine, definition: SubAgent, *, may_delegate
 
 
 def _allowed(parent: ConversationEngine, definition: SubAgent | None, *, spent: float = 0.0) -> float | None:
-    """Returns the total cost in dollars that the sub-agent may have reached when its task ends. It is `spent`
-    plus the limit of the sub-agent's definition, or plus the rest of the parent's budget if this is less.
-    Returns None if there is no limit. Raises DelegationError if the parent's budget is spent.
+    """Returns the limit for the total cost of the sub-agent in dollars, counted from the beginning of its
+    conversation. The limit is the cost so far (`spent`) plus the limit in the sub-agent's definition, or plus
+    the rest of the parent's budget if this is less. Returns None if there is no limit. Raises DelegationError
+    if the parent's budget is spent.
     """
     stats = parent.state.stats
     limit = budget_of(stats, parent.agent.llm)

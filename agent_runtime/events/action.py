@@ -1,4 +1,4 @@
-"""The events for the tool calls of the agent."""
+"""Defines the events for the tool calls of the agent."""
 
 from typing import Any, Literal
 

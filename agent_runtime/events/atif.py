@@ -40,7 +40,9 @@ class AtifStats(BaseModel):
     usage_to_metrics: dict[str, AtifMetrics] = {}
 
     def totals(self) -> dict[str, float]:
-        """Returns the tokens and the dollars of all models together, with the field names of ATIF."""
+        """Returns the number of tokens and the cost in dollars of all models together, by the field names of
+        ATIF.
+        """
         metrics = list(self.usage_to_metrics.values())
         usages = [one.accumulated_token_usage for one in metrics]
         return {

@@ -20,7 +20,7 @@ def now() -> str:
 
 
 def seconds_since(timestamp: str) -> float:
-    """Returns the seconds since an event's timestamp, by the clock of this machine."""
+    """Returns how many seconds have passed since an event's timestamp, by the clock of this machine."""
     return (datetime.now() - datetime.fromisoformat(timestamp)).total_seconds()  # noqa: DTZ005 (as `now`)
 
 

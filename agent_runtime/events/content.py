@@ -1,4 +1,4 @@
-"""The parts of messages and tool results: texts and images."""
+"""Defines the parts of messages and tool results: texts and images."""
 
 from typing import Literal
 

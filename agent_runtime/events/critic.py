@@ -1,4 +1,4 @@
-"""A critic's rating of an agent's work."""
+"""Defines the data type for a critic's rating of an agent's work."""
 
 from pydantic import BaseModel, ConfigDict, Field
 

@@ -1,5 +1,5 @@
-"""The events for failures. Their texts are for people. Programs read their fields to decide whether to try
-again.
+"""Defines the events for failures. Their texts are for people. Programs read their fields to decide whether
+to try again.
 """
 
 from typing import Literal

@@ -1,4 +1,4 @@
-"""The event that records one run of a hook, and the points at which hooks run."""
+"""Defines the event that records one run of a hook, and the points of a conversation at which hooks run."""
 
 from enum import StrEnum
 from typing import Literal

@@ -1,4 +1,4 @@
-"""The events for messages that users, the agent and the runtime write."""
+"""Defines the events for messages that users, the agent and the runtime write."""
 
 from typing import Any, Literal, Self
 
@@ -50,7 +50,9 @@ class MessageEvent(Event):
 
 
 def told(text: str) -> MessageEvent:
-    """Returns the event for a message to the agent that the runtime has written, not a person."""
+    """Returns the event for a message to the agent that the runtime has written. No person has written this
+    message.
+    """
     return MessageEvent(source="environment", llm_message=Message.of("user", text))
 
 

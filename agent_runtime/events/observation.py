@@ -1,4 +1,6 @@
-"""The events with the results of tool calls. There is exactly one such event for every `tool_call_id`."""
+"""Defines the events with the results of tool calls. There is exactly one such event for every
+`tool_call_id`.
+"""
 
 from typing import Literal
 

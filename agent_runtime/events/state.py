@@ -1,4 +1,4 @@
-"""The events that change the state of a conversation."""
+"""Defines the events that change the state of a conversation."""
 
 from enum import StrEnum
 from typing import Any, Literal

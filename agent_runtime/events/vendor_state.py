@@ -1,5 +1,5 @@
-"""Data in a reply of a model that only the model's vendor understands. Later prompts must contain the data
-again, so it is stored with the event.
+"""Defines the data in a reply of a model that only the model's vendor understands. Later prompts must contain
+the data again, so it is stored with the event.
 """
 
 from typing import Annotated

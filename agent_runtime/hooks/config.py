@@ -1,5 +1,5 @@
-"""The configuration of hooks. It is accepted in the format of OpenHands and in the format of Claude Code's
-settings.
+"""Defines the configuration of hooks. It is accepted in the format of OpenHands and in the format of Claude
+Code's settings.
 """
 
 import re
@@ -86,8 +86,8 @@ class HookMatcher(BaseModel):
         return matcher
 
     def fits(self, tool_name: str | None) -> bool:
-        """Returns whether the hooks of this group run for the tool with this name. `tool_name`: None if no
-        tool is called at this point of the conversation; then every group fits.
+        """Returns whether the hooks of this group run for the tool with this name. If `tool_name` is None,
+        because no tool is called at this point of the conversation, always returns True.
         """
         if tool_name is None or self.matcher in _EVERYTHING:
             return True
@@ -96,7 +96,7 @@ class HookMatcher(BaseModel):
 
 
 class HookConfig(BaseModel):
-    """All hooks of a conversation, by the point of the conversation at which they run. Unknown points are
+    """The hooks of a conversation, by the point of the conversation at which they run. Unknown points are
     refused.
     """
 

@@ -15,7 +15,9 @@ MAX_BYTES = 1024 * 1024
 
 
 class HooksFileError(Exception):
-    """A project's hooks file cannot be read or is not valid. The text names the file and the reason."""
+    """The error that is raised when a project's hooks file cannot be read or is not valid. The text names the
+    file and the reason.
+    """
 
 
 def discover(project: Path) -> HookConfig | None:

@@ -51,8 +51,8 @@ class Verdict:
 
 
 class Hooks:
-    """Runs the hooks of one conversation, one after the other. After a hook has refused, the following hooks
-    do not run.
+    """An object that runs the hooks of one conversation, one after the other. After a hook has refused, the
+    following hooks do not run.
     """
 
     def __init__(

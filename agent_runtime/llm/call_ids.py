@@ -1,4 +1,4 @@
-"""Converts ids of tool calls to a form that a vendor accepts. Pure."""
+"""Converts ids of tool calls to a form that a vendor accepts. Has no side effects."""
 
 import hashlib
 import re
@@ -14,8 +14,9 @@ _WRITTEN = re.compile(rb'"(?:tool_call_id|id)":"([^"]*)"')
 
 @dataclass(frozen=True)
 class Limit:
-    """The rule for ids of tool calls that a model vendor accepts. `accepted`: a pattern that matches a whole
-    accepted id. `shortened`: returns an accepted id for the SHA-256 digest of an id that is not accepted.
+    """The rule of a model vendor for the ids of tool calls. `accepted`: a pattern that matches a whole
+    accepted id. `shortened`: a function that returns an accepted id for the SHA-256 digest of an id that is
+    not accepted.
     """
 
     accepted: re.Pattern[str]
@@ -54,7 +55,7 @@ _OPENAI = Limit(re.compile(r".{1,40}", re.DOTALL), _as_usual)
 
 
 def limit_of(model: str) -> Limit | None:
-    """Returns the rule for ids of tool calls that the model's vendor has. Returns None if the vendor accepts
+    """Returns the rule of the model's vendor for the ids of tool calls. Returns None if the vendor accepts
     all ids that the runtime makes.
     """
     name = model.lower()

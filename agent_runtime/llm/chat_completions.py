@@ -1,4 +1,6 @@
-"""OpenAI's chat completions: builds the request and reads the reply, streamed or not."""
+"""Implements OpenAI's protocol for chat completions: builds the request and reads the
+reply, streamed or not.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,7 +70,9 @@ def stream(on_piece: OnPiece) -> "ChatCompletionStream":
 
 
 class ChatCompletionStream:
-    """Builds a reply from the chunks of a streamed chat completion. Implements `dialect.StreamedReply`."""
+    """A reply that is built from the chunks of a streamed chat completion. Implements the interface
+    `dialect.StreamedReply`.
+    """
 
     def __init__(self, on_piece: OnPiece) -> None:
         self._id = ""

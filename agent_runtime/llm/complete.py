@@ -40,8 +40,8 @@ class LLMClient:
         self._http: httpx.AsyncClient | None = None
 
     async def complete(self, llm: LLM, prompt: Prompt, listener: StreamListener | None = None) -> Reply:
-        """Sends the prompt to the model that the routes choose, or to a fallback model, and returns the
-        reply.
+        """Sends the prompt to the model that the routes (rules in the configuration) choose, or to a fallback
+        model, and returns the reply.
 
         Raises LLMError if no model replies after all retries, or if a retry cannot help. The listener gets
         the pieces of each attempt, the reason for each failed attempt, and when the next one starts.
@@ -112,8 +112,8 @@ class LLMClient:
 
 
 def _settled(reply: Reply) -> Reply:
-    """Returns the reply with the size of the model's context window in tokens. If the vendor did not state
-    the cost of the call, adds the cost from the model's price.
+    """Returns a copy of the reply that also contains the size of the model's context window in tokens. If the
+    vendor did not state the cost of the call, the cost is computed from the model's price.
     """
     model = reply.answered_by
     assert model is not None
@@ -133,8 +133,8 @@ def _settled(reply: Reply) -> Reply:
 
 
 class _Attempts:
-    """Reports the attempts of one call to its listener. An attempt is reported when its first piece arrives,
-    or when the attempt fails.
+    """The attempts of one call of a model, which this object reports to the listener of the call. An attempt
+    is reported when its first piece arrives, or when the attempt fails.
     """
 
     def __init__(self, listener: StreamListener) -> None:
@@ -153,7 +153,10 @@ class _Attempts:
         self._listener.piece(self._number, kind, content)
 
     def failed(self, error: LLMError, successor: LLM, *, wait: float, left: int) -> None:
-        """Reports a failed attempt. left: the number of attempts that the next model has left."""
+        """Reports a failed attempt to the listener. `error`: why the attempt failed. `successor`: the model
+        that is asked next. `wait`: the seconds before the next attempt. `left`: the number of attempts that
+        this model has left.
+        """
         retry = Retry(
             code=error.code,
             detail=str(error),
@@ -165,8 +168,8 @@ class _Attempts:
         self._listener.aborted(self._number, error.code, retry)
 
     async def wait(self, seconds: float) -> None:
-        """Waits before the next attempt. If the wait is cancelled, tells the listener, which may show a
-        countdown.
+        """Waits this number of seconds before the next attempt. If the wait is cancelled, informs the
+        listener, which may show a countdown.
         """
         try:
             await asyncio.sleep(seconds)

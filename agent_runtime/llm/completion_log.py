@@ -1,4 +1,4 @@
-"""Logs of requests to models and their answers, in the protocol's format for completion logs."""
+"""Makes logs of requests to models and the models' replies, in the protocol's format for completion logs."""
 
 import re
 import time

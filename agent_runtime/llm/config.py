@@ -1,4 +1,4 @@
-"""The configuration of a model."""
+"""Defines the configuration of a model, and the rules that choose other models for some calls."""
 
 import re
 from typing import Any, Literal
@@ -11,7 +11,9 @@ MASK = "**********"
 
 
 class LLM(KnownFieldsOnly):
-    """A model configuration. Fields on the wire that this runtime does not use are kept unchanged."""
+    """The configuration of a model. Fields that this runtime does not use are kept unchanged, because clients
+    of other versions may send them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -100,8 +102,8 @@ class LLM(KnownFieldsOnly):
 
 
 class FallbackStrategy(BaseModel):
-    """The fallback models, which are asked in this order if the configured model cannot be reached. Each call
-    asks the configured model first.
+    """The list of the fallback models, which are asked in this order if the configured model cannot be
+    reached. Each call asks the configured model first.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -110,7 +112,7 @@ class FallbackStrategy(BaseModel):
 
 
 class Route(BaseModel):
-    """Another model for the calls that meet all conditions given here.
+    """A rule that sends certain calls to another model: all calls that meet all conditions of the rule.
 
     `role`: the purpose of the call, such as `agent` or `condenser`. `pattern`: a regular expression that is
     searched in the user's last message.

@@ -1,4 +1,6 @@
-"""The token usage and cost of a conversation, per `usage_id`, in the protocol's format."""
+"""Computes the token usage and cost of a conversation, per `usage_id` (the id of a use of a model), in the
+protocol's format.
+"""
 
 from typing import Any
 
@@ -17,9 +19,9 @@ _SUMMED = (
 
 
 def add_usage(stats: dict[str, Any], llm: LLM, reply: Reply) -> dict[str, Any]:
-    """Returns a copy of the token and cost statistics with one more model call. The call counts under the
-    `usage_id` of the model that replied, which `reply` names. `llm`: the model whose budget applies to that
-    `usage_id`.
+    """Returns a copy of the token and cost statistics that also contains one more model call. The call counts
+    under the `usage_id` of the model that replied; `reply` says which model this is. `llm`: the model whose
+    budget applies to that `usage_id`.
     """
     answered_by, usage = reply.answered_by or llm, reply.usage
     metrics = stats["usage_to_metrics"]

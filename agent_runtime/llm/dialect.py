@@ -1,5 +1,5 @@
-"""The interface of the modules that implement OpenAI's protocols (chat completions, Responses). `openai_http`
-uses it.
+"""Defines the interface of the modules that implement OpenAI's protocols (chat completions and Responses).
+The module `openai_http` uses this interface.
 """
 
 from collections.abc import Callable

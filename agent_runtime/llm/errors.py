@@ -60,8 +60,8 @@ _LIMIT_WORDS = re.compile(f"({CONVERSATION_LIMIT_WORDS}|{USER_LIMIT_WORDS}|{ADMI
 
 
 class LLMError(Exception):
-    """A request to a model failed. `max_retries`: the largest number of retries after this error, even if the
-    model's configuration allows more.
+    """The error that is raised when a request to a model failed. `max_retries`: the largest number of retries
+    after this error, even if the model's configuration allows more.
     """
 
     kind: ClassVar[FailureKind] = "unknown"
@@ -91,8 +91,8 @@ class LLMBudgetError(LLMError):
 
 
 class LLMSpendingLimitError(LLMBudgetError):
-    """The spending limit at the model gateway, which pays for the model calls, is reached. `code`: the name
-    of the limit.
+    """The error that is raised when the spending limit at the model gateway, which pays for the model calls,
+    is reached. `code`: the name of the limit.
     """
 
     @property
@@ -107,7 +107,9 @@ class LLMBadRequestError(LLMError):
 
 
 class LLMBaseUrlError(LLMError):
-    """A server replies at the configured base URL, but this server is not a model server."""
+    """The error that is raised when a server replies at the configured base URL, but this server is not a
+    model server.
+    """
 
     kind = "config"
 
@@ -145,7 +147,9 @@ class LLMConnectionError(_TransientError): ...
 
 
 class LLMUnreachableError(LLMConnectionError):
-    """No server replies at the model's base URL: either the URL is wrong, or the server is still starting."""
+    """The error that is raised when no server replies at the model's base URL: either the URL is wrong, or
+    the server is still starting.
+    """
 
     max_retries = 3
     user_action = "settings"
@@ -181,8 +185,8 @@ def error_for_status(status: int, detail: str, *, retry_after_seconds: float | N
 
 
 def error_of_kind(detail: str, status: object = None) -> LLMError:
-    """Returns the LLMError for an error that a vendor reports inside a reply that began normally, by the
-    error's text or its status.
+    """Returns the LLMError for an error that a vendor reports inside a reply that began normally. The class
+    of the error is chosen by the text of the vendor's error or by its status.
     """
     if isinstance(status, int) and 400 <= status < 600:
         return error_for_status(status, detail)

@@ -32,8 +32,8 @@ def dicts(value: Any) -> list[dict[str, Any]]:
 
 
 def a_text(value: Any) -> str:
-    """Returns the value if it is a text, else an empty text. Also accepts a list of parts such as `[{"type":
-    "text", "text": …}]`.
+    """Returns the value if it is a text, otherwise an empty text. Also accepts a list of parts such as
+    `[{"type": "text", "text": …}]`, and returns their joined text.
     """
     if isinstance(value, str):
         return value
@@ -54,8 +54,8 @@ def a_json_text(value: Any) -> str:
 
 
 class TextInPieces:
-    """A text that arrives in pieces. Each piece is passed on at once. If a piece ends with half of a
-    character, this half is passed on with the next piece.
+    """A text that arrives in pieces. Each piece is passed on at once. If a piece ends with the first half of
+    a character, this half is passed on together with the next piece.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:

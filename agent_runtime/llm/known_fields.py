@@ -1,5 +1,5 @@
-"""A base class for configuration. It refuses unknown fields in Python code, and keeps unknown fields in data
-from clients.
+"""Contains a base class for configuration objects. It refuses unknown fields in Python code, and keeps
+unknown fields in data from clients.
 """
 
 from typing import Any, Self

@@ -1,4 +1,4 @@
-"""Prompts and replies of models, in a form that is independent of the transport.
+"""Defines prompts and replies of models, in a form that is independent of how they are sent.
 
 A chat message here has OpenAI's format, plus the data that other vendors need back: `thinking_blocks`
 (Anthropic), `reasoning_content` (DeepSeek, Moonshot …) and `responses_reasoning_item` (OpenAI's Responses) on
@@ -22,11 +22,11 @@ which does no harm.
 
 @dataclass(frozen=True)
 class Prompt:
-    """One request to a model. `messages`: the chat messages, each encoded once as JSON. `tools`: function
-    schemas.
+    """The content of one request to a model. `messages`: the chat messages, each encoded once as JSON.
+    `tools`: function schemas.
 
-    `role`: the purpose of the call, by which routes may choose a model. `cache_key`: equal for requests that
-    begin with the same messages.
+    `role`: the purpose of the call, by which routes may choose a model. `cache_key`: a text that is equal for
+    requests which begin with the same messages.
     """
 
     messages: Sequence[bytes]
@@ -39,8 +39,8 @@ class Prompt:
 class RequestedCall:
     """A tool call as the model wrote it. `arguments` may be any text, also invalid JSON.
 
-    `item_id`, `reasoning_item`: from the Responses protocol, where each call may have separate reasoning
-    before it. `vendor_state`: see vendor_state.py.
+    `item_id`, `reasoning_item`: the id and the reasoning that belong to the call in the Responses protocol.
+    `vendor_state`: the vendor's data about the call, see vendor_state.py.
     """
 
     id: str
@@ -106,8 +106,8 @@ class Retry:
 
 
 class StreamListener(Protocol):
-    """Receives the pieces of a reply while the model writes it. Attempts are numbered from 1. The methods
-    must not raise.
+    """The interface of an object that receives the pieces of a reply while the model writes it. Attempts are
+    numbered from 1. The methods must not raise errors.
     """
 
     def started(self, attempt: int) -> None: ...

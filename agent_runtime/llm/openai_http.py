@@ -1,4 +1,6 @@
-"""OpenAI's two protocols over HTTP, for OpenAI and all compatible servers."""
+"""Sends requests in OpenAI's two protocols (chat completions and Responses) over HTTP, to OpenAI and to all
+compatible servers.
+"""
 
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any

@@ -34,8 +34,8 @@ _NO_REASONING = " "
 
 
 def outgoing(messages: Sequence[bytes], llm: LLM) -> list[bytes]:
-    """Converts chat messages for a chat completion request to this model. Messages that need no change are
-    not decoded, which saves time in long conversations.
+    """Returns the chat messages in the form that this model accepts in a chat completion request. Messages
+    that need no change are not decoded, which saves time in long conversations.
     """
     can = capabilities(llm)
     everything = b"".join(messages)
@@ -107,11 +107,11 @@ def _without(message: ChatMessage, *names: str) -> ChatMessage:
 
 
 def _with_cache_marks(messages: Sequence[bytes], *, in_results: bool) -> list[bytes]:
-    """Marks the system prompt and the last input for the vendor's prompt cache, because the next request
-    repeats the prompt up to these marks.
+    """Returns the messages with marks on the system prompt and on the last input. The marks are for the
+    vendor's prompt cache: the next request repeats the prompt up to these marks.
 
-    in_results: whether the mark of a tool result is put into its content, where OpenRouter reads it. Services
-    that translate to Anthropic's protocol read the mark beside the content.
+    `in_results`: whether the mark of a tool result is put into its content, where OpenRouter reads it.
+    Services that translate to Anthropic's protocol read the mark beside the content.
     """
     marked = list(messages)
     for roles, indices in (({"system"}, range(len(messages))), (_INPUT, reversed(range(len(messages))))):

@@ -1,8 +1,8 @@
-"""Tools for models without tool calls: the prompt describes the tools, and calls are read from the text.
-Pure.
+"""Gives tools to models whose API has no tool calls: the prompt describes the tools, and calls are read from
+the text. Has no side effects.
 
-A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Its result comes
-back as a user message.
+A call is written `<function=NAME>`, `<parameter=KEY>value</parameter>` …, `</function>`. Its result is sent
+to the model as a user message.
 """
 
 import re
@@ -29,9 +29,9 @@ _RESULT = "EXECUTION RESULT of ["
 
 
 def stopping(llm: LLM) -> LLM:
-    """Returns the model's configuration with a stop sequence. The stop sequence ends the reply where the
-    model begins to invent a tool result. The end of a tool call is not a stop sequence, because a file that a
-    model writes may contain it.
+    """Returns the model's configuration with an additional stop sequence. The stop sequence ends the reply
+    where the model begins to invent a tool result. The end of a tool call is not used as the stop sequence,
+    because a file that a model writes may contain it.
     """
     if llm.disable_stop_word:
         return llm
@@ -39,8 +39,8 @@ def stopping(llm: LLM) -> LLM:
 
 
 def written_out(prompt: Prompt) -> Prompt:
-    """Returns the prompt without tool definitions and tool calls. Text in the messages describes the tools,
-    their earlier calls and the results.
+    """Returns the prompt in a form without tool definitions and tool calls. In their place, the text of the
+    messages describes the tools, the earlier calls and their results.
     """
     names: dict[str, str] = {}
     messages = [_plain(orjson.loads(message), names) for message in prompt.messages]
@@ -126,8 +126,8 @@ def _beginning_of_opening(text: str) -> str:
 
 
 def _plain(message: ChatMessage, names: dict[str, str]) -> ChatMessage:
-    """Returns the message with its tool calls, or the result of a tool, written as text. names: collects the
-    tool's name for each call id.
+    """Returns the message with its tool calls, or the result of a tool, written as text. `names`: collects
+    the tool's name for each call id.
     """
     match message["role"]:
         case "assistant":
@@ -152,7 +152,9 @@ def _rendered(call: Mapping[str, Any]) -> str:
 
 
 def _merged(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Joins successive messages of the same role, because many of these models require alternating roles."""
+    """Returns the messages in which successive messages of the same role are joined to one, because many of
+    these models require alternating roles.
+    """
     merged: list[ChatMessage] = []
     for message in messages:
         last = merged[-1] if merged else None

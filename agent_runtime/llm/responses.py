@@ -1,4 +1,5 @@
-"""OpenAI's Responses: builds the request and reads the reply, streamed or not. The vendor stores nothing.
+"""Implements OpenAI's protocol Responses: builds the request and reads the reply, streamed or not. The vendor
+is asked to store nothing.
 
 The model's reasoning arrives encrypted and is sent back unchanged, so that the model can continue from it.
 """
@@ -61,7 +62,9 @@ def stream(on_piece: OnPiece) -> "ResponsesStream":
 
 
 class ResponsesStream:
-    """Builds a reply from the events of a streamed response. Implements `dialect.StreamedReply`."""
+    """A reply that is built from the events of a streamed response. Implements the interface
+    `dialect.StreamedReply`.
+    """
 
     def __init__(self, on_piece: OnPiece) -> None:
         self._text = TextInPieces(lambda piece: on_piece("text", piece))

@@ -1,4 +1,6 @@
-"""Decides whether and when a failed request to a model is repeated. Pure except for random numbers."""
+"""Decides whether and when a failed request to a model is repeated. Has no side effects; the results contain
+random numbers.
+"""
 
 import random
 
@@ -7,8 +9,8 @@ from agent_runtime.llm.errors import MAX_SERVED_WAIT_SECONDS, LLMError
 
 
 def wait_seconds(llm: LLM, attempt: int, error: LLMError) -> float | None:
-    """Returns how long to wait after this failed attempt (attempts count from 1). Returns None if there must
-    be no further attempt.
+    """Returns the seconds to wait before the next attempt, after the attempt with this number (counted from
+    1) has failed. Returns None if there must be no further attempt.
     """
     if attempt > min(llm.num_retries, error.max_retries) or not error.is_retryable:
         return None

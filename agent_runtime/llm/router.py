@@ -1,4 +1,6 @@
-"""Chooses the model for a request by the configured routes."""
+"""Chooses the model for a request by the configured routes (rules that send certain calls
+to another model).
+"""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +12,9 @@ from agent_runtime.llm.messages import IMAGE_MARK, Prompt
 
 
 def choose(llm: LLM, prompt: Prompt) -> LLM:
-    """Returns the model of the first route whose conditions are all met, else `llm`."""
+    """Returns the model of the first route (rule) whose conditions are all met. Returns `llm` if there is no
+    such route.
+    """
     return next((route.llm for route in llm.routes if _takes(route, prompt)), llm)
 
 

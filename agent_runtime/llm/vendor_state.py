@@ -1,9 +1,9 @@
-"""Data that a vendor returns for later requests. It is sent back to that vendor unchanged, and to no other
-vendor.
+"""Handles data that a vendor returns for later requests. The data is sent back to that vendor unchanged, and
+to no other vendor.
 
 Examples are the `reasoning_details` of OpenRouter, the thought signatures of Gemini (`extra_content` in
 Google's own compatible protocol, `provider_specific_fields` behind litellm), ids of calls in any form, and
-the name under which a server writes its reasoning. Pure.
+the name under which a server writes its reasoning. This module has no side effects.
 """
 
 import re
@@ -65,7 +65,9 @@ class Gathered:
 
 
 def state_in(holder: Mapping[str, Any]) -> JsonObject:
-    """Returns the vendor's data in a complete message or tool call, not in a piece of a stream."""
+    """Returns the vendor's data that a complete message or tool call contains. The function cannot be used
+    for a piece of a stream.
+    """
     gathered = Gathered()
     gathered.add(holder)
     return gathered.state()

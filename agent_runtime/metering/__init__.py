@@ -1,1 +1,1 @@
-"""Token counts and prices of model calls, for the agent runtime and the app server."""
+"""Computes token counts and prices of model calls, for the agent runtime and the app server."""

@@ -1,5 +1,5 @@
-"""The error texts with which the app server's model gateway reports that a user's spending limit is reached.
-The agent runtime recognizes these texts.
+"""Contains the error texts with which the app server's model gateway reports that a user's spending limit is
+reached. The agent runtime recognizes these texts.
 
 Texts are compared because not all clients of OpenAI's protocol pass on an error code, but all pass on the
 text of an error.

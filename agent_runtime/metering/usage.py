@@ -27,8 +27,8 @@ class Usage:
 
 
 def usage_of(usage: dict[str, Any]) -> Usage:
-    """Converts the field `usage` of a chat completion to a Usage object. Never raises: an invalid number
-    counts as 0.
+    """Converts the field `usage` of a chat completion to a Usage object. Never raises an error: an invalid
+    number counts as 0.
     """
     prompt = a_dict(usage.get("prompt_tokens_details"))
     completion = a_dict(usage.get("completion_tokens_details"))
@@ -46,8 +46,8 @@ def usage_of(usage: dict[str, Any]) -> Usage:
 
 
 def usage_of_response(usage: dict[str, Any]) -> Usage:
-    """Converts the field `usage` of a response of OpenAI's Responses API to a Usage object. Never raises: an
-    invalid number counts as 0.
+    """Converts the field `usage` of a response of OpenAI's Responses API to a Usage object. Never raises an
+    error: an invalid number counts as 0.
     """
     return Usage(
         prompt_tokens=a_count(usage.get("input_tokens")),
@@ -62,7 +62,7 @@ def usage_of_message(usage: dict[str, Any]) -> Usage:
     """Converts the field `usage` of a message of Anthropic's API to a Usage object. Anthropic's
     `input_tokens` do not include cached tokens, so these are added.
 
-    Never raises: an invalid number counts as 0.
+    Never raises an error: an invalid number counts as 0.
     """
     read = a_count(usage.get("cache_read_input_tokens"))
     written = a_count(usage.get("cache_creation_input_tokens"))

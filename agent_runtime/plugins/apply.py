@@ -1,5 +1,6 @@
 """Adds the skills, hooks, MCP servers and sub-agents of plugins to the request that starts a conversation. If
-the client's request already has, for example, a skill with the same name, the client's skill is used.
+the client's request already has a part with the same name, for example a skill, the part of the client is
+used.
 """
 
 from collections.abc import Sequence

@@ -20,7 +20,9 @@ MAX_CAUSE_CHARS = 500
 
 
 class FetchTimeoutError(PluginNotFetchedError):
-    """A plugin could not be fetched, because the git repository did not respond in time."""
+    """The error that is raised when a plugin could not be fetched because the git repository did not respond
+    in time.
+    """
 
     code = "plugin_fetch_timeout"
 

@@ -34,35 +34,35 @@ _ROOT_VARIABLES = re.compile(r"\$\{?(?:CLAUDE_)?PLUGIN_ROOT\}?")
 
 
 class PluginError(Exception):
-    """A plugin cannot be loaded. The text of the error gives the reason for users, `code` gives the reason
-    for programs.
+    """The error that is raised when a plugin cannot be loaded. The text gives the reason for users, `code`
+    gives the reason for programs.
     """
 
     code = "plugin_unusable"
 
 
 class PluginNotFoundError(PluginError):
-    """There is no plugin with this name."""
+    """The error that is raised when there is no plugin with the given name."""
 
     code = "plugin_not_found"
 
 
 class TrustGrantRequiredError(PluginError):
-    """A plugin in the project's repository was requested, but the user has not approved it. Its code runs
-    only after the user has approved the hash of its files.
+    """The error that is raised when a plugin in the project's repository is requested, but the user has not
+    approved it. Its code runs only after the user has approved the hash of its files.
     """
 
     code = "consent_required"
 
 
 class PluginNotFetchedError(PluginError):
-    """The plugin could not be fetched from its source."""
+    """The error that is raised when a plugin could not be fetched from its source."""
 
     code = "plugin_not_fetched"
 
 
 class Manifest(BaseModel):
-    """A plugin's manifest file: its name, version and description. Unknown fields are kept."""
+    """A plugin's manifest file: its name, version and description. Unknown fields are stored unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -110,8 +110,8 @@ class Plugin:
 
 
 def load(path: Path) -> Plugin:
-    """Loads the plugin in a directory. Raises PluginError if the directory contains no plugin. Parts of the
-    plugin that are not valid are left out.
+    """Loads the plugin in a directory and returns it. Raises PluginError if the directory contains no plugin.
+    Parts of the plugin that are not valid are left out.
     """
     manifest = _manifest(path)
     left_out: list[str] = []

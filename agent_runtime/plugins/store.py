@@ -27,7 +27,8 @@ _SOURCE = re.compile(r"[/:]")
 
 
 class PluginStore:
-    """Finds and fetches the plugins that conversations can use.
+    """The store of the plugins that conversations can use. The object finds plugins on this machine and
+    fetches plugins from repositories.
 
     `directory`: the directory where fetched plugins are stored, with one subdirectory per commit.
     """
@@ -52,7 +53,9 @@ class PluginStore:
         return with_plugins(request.model_copy(update={"plugins": pinned}), plugins)
 
     async def fetch(self, source: PluginSource, seconds: float = FETCH_SECONDS) -> Fetched:
-        """Fetches a plugin and returns its directory. Raises PluginNotFetchedError."""
+        """Fetches a plugin and returns its directory and its commit. `seconds`: the time limit. Raises
+        PluginNotFetchedError.
+        """
         try:
             return await fetch(
                 source.source,
@@ -68,8 +71,8 @@ class PluginStore:
         return await asyncio.to_thread(load, fetched.path)
 
     async def find(self, ref: str, project: Path) -> Plugin:
-        """Returns a plugin that the user names. `ref`: the name of a plugin of the user, or a source from
-        which the plugin is fetched. `project`: the project's directory.
+        """Returns the plugin that the user names with `ref`: the name of a plugin of the user, or a source
+        from which the plugin is fetched. `project`: the project's directory.
 
         Raises PluginError, or TrustGrantRequiredError if the name is that of a plugin in the project.
         """

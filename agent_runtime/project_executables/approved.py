@@ -39,14 +39,16 @@ _CONTENT = "content"
 
 
 class ExecutableChangedError(PluginError):
-    """An executable of the project, to which the user consented, has changed or no longer exists."""
+    """The error that is raised when an executable of the project, to which the user consented, has changed or
+    no longer exists.
+    """
 
     code = "offer_changed"
 
 
 class ApprovedExecutables:
-    """The store of the project executables (hooks, MCP servers and so on) to which users have consented. Adds
-    them to the requests that start conversations.
+    """The store of the project executables (hooks, MCP servers and so on) to which users have consented. The
+    object also adds them to the requests that start conversations.
 
     `directory`: the directory of the approved files, ordered by project and hash.
     """
@@ -119,14 +121,14 @@ def _place_of(project: Path, request: StartConversationRequest) -> Path | None:
 
 
 def _joins(offer: Offer) -> bool:
-    """Returns whether the project executable becomes part of a conversation. Returns False for scripts, which
-    run when the workspace is prepared.
+    """Returns whether the project executable becomes a part of conversations. Returns False for scripts,
+    because they run only when the workspace is prepared.
     """
     return offer.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
 
 
 def _copy(offer: Offer, project: Path, home: Path) -> None:
-    """Copies the files of a project executable to `home`: either all files or none. Raises
+    """Copies the files of a project executable to the directory `home`: either all files or none. Raises
     ExecutableChangedError if a file differs from the approved content.
     """
     fresh = home.with_name(f".{uuid4().hex}")
@@ -161,9 +163,9 @@ class _Terms:
 
 
 def _kept(home: Path, project: Path, place: Path | None) -> Plugin:
-    """Returns the stored project executable as a plugin. `place`: the directory where its commands run; None
-    means the conversation's working directory. Raises ExecutableChangedError if the stored files are missing
-    or damaged.
+    """Returns the stored project executable as a plugin. `home`: the directory of its stored files. `place`:
+    the directory where its commands run; None means the conversation's working directory. Raises
+    ExecutableChangedError if the stored files are missing or damaged.
     """
     try:
         offer = Offer.model_validate_json((home / _OFFER).read_bytes())
@@ -202,10 +204,11 @@ def _with_sub_agent(file: Path, project: Path) -> Plugin:
 
 
 def _guard(offer: Offer, copy: Path, project: Path) -> dict[str, str]:
-    """Returns the hash of each file that must not change, by the path that commands use for the file.
+    """Returns the hashes of the files that must not change, by the path that commands use for the file.
+    `copy`: the directory of the approved copies.
 
     Commands use a plugin's files in the copy, and all other files in the project. If the project itself is a
-    plugin, commands use its files in both places.
+    plugin, commands use its files in both directories.
     """
     places: list[tuple[Path, OfferedFile]] = []
     for file in offer.files:

@@ -12,7 +12,9 @@ from agent_runtime.wire import Offer, ProjectConsent, StartConversationRequest
 
 
 class UnknownProjectError(PluginError):
-    """The directory is not one of the additional repositories of the conversation."""
+    """The error that is raised when a directory is not one of the additional repositories of the
+    conversation.
+    """
 
     code = "project_not_in_conversation"
 

@@ -223,7 +223,9 @@ def _plugin_texts(plugin: Plugin) -> list[str]:
 
 
 def _sub_agent_texts(agent: SubAgent) -> list[str]:
-    """Returns the commands of the sub-agent. `agent`: without the parts that are not valid."""
+    """Returns the commands that the hooks and MCP servers of the sub-agent run. `agent`: the definition
+    without the parts that are not valid.
+    """
     servers = (_server_texts(McpServer.model_validate(one)) for one in agent.own_servers.values())
     hooks = _hook_texts(HookConfig.model_validate(known_points(agent.hooks or {})))
     return [*hooks, *(text for texts in servers for text in texts)]

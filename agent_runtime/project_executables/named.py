@@ -25,8 +25,8 @@ _SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
 
 
 class UnreadableExecutableError(Exception):
-    """The project executable cannot be shown in full, so a user cannot consent to it. The error text says
-    why.
+    """The error that is raised when a project executable cannot be shown in full, so that a user cannot
+    consent to it. The text says why.
     """
 
 
@@ -56,8 +56,8 @@ class Files:
         return content
 
     def add_with_named(self, own: Iterable[Path], commands: Iterable[str]) -> None:
-        """Adds the files `own`, the files that the commands name, and the files that shell scripts among all
-        these files name.
+        """Adds the files `own`, and the files that the commands name. If one of these files is a shell
+        script, also adds the files that the script names.
         """
         waiting = [(command, self._project) for command in commands]
         for file in own:

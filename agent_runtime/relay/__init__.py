@@ -1,3 +1,3 @@
-"""Relays HTTP requests and WebSocket connections to another server. Used by the agent server and the app
-server.
+"""Relays HTTP requests and WebSocket connections to another server. The agent server and the app server use
+this package.
 """

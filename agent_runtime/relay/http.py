@@ -163,7 +163,7 @@ def _has_body(scope: Scope) -> bool:
 
 def _framing(scope: Scope) -> list[Header]:
     """Returns the headers that state the length of the request's body. If the request contains two such
-    headers, only the one that Slipway's HTTP server used is kept, so that all servers agree where the body
+    headers, returns only the one that Slipway's HTTP server used, so that all servers agree where the body
     ends. The list is empty for a chunked body.
     """
     if first(scope["headers"], b"transfer-encoding") is not None:

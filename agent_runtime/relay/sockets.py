@@ -30,8 +30,8 @@ _NOT_SENT = {1005: _CLOSE_NORMAL, 1006: _CLOSE_FAILED, 1015: _CLOSE_FAILED}
 
 
 class _Direct(connect):
-    """Opens a WebSocket connection to the other server. Does not follow a redirect; a redirect counts as a
-    refused connection.
+    """A WebSocket connection to the other server that follows no redirect; a redirect counts as a refused
+    connection.
     """
 
     def process_redirect(self, exc: Exception) -> Exception:

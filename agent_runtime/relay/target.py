@@ -45,8 +45,8 @@ class Target:
 
 
 class TargetSilentError(Exception):
-    """The server to which a request is relayed gave no reply. Nothing has been sent to the client yet, so the
-    caller can still send an error.
+    """The error that is raised when the server to which a request is relayed gave no reply. Nothing has been
+    sent to the client yet, so the caller can still send an error.
 
     `was_reached`: whether the server received the request or a part of it.
     """

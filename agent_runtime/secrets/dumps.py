@@ -71,8 +71,9 @@ def numbers(base: TextView) -> TextView:
 
 
 def line_start(data: bytes, at: int) -> int:
-    """Returns the offset at which the line that contains the offset `at` begins. A dump line is recognized
-    only if its beginning is included. A line begins after a line break, a quote, a backtick or `>`.
+    """Returns the offset at which the line begins that contains the offset `at`. Here, a line begins after a
+    line break, a quote, a backtick or `>`. The beginning is needed because a dump line is recognized only if
+    its beginning is included.
     """
     return max(0, *(data.rfind(mark, 0, at) + 1 for mark in (b"\n", b'"', b"'", b"`", b">")))
 

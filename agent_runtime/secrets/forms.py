@@ -1,5 +1,5 @@
-"""The encodings in which a secret value may appear as one piece of text, such as base64 or JSON. Each encoded
-text reveals the whole value.
+"""Computes the encodings in which a secret value may appear as one piece of text, such as base64 or JSON.
+Each encoded text reveals the whole value.
 """
 
 import base64
@@ -15,8 +15,8 @@ _MIN_LINE_CHARS = 12
 
 
 def forms_of(value: str) -> set[str]:
-    """Returns the secret value in all encodings that the masker searches for. Also contains the encodings of
-    its single lines. Returns an empty set for a value that is too short.
+    """Returns the secret value in all encodings that the masker (which hides secrets) searches for. Also
+    contains the encodings of its single lines. Returns an empty set for a value that is too short.
     """
     if len(value) < MIN_CHARS:
         return set()
@@ -25,9 +25,9 @@ def forms_of(value: str) -> set[str]:
 
 
 def lines_of(value: str) -> list[str]:
-    """Returns the lines of a secret value that the masker searches for one by one, because a key with several
-    lines is seldom printed as a whole. Leaves out lines of less than 12 characters, and the header and footer
-    of a key (`-----`), which are not secret.
+    """Returns the lines of a secret value that the masker (which hides secrets) searches for one by one,
+    because a key with several lines is seldom printed as a whole. Leaves out lines of less than 12
+    characters, and the header and footer of a key (`-----`), which are not secret.
     """
     lines = [line.strip() for line in value.splitlines()]
     return [line for line in lines if len(line) >= _MIN_LINE_CHARS and not line.startswith("-----")]
@@ -48,7 +48,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _escaped(value: str) -> Iterator[str]:
-    """Yields the value as a JSON string, and as a JSON string inside another JSON string."""
+    """Yields the value in two forms: as a JSON string, and as a JSON string inside another JSON string."""
     for keeps_unicode in (True, False):
         once = json.dumps(value, ensure_ascii=not keeps_unicode)[1:-1]
         yield once

@@ -22,8 +22,8 @@ _BETWEEN = b"\n\0\n"
 
 
 class Masker:
-    """Replaces the secret values of one conversation by a mask in texts. Values that were replaced by newer
-    values are still masked, because the old values may still appear in texts.
+    """An object that replaces the secret values of one conversation by a mask in texts. Values that were
+    replaced by newer values are still masked, because the old values may still appear in texts.
     """
 
     def __init__(self) -> None:
@@ -58,9 +58,9 @@ class Masker:
         return decoded(self._masked(encoded(text)))
 
     def begin(self, text: str) -> tuple[str, str]:
-        """Masks the first part of a text whose rest has not arrived yet. Returns the masked text that can be
-        shown now, and the unmasked end of the text, which may be the beginning of a secret value. The caller
-        passes this end again, together with the next piece.
+        """Masks the first part of a text of which the rest has not arrived yet. Returns the masked text that
+        can be shown now, and the unmasked end of the text, which may be the beginning of a secret value. With
+        the next piece, the caller passes this end again.
         """
         if not self.forms:
             return text, ""
@@ -129,9 +129,9 @@ class Masker:
         return bool(self._spans(_BETWEEN.join(map(encoded, texts))))
 
     def json_text(self, text: str) -> str:
-        """Masks a text that contains JSON, such as the arguments of a tool call. The result is still valid
-        JSON, because the vendor gets it again with every later request. A text that is not JSON is masked
-        like any other text.
+        """Returns the text with the mask in place of secrets. The text contains JSON, such as the arguments
+        of a tool call. The result is still valid JSON, because the vendor gets it again with every later
+        request. A text that is not JSON is masked like any other text.
         """
         try:
             decoded = orjson.loads(text)
@@ -146,8 +146,8 @@ class Masker:
 
 
 class StreamMask:
-    """Masks a text that arrives in pieces. If the end of a piece may be the beginning of a secret value, this
-    end is held back until the next piece arrives.
+    """An object that masks the secrets in a text that arrives in pieces. If the end of a piece may be the
+    beginning of a secret value, this end is held back until the next piece arrives.
 
     `masker`: a function that returns the current masker; it is called for each piece, because new values may
     have been added.
@@ -177,8 +177,8 @@ class StreamMask:
 
 
 def mask_everywhere(text: str) -> str:
-    """Masks the secret values of all conversations of this process in a text. Used for texts that belong to
-    no single conversation.
+    """Returns the text with the mask in place of the secret values of all conversations of this process. It
+    is used for texts that belong to no single conversation.
     """
     for masker in tuple(_ALL):
         text = masker.text(text)

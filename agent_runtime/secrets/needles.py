@@ -15,8 +15,8 @@ _ASCII, _LATIN = 0x80, 0x100
 
 @dataclass(frozen=True)
 class Needles:
-    """The byte strings that reveal one secret value in a text. They are grouped by the view of the text (see
-    `views`) in which they are searched.
+    """The byte strings that reveal one secret value in a text. They are grouped by the changed copy of the
+    text (view, see the module `views`) in which they are searched.
 
     `plain`: the bytes of the value. `spaced`: the bytes of the value without blanks. `hexed`: the value in
     base 16. `coded`: the base64 and base32 letters that depend only on the value, not on the bytes around it.

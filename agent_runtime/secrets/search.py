@@ -38,7 +38,7 @@ _CODE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 def spans(data: bytes, needles: Needles) -> Iterator[Span]:
     """Yields the start and end offsets of each secret value that appears in the text in a changed form.
-    `needles`: the byte strings to search for.
+    `data`: the text as bytes. `needles`: the byte strings to search for.
     """
     for base in _bases(TextView(data)):
         for view, wanted, kind in _readings(base, needles):
@@ -49,7 +49,8 @@ def spans(data: bytes, needles: Needles) -> Iterator[Span]:
 
 def open_at(data: bytes, needles: Needles) -> int:
     """Returns the earliest offset at which an incomplete secret value may begin. The next piece of the text
-    could complete this value. Returns the length of the text if there is no such offset.
+    could complete this value. Returns the length of the text if there is no such offset. `data`: the text as
+    bytes. `needles`: the byte strings that reveal the value.
     """
     escape = UNFINISHED.search(data)
     earliest = escape.start() if escape else len(data)

@@ -23,13 +23,15 @@ def no_credential(_url: str) -> str | None:
 
 
 class InvalidSecretError(Exception):
-    """A secret in a request is not valid: its name cannot be an environment variable, or its source is wrong.
-    The error's text contains the secret's name, never its value.
+    """The error that is raised when a secret in a request is not valid: its name cannot be an environment
+    variable, or its source is wrong. The text contains the secret's name, never its value.
     """
 
 
 class SecretUnavailableError(Exception):
-    """The value of a secret was lost or cannot be looked up. The error's text is for the model."""
+    """The error that is raised when the value of a secret was lost or cannot be looked up. The text is for
+    the model.
+    """
 
 
 class _Source(BaseModel):
@@ -39,7 +41,7 @@ class _Source(BaseModel):
 
 
 class StaticSecret(_Source):
-    """A secret whose value a client has sent. The value is kept only in memory. `value`: None if the value
+    """A secret whose value a client has sent. The value is stored only in memory. `value`: None if the value
     was lost, for example in a restart of the server.
     """
 

@@ -48,8 +48,8 @@ class LLMSecurityAnalyzer(_Analyzer):
 
 class PatternSecurityAnalyzer(_Analyzer):
     """An analyzer that searches tool calls for regular expressions. All patterns are applied to the call's
-    arguments. The injection patterns are also applied to the thought and the summary. At most
-    MAX_SCANNED_CHARS characters are searched.
+    arguments. The patterns for prompt injection are also applied to the model's thought and summary of the
+    call. At most MAX_SCANNED_CHARS characters are searched.
     """
 
     high_patterns: Patterns = []
@@ -81,8 +81,8 @@ class PatternSecurityAnalyzer(_Analyzer):
 
 
 class PolicyRailSecurityAnalyzer(_Analyzer):
-    """An analyzer that uses only the fixed rules for commands and files. Clients choose it to have no other
-    analyzer.
+    """An analyzer that adds nothing to the fixed rules for commands and files. Clients choose it if they want
+    no other analyzer.
     """
 
     kind: Literal["PolicyRailSecurityAnalyzer"] = "PolicyRailSecurityAnalyzer"

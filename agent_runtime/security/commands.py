@@ -52,8 +52,8 @@ _BLANKS = re.compile(r"[ \t]+")
 
 
 def judge_command(text: str, workspace: str, *, directory: str | None = None) -> Judgement:
-    """Returns the risks that the rules find in a shell command. An empty result does not prove that the
-    command is safe.
+    """Returns a judgement with the risks that the rules find in a shell command. A judgement without risks
+    does not prove that the command is safe.
 
     `directory`: the directory where the command runs; None means the workspace.
     """
@@ -82,9 +82,10 @@ def judge_command(text: str, workspace: str, *, directory: str | None = None) ->
 
 
 def _likeness(text: str, calls: list[Call], findings: tuple[Finding, ...]) -> str:
-    """Returns a text that is equal for similar commands; the user's approval of one command covers similar
-    commands. For a risky command, or a program that can do anything, it is the exact command text. For other
-    commands, it is the names of the programs and of the matching rules.
+    """Returns a text that is equal for similar commands. If the user approves a command, later commands with
+    the same text need no confirmation. For a risky command, or a program that can do anything, the result is
+    the exact text of the command. For other commands, it consists of the names of the programs and of the
+    matching rules.
     """
     is_risky = any(finding.risk in {"HIGH", "UNKNOWN"} for finding in findings)
     if is_risky or any(_can_be_anything(call) for call in calls) or not calls:

@@ -11,7 +11,8 @@ _ORDER: dict[SecurityRisk, int] = {"LOW": 0, "MEDIUM": 1, "UNKNOWN": 2, "HIGH": 
 class Finding:
     """One risk that the security analysis has found in an action.
 
-    `rule`: the rule's stable name. `reason`: a text for people that completes a sentence beginning with "it".
+    `rule`: the stable name of the security rule. `reason`: a text for people that completes a sentence
+    beginning with "it", such as "it deletes files".
     """
 
     rule: str

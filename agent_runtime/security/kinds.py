@@ -12,8 +12,8 @@ Kind = TypeVar("Kind")
 
 
 class UnsupportedKindError(Exception):
-    """The server does not know this kind of confirmation policy or security analyzer, or its fields are not
-    valid.
+    """The error that is raised when the server does not know this kind of confirmation policy or security
+    analyzer, or when its fields are not valid.
     """
 
 

@@ -79,8 +79,8 @@ def is_secret(path: str) -> bool:
 
 
 def runs_later(path: str) -> bool:
-    """Returns whether git may later run this file, or programs named in it, without asking the user. Such
-    files are the hooks, configuration and attributes in a `.git` directory.
+    """Returns whether git may later run this file, or programs that the file names, without asking the user.
+    Such files are the hooks, configuration and attributes in a `.git` directory.
     """
     return bool(_RUN_BY_GIT.search(path))
 
@@ -91,8 +91,8 @@ def is_metadata_host(host: str) -> bool:
 
 
 def _as_address(host: str) -> str:
-    """Returns the IP address in dotted form if the host is a single number, because programs also accept this
-    form. Returns an empty text otherwise.
+    """Returns the IP address in dotted form if the host is written as a single number, because programs also
+    accept such a number as an address. Returns an empty text otherwise.
     """
     try:
         number = int(host, 0)

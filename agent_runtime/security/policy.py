@@ -31,8 +31,8 @@ class AlwaysConfirm(_Policy):
 
 
 class ConfirmRisky(_Policy):
-    """A policy that asks the user before actions with a risk of `threshold` or higher. `confirm_unknown`:
-    whether it also asks if the risk of an action is unknown.
+    """A confirmation policy that asks the user before actions with a risk of `threshold` or higher.
+    `confirm_unknown`: whether the policy also asks if the risk of an action is unknown.
     """
 
     threshold: Literal["LOW", "MEDIUM", "HIGH"] = "HIGH"

@@ -1,4 +1,6 @@
-"""Reviews all actions of one reply of the model before any of them runs."""
+"""Reviews all actions of one reply of the model, and decides whether the user must confirm them before one of
+them runs.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +29,7 @@ class Review:
 
 @dataclass(frozen=True)
 class Reviewer:
-    """Decides which actions of a reply need the user's confirmation.
+    """An object that decides which actions of a reply need the user's confirmation.
 
     `directory`: the current directory of the agent's shell. `approved`: the kinds of actions that the user
     has approved, which need no further confirmation.
@@ -41,8 +43,8 @@ class Reviewer:
     approved: Collection[str] = ()
 
     def review(self, actions: Sequence[ActionEvent]) -> Review:
-        """Reviews the actions of one reply. If one action needs confirmation, all actions of the reply wait,
-        because they belong together.
+        """Reviews the actions of one reply and returns the result. If one action needs confirmation, all
+        actions of the reply wait, because they belong together.
         """
         if not actions:
             return Review(None, asks=False)
@@ -83,14 +85,16 @@ class Reviewer:
         }
 
     def _only_reads(self, action: ActionEvent) -> bool:
-        """Returns whether the action's tool only reads. The model states no risk for calls of such tools."""
+        """Returns whether the action's tool only reads. The model does not state a risk in calls of such
+        tools.
+        """
         tool = self.tools.get(action.tool_name)
         return tool is not None and tool.annotations.readOnlyHint
 
 
 def _telling(found: Sequence[Finding]) -> list[Finding]:
-    """Returns the findings that explain a question to the user, the highest risk first. Findings of low risk
-    are left out.
+    """Returns those of the risks that explain to the user why a confirmation is needed, the highest risk
+    first. Findings of low risk are left out.
     """
     order = ("HIGH", "UNKNOWN", "MEDIUM")
     return sorted((one for one in found if one.risk in order), key=lambda one: order.index(one.risk))

@@ -40,7 +40,8 @@ def main() -> None:
 
 
 def _close_calls() -> None:
-    """Blocks some system calls of this process and its child processes (see `closed_calls`).
+    """Blocks some system calls of this process and of its later child processes (see `closed_calls`). If the
+    kernel does not allow this, only logs a warning.
 
     This must be the first action of the start, because only child processes that start later inherit the
     filter.
@@ -54,11 +55,11 @@ def _close_calls() -> None:
 
 
 def _open_room(conversations: Path) -> None:
-    """Creates the isolated namespaces in which commands run (the "room"), and the process that starts
-    programs in these namespaces.
+    """Creates the isolated namespaces in which commands run (the code calls them the "room"), and the process
+    that starts programs in these namespaces. Ends this process with an error message if that is not possible.
 
-    This happens before other modules are loaded: the new process is forked from this process, which must not
-    have any threads at that time.
+    This must happen before other modules are loaded: the new process is forked from this process, which must
+    not have any other threads at that time.
     """
     from agent_runtime.workspace.room import RoomError, open_room
 
@@ -72,10 +73,11 @@ def _open_room(conversations: Path) -> None:
 
 
 def _prepare(arguments: argparse.Namespace) -> "tuple[FastAPI | str, str]":
-    """Returns the application and the default host to listen on.
+    """Reads the configuration and prepares this process. Returns the application to serve and the default
+    host to listen on. Ends the process with an error message if the configuration is not valid.
 
-    With --reload, returns the name of the application's factory instead, because uvicorn then loads the
-    application anew after each change of the code.
+    With --reload, returns the name of the application's factory in place of the application, because uvicorn
+    then loads the application again after each change of the code.
     """
     from agent_runtime.secrets.masking import MaskingFormatter
     from agent_runtime.server.config import ConfigError, read_config
@@ -129,8 +131,8 @@ def _serve(app: "FastAPI", arguments: argparse.Namespace, default_host: str) -> 
 
 
 def _inherited(number: int) -> socket.socket:
-    """Returns the socket that the parent process has passed to this process under this file descriptor
-    number.
+    """Returns the socket that the parent process has passed to this process as the file descriptor `number`.
+    Ends this process with an error message if that is no socket.
 
     Child processes do not inherit the socket, because the agent must not use it.
     """

@@ -13,8 +13,8 @@ DEFAULT_EXCLUDES = (
 
 
 def write_archive(directory: Path, excludes: Sequence[str]) -> Path:
-    """Packs all files below `directory` that no pattern excludes into a temporary tar file. Returns the path
-    of the tar file, which the caller must delete.
+    """Packs all files below `directory` into a temporary tar file, except those that a pattern in `excludes`
+    matches. Returns the path of the tar file, which the caller must delete.
 
     A pattern matches the name of a file or directory, or its path relative to `directory`. Links are packed
     as links.

@@ -31,7 +31,7 @@ DEFAULT_FILE = "workspace/openhands_agent_server_config.json"
 
 
 class ConfigError(Exception):
-    """Raised if a setting has an invalid value. The text names the setting."""
+    """The error that is raised when a setting has an invalid value. The text names the setting."""
 
 
 def _http_url(value: str) -> str:
@@ -62,20 +62,22 @@ class Webhook(BaseModel):
 class Config(BaseModel):
     """The configuration of the agent server.
 
-    session_keys: each of these keys gives access to the server; without keys, all programs of this machine
-    may call it. max_concurrent_runs: the limit of runs at one time, further runs wait; None means no limit.
-    conversation_idle_ttl_seconds: after this time without use a conversation leaves memory; None means never.
-    deferred_init: the server waits for POST /api/init, which needs `init_key`; until then it refuses other
-    requests. git_outlet_port: the port on loopback through which git of commands reaches the app server; 0:
-    any free port; None: no such port. secret_key: encrypts the secrets on disk; without it secrets are only
-    in memory.
-    egress_proxy_url: the proxy that is the only way from the sandbox to the internet and needs the session
-    key; None: no proxy. egress_relay_port: the port on loopback through which commands reach that proxy
-    without a key; 0: any free port. egress_authority: the certificate authority (PEM in base64) that commands
-    must trust for that proxy, in addition to the system's authorities. spec_seal_keys: keys as hexadecimal
-    digits, newest first, that sign the stored specifications of conversations. takes_unsealed_specs: whether
-    specifications without a signature, from older versions, are accepted. command_variables: environment
-    variables for commands, in addition to the server's own; a PATH in them is put in front of the usual PATH.
+    `session_keys`: each of these keys gives access to the server; without keys, all programs of this machine
+    may call the server. `max_concurrent_runs`: how many runs may work at the same time; further runs wait;
+    None means no limit. `conversation_idle_ttl_seconds`: a conversation that was not used for this time is
+    removed from memory; None means never. `deferred_init`: the server waits for POST /api/init, which needs
+    `init_key`; until then it refuses other requests. `git_outlet_port`: the port on loopback through which
+    the git commands of the agent reach the app server; 0: any free port; None: no such port. `secret_key`:
+    encrypts the secrets on disk; without it secrets are only in memory.
+
+    `egress_proxy_url`: the proxy that is the only way from the sandbox to the internet, and that requires the
+    session key; None: no proxy. `egress_relay_port`: the port on loopback through which commands reach that
+    proxy without a key; 0: any free port. `egress_authority`: the certificate authority (PEM in base64) that
+    commands must trust for that proxy, in addition to the system's authorities. `spec_seal_keys`: keys as
+    hexadecimal digits, newest first, that sign the stored specifications of conversations.
+    `takes_unsealed_specs`: whether specifications without a signature, from older versions, are accepted.
+    `command_variables`: environment variables for commands, in addition to the server's variables; a PATH in
+    them is put in front of the usual PATH.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -139,11 +141,11 @@ class Config(BaseModel):
 def read_config(
     environment: MutableMapping[str, str], handed: FirstKeys | None = None, *, may_guess: bool = True
 ) -> Config:
-    """Returns the configuration from these environment variables and from the file that a variable names.
-    Variables have priority over the file.
+    """Returns the configuration from these environment variables and from the file that one of the variables
+    names. Variables have priority over the file.
 
-    may_guess: if no variable names a file, the file at the default path is read if it exists.
-    handed: keys that the server received in another way; they replace all other keys. Keys are removed from
+    `may_guess`: if no variable names a file, the file at the default path is read if it exists. `handed`:
+    keys that the server received in another way; they replace all other keys. Keys are removed from
     `environment`, so that no later child process inherits them. Raises ConfigError for an invalid value.
     """
     path = Path(environment.get(FILE_VARIABLE) or DEFAULT_FILE)

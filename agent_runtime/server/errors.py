@@ -40,10 +40,10 @@ _CODES = {401: "not_authenticated", 404: "not_found", 405: "method_not_allowed",
 
 
 class ServerProblem(Exception):
-    """Raised to refuse a request. It has a stable `code`, a `detail` for people and, if there is a known
-    solution, a `fix`.
+    """The error that is raised to refuse a request of a client. It has a stable `code`, a `detail` for people
+    and, if a solution is known, a `fix`.
 
-    members: additional members of the problem document.
+    `members`: additional members of the problem document (RFC 9457) that the client gets.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ def is_disk_full(error: Exception) -> bool:
 
 
 def problem_of(error: Exception) -> ServerProblem | None:
-    """Converts an expected exception to the problem for the client. Returns None for unexpected
-    exceptions.
+    """Converts an expected exception to the problem document that the client gets. Returns None for
+    unexpected exceptions.
     """
     if isinstance(error, ServerProblem):
         return error
@@ -112,8 +112,8 @@ def _members_of(error: ConversationError) -> dict[str, JsonValue]:
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Makes `app` reply to every failure with a problem document. All error replies are made by these
-    handlers.
+    """Adds error handlers to `app`, so that it replies to every failure with a problem document (JSON, RFC
+    9457). All error replies are made by these handlers.
     """
     refusals = (ServerProblem, ConversationError, InvalidSecretError, PluginError)
     for kind in (*refusals, sqlite3.OperationalError, OSError):

@@ -1,9 +1,9 @@
-"""Prints the JSON schemas of events, their payloads and their frames, as the components of an OpenAPI
-document: `python -m agent_runtime.server.event_schemas`.
+"""Prints the JSON schemas of events, of the actions and observations in events, and of frames (messages to
+clients), as the components of an OpenAPI document: `python -m agent_runtime.server.event_schemas`.
 
 The types of the front end are generated from these schemas. The pydantic models of events allow any object as
-the payload, because another version may have written the log. These schemas allow only the payloads of the
-built-in tools.
+an action or observation, because another version may have written the log. These schemas allow only the
+actions and observations of the built-in tools.
 """
 
 import json
@@ -106,8 +106,8 @@ def _tidy(schema: _Schema) -> None:
 
 
 def _adapt(schema: _Schema, model: type[BaseModel]) -> None:
-    """Changes the schema of a model to the JSON that is sent: events get the fields of the log, and payloads
-    get their `kind`.
+    """Changes the schema of a model so that it describes the JSON that is sent to clients: events get the
+    fields that the log adds, and actions and observations get their field `kind`.
     """
     fields: dict[str, _Schema] = schema.setdefault("properties", {})
     if issubclass(model, Action):

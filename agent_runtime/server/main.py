@@ -79,10 +79,11 @@ _KEYED = (
 
 
 def create_app(config: Config, initialization: Initialization | None = None) -> FastAPI:
-    """Returns the agent server's application. All routes below /api need a session key if the server has one.
+    """Returns the FastAPI application of the agent server. All routes below /api require a session key if the
+    server has one.
 
-    initialization: configures a server that waits for POST /api/init; None if the server was configured from
-    the start.
+    `initialization`: configures a server that waits for POST /api/init; None if the server was configured
+    from the start.
     """
     app = DescribedApp(title=TITLE, lifespan=_lifespan, root_path=root_path(config))
     app.state.initialization = initialization

@@ -33,10 +33,10 @@ SIGN_IN_SECONDS = 600.0
 async def probe(
     request: McpTestRequest, working_dir: Path, *, sign_in: SignIn | None = None
 ) -> McpTestResult:
-    """Connects to the MCP server and returns its tools, and the result of the test call if the request
-    contains one. If the server cannot be reached, the result contains the reason.
+    """Connects to the MCP server of the request. Returns the server's tools, and the result of a test call if
+    the request asks for one. If the server cannot be reached, the result contains the reason.
 
-    `sign_in`: the OAuth sign-in of a person; then the connection may take up to SIGN_IN_SECONDS.
+    `sign_in`: the OAuth sign-in of a person; with a sign-in, the connection may take up to SIGN_IN_SECONDS.
     """
     try:
         server = McpServer.model_validate({**request.server, "timeout": request.timeout})
@@ -56,8 +56,8 @@ async def probe(
 
 
 class SignIns:
-    """The active OAuth sign-ins to MCP servers. If there are too many, a new sign-in cancels the oldest
-    one.
+    """The active OAuth sign-ins to MCP servers. If there are too many, the start of a new sign-in cancels the
+    oldest one.
     """
 
     def __init__(self, working_dir: Path) -> None:
@@ -65,10 +65,10 @@ class SignIns:
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
 
     async def start(self, request: McpTestRequest) -> McpOAuthStatus:
-        """Begins a sign-in. Returns its status when the authorization URL is known, or when the sign-in has
-        ended without one.
+        """Begins a sign-in to an MCP server. Returns the status of the sign-in as soon as the URL is known
+        that the user must open, or as soon as the sign-in has ended without a URL.
 
-        Returns at the latest after the request's timeout.
+        Returns at the latest after the timeout of the request.
         """
         if len(self._jobs) >= MAX_SIGN_INS:
             await self._jobs.popitem(last=False)[1].close()

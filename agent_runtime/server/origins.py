@@ -46,7 +46,9 @@ class Cors(CORSMiddleware):
 
 
 class OpenServerGuard:
-    """Middleware for servers without keys. It refuses requests that may come from a foreign web page."""
+    """The middleware that protects a server without session keys. It refuses requests that may come from a
+    foreign web page.
+    """
 
     def __init__(self, app: ASGIApp, state: Any) -> None:
         self._app = app
@@ -88,8 +90,8 @@ def _problem(headers: Mapping[str, str], config: Config) -> ServerProblem | None
 
 
 def _is_own_name(name: str, config: Config) -> bool:
-    """Returns whether `name` cannot be a foreign domain: an IP address, a single word, or this server's
-    public name.
+    """Returns whether a host name is safe because it cannot be the domain of a foreign site. Safe are an IP
+    address, a single word such as `localhost`, and this server's public name.
     """
     if "." not in name or name.endswith(".localhost"):
         return True

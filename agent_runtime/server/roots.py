@@ -1,4 +1,4 @@
-"""Decides which paths the file and git routes may access."""
+"""Decides which paths clients may access through the file and git routes."""
 
 import os
 import tempfile
@@ -27,8 +27,8 @@ def allowed_path(
     path: Annotated[str, Query(description="Absolute path")],
     roots: Annotated[list[Path], Depends(get_file_roots)],
 ) -> Path:
-    """Returns the real path of the query parameter `path`. 400 if it is relative, 403 if it is outside the
-    roots.
+    """Returns the real path of the query parameter `path`. Raises ServerProblem: 400 if the path is relative,
+    403 if it is outside the directories that clients may access (`roots`).
     """
     if not os.path.isabs(path):  # noqa: PTH117 (a Path would hide an empty one)
         raise ServerProblem(400, "path_not_absolute", "The path must be absolute.")
@@ -46,7 +46,8 @@ def writable_path(
 ) -> Path:
     """Returns the path of the request if clients may write there.
 
-    403 in the directory of conversations, because a file written over a log would destroy the log.
+    Raises ServerProblem 403 for a path in the directory of conversations, because a file written over a log
+    would destroy the log.
     """
     innermost = max(
         (real for root in roots if path.is_relative_to(real := root.resolve())),

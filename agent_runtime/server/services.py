@@ -28,7 +28,7 @@ from agent_runtime.workspace.private_tree import place_for_commands
 
 
 class Services:
-    """Creates and closes the long-lived objects (services) of the server.
+    """The long-lived objects (services) of the server. This object creates and closes them.
 
     Routes find the services in `app.state`: `config`, `session_keys`, `registry` …
     """

@@ -57,9 +57,7 @@ class FileChange(BaseModel):
 
 
 class PatchResult(BaseModel):
-    """The changes of files that a patch has made. The key of each change is the file's path as written in the
-    patch.
-    """
+    """The changes of files that a patch has made, by file path. The path is written as in the patch."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -69,8 +67,8 @@ class PatchResult(BaseModel):
 class ApplyPatchObservation(OwnObservation):
     """The result of a call of `apply_patch`.
 
-    fuzz: the number of context lines that match the file only if quote styles and blanks at the line end are
-    ignored.
+    `fuzz`: the number of context lines that match the file only loosely: they are equal only if quote styles
+    and blanks at the end of the line are ignored.
     """
 
     message: str = ""
@@ -142,8 +140,8 @@ def _file_change(change: apply.PatchedFile) -> tuple[str, FileChange]:
 
 
 def _merged(changes: Sequence[tuple[str, FileChange]]) -> dict[str, FileChange]:
-    """Combines all changes of the same path into one change. A patch may update one file in several
-    sections.
+    """Returns one change for each path: all changes of the same path are combined. A patch may update one
+    file in several sections.
     """
     merged: dict[str, FileChange] = {}
     for path, change in changes:

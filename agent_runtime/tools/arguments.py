@@ -13,8 +13,8 @@ SECURITY_RISKS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 
 
 class ToolArgumentError(Exception):
-    """The arguments of a tool call do not fit the tool. The error text is for the model: it contains
-    parameter names, never values.
+    """The error that is raised when the arguments of a tool call do not fit the tool. The text is for the
+    model: it contains parameter names, never values.
     """
 
 
@@ -22,7 +22,7 @@ def model_schema(tool: AnyTool, *, asked: Collection[Asked] = ()) -> dict[str, J
     """Returns the description of a tool in the format of an OpenAI function. Lists the tool's own parameters
     first, then the parameters in `asked`.
 
-    asked: additional parameters in which the model describes each call, such as the risk of the call. The
+    `asked`: additional parameters in which the model describes each call, such as the risk of the call. The
     risk parameter is added only to tools that change something; it is required there.
     """
     own = tool.parameters()

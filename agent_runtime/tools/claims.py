@@ -1,5 +1,5 @@
-"""Claims: each claim describes a resource that a tool call uses. Tool calls in one reply of the model run in
-parallel only if their claims do not conflict.
+"""Defines claims. A claim describes a resource that a tool call uses, such as a file. Tool calls in one reply
+of the model run in parallel only if their claims do not conflict.
 """
 
 import os
@@ -15,11 +15,11 @@ class Claim:
     """A resource that a tool call uses, such as a directory with all its content. An empty path means all
     resources.
 
-    is_shared: whether the call only reads the resource. Calls that only read the same resource may run at the
-    same time.
+    `is_shared`: whether the call only reads the resource. Calls that only read the same resource may run at
+    the same time.
 
-    lane: the name of a group of calls. Calls in different lanes may always run in parallel, even if they use
-    the same resource.
+    `lane`: the name of a group of calls. Calls of different groups may always run in parallel, even if they
+    use the same resource.
     """
 
     resource: PurePosixPath = _ROOT
@@ -45,8 +45,8 @@ NOTHING: tuple[Claim, ...] = ()
 
 
 def file_claim(path: Path, *, is_shared: bool = False) -> Claim:
-    """Returns a claim of a file, or of a directory with all its content. Resolves symbolic links in
-    the path.
+    """Returns a claim of a file, or of a directory with all its content. Symbolic links in the path are
+    resolved. `is_shared`: whether the call only reads.
     """
     try:
         real = os.path.realpath(path)

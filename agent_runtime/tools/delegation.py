@@ -15,11 +15,13 @@ LaunchChild = Callable[[StartChildConversationRequest], Awaitable[StartChildConv
 
 
 class DelegationError(Exception):
-    """The runtime cannot give a task to a sub-agent. The error text tells the model what to do instead."""
+    """The error that is raised when a task cannot be given to a sub-agent. The text tells the model what to
+    do instead.
+    """
 
 
 class SubAgentKind(Protocol):
-    """The definition of a sub-agent that a model can choose for a task."""
+    """The interface of the definition of a sub-agent that a model can choose for a task."""
 
     @property
     def name(self) -> str: ...
@@ -35,10 +37,10 @@ class SubAgentKind(Protocol):
 class Assignment:
     """A task that the agent gives to a sub-agent.
 
-    call_id: the id of the action event of the tool call that gives the task. If the same call_id is used
+    `call_id`: the id of the action event of the tool call that gives the task. If the same call_id is used
     again, the same task continues.
 
-    resume: the id of an earlier task that continues with this prompt. isolation: None means that the
+    `resume`: the id of an earlier task that continues with this prompt. `isolation`: None means that the
     definition of the sub-agent decides.
     """
 
@@ -54,7 +56,7 @@ class Assignment:
 class Result:
     """The result of a task that a sub-agent has done.
 
-    text: the sub-agent's report. note: more information for the model.
+    `text`: the sub-agent's report. `note`: more information for the model.
     """
 
     task_id: str
@@ -65,13 +67,13 @@ class Result:
 
 
 class Tasks(Protocol):
-    """The object that runs the sub-agents of one conversation."""
+    """The interface of the object that runs the sub-agents of one conversation."""
 
     def kinds(self, projects: Sequence[Path], given: Sequence[JsonObject]) -> Sequence[SubAgentKind]:
         """Returns the definitions of the sub-agents that the model can choose. Blocks for a limited time.
 
-        projects: the directories of the conversation's repositories; the working directory is first. given:
-        sub-agent definitions that the client has sent.
+        `projects`: the directories of the conversation's repositories; the working directory is first.
+        `given`: sub-agent definitions that the client has sent.
         """
 
     async def work(self, wanted: Assignment) -> Result:

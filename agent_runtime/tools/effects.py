@@ -1,5 +1,5 @@
-"""The effects of a tool call, as the tool declares them. The package `security` rates the risk of these
-effects.
+"""Defines the effects of a tool call, as the tool declares them: for example, it writes a file or runs a
+command. The package `security` rates the risk of these effects.
 
 Every built-in tool overrides `Tool.effects`. If a tool declares nothing, the user must confirm each call.
 """
@@ -10,7 +10,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Reads:
-    """An effect of a tool call: it reads a file or directory. path: absolute, or relative to the working
+    """An effect of a tool call: it reads a file or directory. `path`: absolute, or relative to the working
     directory.
     """
 
@@ -19,7 +19,7 @@ class Reads:
 
 @dataclass(frozen=True)
 class Writes:
-    """An effect of a tool call: it creates, changes or deletes a file or directory. path: absolute, or
+    """An effect of a tool call: it creates, changes or deletes a file or directory. `path`: absolute, or
     relative to the working directory.
     """
 
@@ -28,14 +28,14 @@ class Writes:
 
 @dataclass(frozen=True)
 class RunsCommand:
-    """An effect of a tool call: it runs a shell command. command: bash text for the agent's shell."""
+    """An effect of a tool call: it runs a shell command. `command`: bash text for the agent's shell."""
 
     command: str
 
 
 @dataclass(frozen=True)
 class RunsProgram:
-    """An effect of a tool call: it runs Python code. code: the text of a notebook cell, which may contain
+    """An effect of a tool call: it runs Python code. `code`: the text of a notebook cell, which may contain
     `!command` and `%magic` lines.
     """
 
@@ -53,8 +53,9 @@ class Opens:
 class Acts:
     """An effect of a tool call that cannot be described by a path or a command.
 
-    reason: a text for people that completes a sentence beginning with "it". risk: MEDIUM if the effect can be
-    undone; HIGH if it cannot be undone or if it leaves this machine; UNKNOWN if it depends on the call.
+    `reason`: a text for people that completes a sentence beginning with "it". `risk`: MEDIUM if the effect
+    can be undone; HIGH if it cannot be undone or if it leaves this machine; UNKNOWN if it depends on the
+    call.
     """
 
     reason: str

@@ -74,8 +74,8 @@ class GlobTool(Tool[GlobAction]):
 
 
 def _split(action: GlobAction) -> tuple[str | None, str]:
-    """Returns the directory to search and the glob pattern. If the pattern is an absolute path, both are
-    taken from the pattern.
+    """Returns the directory to search and the glob pattern of a tool call. If the pattern is an absolute
+    path, both are computed from the pattern.
     """
     if not action.pattern.startswith("/"):
         return action.path, action.pattern
@@ -86,8 +86,8 @@ def _split(action: GlobAction) -> tuple[str | None, str]:
 
 
 def _fixed(parts: Sequence[str]) -> Path:
-    """Returns the path of the leading parts of a glob pattern that contain no wildcard. All files that match
-    the pattern are in this directory.
+    """Returns the directory that all matching files are in: the leading parts of a glob pattern that contain
+    no wildcard.
     """
     fixed = next((i for i, part in enumerate(parts[:-1]) if set(part) & set("*?[{")), len(parts) - 1)
     return Path(*parts[: max(fixed, 0)])

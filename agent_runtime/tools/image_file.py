@@ -26,8 +26,8 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 @dataclass(frozen=True)
 class Image:
-    """An image file that a model can read. type: the format, the last part of the media type `image/…`. size:
-    width and height in pixels; None if the file does not contain them.
+    """An image file that a model can read. `type`: the format, the last part of the media type `image/…`.
+    `size`: width and height in pixels; None if the file does not contain them.
     """
 
     data: bytes
@@ -44,7 +44,8 @@ class Image:
 
 
 def read_image(path: Path) -> Image | None:
-    """Reads an image file. Returns None if the file name has no ending of an image format. Raises OSError.
+    """Reads an image file and returns the image. Returns None if the ending of the file name is not one of an
+    image format. Raises OSError.
 
     Raises EditError for an image that model vendors refuse. Such an image would make all later model calls of
     the conversation fail.

@@ -19,8 +19,8 @@ REPEAT_SECONDS = 15.0
 class Shown:
     """The last part of the output of a running tool call, with secrets masked.
 
-    styles: the colours and other styles, each as a tuple: index of the first character, index after the last
-    character, style.
+    `styles`: the colours and other styles, each as a tuple: index of the first character, index after the
+    last character, style.
     """
 
     text: str
@@ -37,7 +37,7 @@ class LiveOutputs:
     """
 
     def __init__(self, publish: Callable[[Mapping[str, Shown]], None] | None = None) -> None:
-        """Creates the object without any output. publish: a function that gets the output of all running
+        """Creates the object without any output. `publish`: a function that gets the output of all running
         calls, by the id of the call's event. The mapping is empty when the last call has ended.
         """
         self._publish = publish
@@ -57,8 +57,8 @@ class LiveOutputs:
 
     @contextmanager
     def showing(self, action_id: str, peek: Peek) -> Iterator[None]:
-        """Publishes the output of a call until the `with` block ends. peek: a function that returns the end
-        of the output.
+        """Publishes the output of a running tool call until the `with` block ends. `action_id`: the id of the
+        call's event. `peek`: a function that returns the end of the output.
         """
         if not self._peeks:
             # A call that ends at once shows only its result.

@@ -54,8 +54,8 @@ class PlanningFileEditorTool(Tool[PlanningFileEditorAction]):
     )
 
     def __init__(self, context: ToolContext, plan_path: str = PLAN_PATH) -> None:
-        """Creates the tool. plan_path: the file of the plan, absolute or relative to the working
-        directory.
+        """Creates the tool. `plan_path`: the file of the plan, absolute or relative to
+        the working directory.
         """
         self._plan = Path(os.path.normpath(context.working_dir / plan_path))
         self._editor = FileEditorTool(context)

@@ -1,4 +1,4 @@
-"""Knows which tools exist, and creates the tools of a conversation."""
+"""Lists the tools that exist, and creates the tools of a conversation."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -45,11 +45,13 @@ BUILT_IN = ("finish", "think")
 
 
 class ToolNotFoundError(Exception):
-    """The tool does not exist on this server or cannot be used. The error text says what to do."""
+    """The error that is raised when a tool does not exist on this server or cannot be used. The text says
+    what to do.
+    """
 
 
 class ToolSpec(BaseModel):
-    """A tool as data: its name and its parameters."""
+    """The specification of a tool as data: the tool's name and its parameters."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -58,7 +60,7 @@ class ToolSpec(BaseModel):
 
     @classmethod
     def of(cls, tool: type[AnyTool], **params: JsonValue) -> "ToolSpec":
-        """Returns the spec of a tool class. params: the keyword arguments of its constructor.
+        """Returns the spec of a tool class. `params`: the keyword arguments of its constructor.
 
         Raises ValueError if the class cannot be imported by its name.
         """
@@ -66,7 +68,7 @@ class ToolSpec(BaseModel):
 
 
 class NamedSpec(Protocol):
-    """An object that names a tool as ToolSpec does, for example in a request."""
+    """The interface of an object that names a tool in the same way as ToolSpec, for example in a request."""
 
     @property
     def name(self) -> str: ...
@@ -134,7 +136,7 @@ def create_tools(
     """Creates the tools that the specs name, and the tools that every agent has. Returns the tools by name:
     first those of the specs, in the same order.
 
-    modules: the Python modules that define tools which are not part of the runtime, by tool name. Raises
+    `modules`: the Python modules that define tools which are not part of the runtime, by tool name. Raises
     ToolNotFoundError for a tool that does not exist or cannot be loaded.
     """
     tools: dict[str, AnyTool] = {}

@@ -55,7 +55,7 @@ class TaskAction(Action):
 
     @property
     def call_id(self) -> str:
-        """The id of the event that contains this action."""
+        """The id of the event that contains this action. It identifies the tool call."""
         return self._call_id
 
 
@@ -85,13 +85,15 @@ class TaskTool(Tool[TaskAction]):
         return self._description
 
     def claims(self, action: TaskAction) -> Sequence[Claim]:
-        """Returns a claim of all resources in a separate lane, so that sub-agents can work in parallel."""
+        """Returns a claim of all resources in a separate group of calls (lane) per call, so that sub-agents
+        can work in parallel.
+        """
         return (Claim(lane=f"task {action.call_id}"),)
 
     def effects(self, action: TaskAction) -> Sequence[Effect]:
         """Returns one effect: a task is given to a sub-agent.
 
-        The sub-agent's calls are judged one by one in its conversation.
+        The tool calls of the sub-agent are judged one by one in the sub-agent's conversation.
         """
         del action
         return (Acts("hands work to a sub-agent"),)

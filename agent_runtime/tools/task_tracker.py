@@ -1,4 +1,4 @@
-"""The agent's task list, kept on disk and shown to people."""
+"""The tool with which the agent manages its task list. The list is stored on disk and shown to people."""
 
 import asyncio
 from collections.abc import Sequence

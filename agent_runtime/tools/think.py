@@ -1,4 +1,4 @@
-"""The tool `think`: it does nothing, but the thought that the agent writes is kept in the event log."""
+"""The tool `think`. A call does nothing, but the thought that the agent writes is stored in the event log."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The base classes of tools. For the conversion of arguments see `arguments`.
+"""Contains the base classes of tools. The module `arguments` converts the arguments of calls.
 
 To interrupt a running tool, the task that awaits `Tool.run` is cancelled. The tool cleans up in `finally` and
 does not catch `CancelledError`.
@@ -27,9 +27,10 @@ from agent_runtime.workspace.environment import OF_CONVERSATION, command_environ
 
 
 class CallSuspendedError(Exception):
-    """The tool call has no result yet. The call stays pending, and continues when it is run again.
+    """The error that is raised when a tool call has no result yet. The call stays pending, and continues when
+    it is run again.
 
-    waits_for_user: whether the call must not run again before a user has confirmed something.
+    `waits_for_user`: whether the call must not run again before a user has confirmed something.
     """
 
     def __init__(self, *, waits_for_user: bool) -> None:
@@ -42,12 +43,14 @@ class _Payload(BaseModel):
 
     @classmethod
     def wire_kind(cls) -> str:
-        """Returns the value of the field `kind` in events for clients and in the event log."""
+        """Returns the name of this class of actions or observations in events: the value
+        of the field `kind`.
+        """
         return cls.__name__
 
     def to_wire(self) -> dict[str, JsonValue]:
-        """Returns the JSON object for an event: without nulls, and with `kind` (the class
-        name) at the end.
+        """Returns the action or observation as the JSON object for an event: without nulls, and with the
+        field `kind` (the class name) at the end.
         """
         return {**self.model_dump(mode="json", exclude_none=True), "kind": self.wire_kind()}
 
@@ -55,7 +58,7 @@ class _Payload(BaseModel):
 class Action(_Payload):
     """The arguments of a tool call. The model reads the descriptions of the fields.
 
-    off_wire: fields that clients do not know. Clients would refuse an event with such fields, so these are
+    `off_wire`: fields that clients do not know. Clients would refuse an event with such fields, so these are
     only in the arguments of the event's `tool_call`.
     """
 
@@ -63,9 +66,9 @@ class Action(_Payload):
 
     @classmethod
     def of(cls, event: ActionEvent) -> Self:
-        """Returns the action of a logged event.
+        """Returns the action that a logged event contains.
 
-        Raises pydantic.ValidationError if it no longer fits the class.
+        Raises pydantic.ValidationError if the logged action no longer fits the class.
         """
         stored = {name: value for name, value in (event.action or {}).items() if name != "kind"}
         arguments = orjson.loads(event.tool_call.arguments) if cls.off_wire else {}
@@ -96,7 +99,7 @@ class Observation(_Payload):
         The model sees such content between marks that say "data, not instructions". If the method returns
         False, the model trusts the whole text.
 
-        wire: the observation as JSON from the event log; the method must use no other data.
+        `wire`: the observation as JSON from the event log; the method must use no other data.
         """
         del wire
         return True
@@ -120,15 +123,15 @@ class OwnObservation(Observation):
 
 
 def is_foreign(wire: Mapping[str, JsonValue]) -> bool:
-    """Returns whether outsiders may have written the content of a logged observation. True if its kind is not
-    known.
+    """Returns whether outsiders may have written the content of a logged observation, for example the author
+    of a web page. Returns True if the kind of the observation is not known.
     """
     known = _OBSERVATIONS.get(str(wire.get("kind")))
     return known is None or known.is_foreign(wire)
 
 
 class ToolAnnotations(BaseModel):
-    """Hints about a tool's effects, named as in the Model Context Protocol."""
+    """The hints about a tool's effects, with the names of the Model Context Protocol."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -150,11 +153,11 @@ CHANGES_FILES = ToolAnnotations(openWorldHint=False)
 
 @dataclass(frozen=True)
 class ToolContext:
-    """The directories and services that the tools of one conversation use. working_dir: where the tools work.
-    state_dir: for files that must survive a restart.
+    """The directories and services that the tools of one conversation use. `working_dir`: where the tools
+    work. `state_dir`: for files that must survive a restart.
 
-    agent_definitions: definitions of sub-agents from the client. further_projects: the directories of the
-    conversation's other repositories. conversation_id: None outside a conversation. live: publishes the
+    `agent_definitions`: definitions of sub-agents from the client. `further_projects`: the directories of the
+    conversation's other repositories. `conversation_id`: None outside a conversation. `live`: publishes the
     output of running calls.
     """
 
@@ -179,13 +182,14 @@ ActionT = TypeVar("ActionT", bound=Action)
 
 
 class Tool(ABC, Generic[ActionT]):
-    """The base class of tools: a tool is one capability of the agent. A tool acquires resources at the first
+    """The base class of tools. A tool is one capability of the agent. A tool acquires resources at the first
     `run`, not in its constructor.
 
-    kind: the name in events; by default the name of the class. action_type, observation_type: by default the
-    types in the declaration `Tool[MyAction]` and of the result of `run`. timeout_seconds: a call that takes
-    longer is cancelled, and the model is told; None means no limit. awaits_answer: whether a call only waits
-    for a reply and does nothing itself.
+    `kind`: the name in events; by default the name of the class. `action_type`: the class of the arguments;
+    by default the class `MyAction` in the declaration `Tool[MyAction]`. `observation_type`: the class of the
+    result; by default the return type of `run`. `timeout_seconds`: a call that takes longer is cancelled, and
+    the model is informed; None means no limit. `awaits_answer`: whether a call only waits for a reply and
+    does nothing itself.
     """
 
     name: str
@@ -234,7 +238,7 @@ class Tool(ABC, Generic[ActionT]):
         after another, in the model's order.
 
         By default a reading tool claims everything as shared, and any other tool claims everything for
-        itself. Must not raise. Called before the call runs, and again after a crash.
+        itself. Must not raise an error. Called before the call runs, and again after a crash.
         """
         del action
         return (Claim(is_shared=self.annotations.readOnlyHint),)
@@ -243,8 +247,8 @@ class Tool(ABC, Generic[ActionT]):
         """Returns the effects of the call, by which a policy decides whether to ask the user first.
 
         By default they follow from the annotations; without annotations the effects count as unknown. Must
-        not raise, and must not leave effects out: the user is never asked because of risk about a call
-        without effects.
+        not raise an error, and must not leave effects out: the user is never asked because of risk about a
+        call without effects.
         """
         del action
         return hinted(self.annotations)
@@ -275,9 +279,9 @@ class Tool(ABC, Generic[ActionT]):
         return {}
 
     def parse(self, arguments: Mapping[str, JsonValue]) -> ActionT:
-        """Converts the model's arguments to an Action.
+        """Converts the model's arguments to an Action object.
 
-        Raises pydantic.ValidationError or ToolArgumentError.
+        Raises pydantic.ValidationError or ToolArgumentError if the arguments do not fit the tool.
         """
         return self.action_type.model_validate(arguments)
 
@@ -285,7 +289,7 @@ class Tool(ABC, Generic[ActionT]):
         """Returns the absolute paths of the files that the call used. The project's rules for these paths are
         then added to the result for the model.
 
-        observation: the result in the event log. Must not raise.
+        `observation`: the result in the event log. Must not raise an error.
         """
         del observation
         return [path for claim in self.claims(action) if (path := claim.path) is not None]
@@ -305,8 +309,8 @@ AnyTool = Tool[Any]
 
 
 def hinted(annotations: ToolAnnotations) -> Sequence[Effect]:
-    """Returns the effects of a tool call that the tool's annotations imply. Use this function only for tools
-    with a trusted author.
+    """Returns the effects of a tool call that follow from the tool's annotations. Use this function only for
+    tools with a trusted author.
     """
     if annotations.readOnlyHint:
         return NO_EFFECTS
@@ -316,7 +320,9 @@ def hinted(annotations: ToolAnnotations) -> Sequence[Effect]:
 
 
 def _declared_action(tool: type[AnyTool]) -> type[Any] | None:
-    """Returns `MyAction` for `class MyTool(Tool[MyAction])`. Returns None if the class declares none."""
+    """Returns the action class that a tool class declares, for example `MyAction` for `class
+    MyTool(Tool[MyAction])`. Returns None if the tool class declares no action class.
+    """
     bases = [base for base in tool.__dict__.get("__orig_bases__", ()) if get_origin(base) is Tool]
     found = get_args(bases[0])[0] if bases else None
     return found if isinstance(found, type) else None

@@ -1,4 +1,4 @@
-"""Shortens long texts for the model: removes the middle, keeps head and tail."""
+"""Shortens long texts for the model: removes the middle, and keeps the beginning and the end."""
 
 MAX_OUTPUT_CHARS = 30_000
 

@@ -1,4 +1,4 @@
-"""Checks whether a file is certainly unchanged."""
+"""Checks whether a file is certainly unchanged since a given time."""
 
 import os
 import stat

@@ -22,14 +22,16 @@ class BashEvent(BaseModel):
 
 
 class BashCommand(ExecuteBashRequest, BashEvent):
-    """An event: a client has started a command."""
+    """The event that says that a client has started a command. Its fields are those of
+    the client's request.
+    """
 
     kind: Literal["BashCommand"] = "BashCommand"
 
 
 class BashOutput(BashEvent):
-    """An event: a piece of a command's output. `order` counts the pieces of one command: 0, 1, 2 … The last
-    piece of a command contains the `exit_code`.
+    """The event with a piece of a command's output. `order`: the number of the piece (0, 1, 2 …) within the
+    output of one command. The last piece of a command contains the `exit_code`.
     """
 
     command_id: str
@@ -41,7 +43,7 @@ class BashOutput(BashEvent):
 
 
 class BashError(BashEvent):
-    """An event: a client's command could not be started."""
+    """The event that says that a client's command could not be started."""
 
     code: str
     detail: str

@@ -19,7 +19,7 @@ class Success(BaseModel):
 class ReplaceSessionKeyRequest(BaseModel):
     """The request body of POST /api/session_key: the new session key of the agent server.
 
-    expires_in_seconds: how long the new key is valid unless the app server sends this request again; null
+    `expires_in_seconds`: how long the new key is valid unless the app server sends this request again; null
     means that the key never expires.
     """
 

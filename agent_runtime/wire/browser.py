@@ -4,7 +4,7 @@ from pydantic import BaseModel
 
 
 class BrowserPage(BaseModel):
-    """One tab of the agent's browser. id: the name that the agent's tools use for this tab."""
+    """One tab of the agent's browser. `id`: the name that the agent's tools use for this tab."""
 
     id: str
     url: str
@@ -15,9 +15,8 @@ class BrowserPage(BaseModel):
 class BrowserGlimpse(BaseModel):
     """The reply of GET /api/conversations/{id}/browser: the state of the agent's browser at one moment.
 
-    is_open: false if the agent has no open browser.
-    image_url: a picture of the current page, as a JPEG in a `data:` URL; null if the page cannot be drawn at
-    the moment.
+    `is_open`: whether the agent has an open browser. `image_url`: a screenshot of the current page, as a JPEG
+    in a `data:` URL; null if the page cannot be drawn at the moment.
     """
 
     is_open: bool = False

@@ -1,5 +1,5 @@
-"""The models of checkpoints (snapshots of the files in a conversation's workspace) and of requests to go back
-to a checkpoint.
+"""The models of checkpoints (snapshots of the files in a conversation's workspace) and of requests to reset a
+conversation to a checkpoint.
 """
 
 from datetime import datetime
@@ -12,12 +12,10 @@ from pydantic import BaseModel, Field, model_validator
 class CheckpointKind(StrEnum):
     """The reason why a checkpoint was made.
 
-    turn: the agent was about to begin to work on a message of the user.
-    end: the agent had finished the work on that message.
-    edits: the agent was about to continue without a new message, after the user or a program had changed
-    files.
-    rewind: files or chat were about to go back to an earlier checkpoint.
-    rewound: files or chat had gone back to an earlier checkpoint.
+    `turn`: the agent was about to begin to work on a message of the user. `end`: the agent had finished the
+    work on that message. `edits`: the agent was about to continue without a new message, after the user or a
+    program had changed files. `rewind`: files or chat were about to be reset to an earlier checkpoint.
+    `rewound`: files or chat had been reset to an earlier checkpoint.
     """
 
     TURN = "turn"
@@ -30,9 +28,9 @@ class CheckpointKind(StrEnum):
 class CheckpointInfo(BaseModel):
     """The description of one checkpoint, without its files.
 
-    seq: the number of the last event in the log when the checkpoint was made.
-    event_id: the id of the user's message on which the agent worked.
-    skipped: files that the checkpoint does not contain. Going back to any checkpoint does not change them.
+    `seq`: the position of the last event in the log when the checkpoint was made. `event_id`: the id of the
+    user's message on which the agent worked. `skipped`: files that the checkpoint does not contain. A rewind
+    (a reset to a checkpoint) to any checkpoint does not change these files.
     """
 
     id: int
@@ -46,7 +44,7 @@ class CheckpointInfo(BaseModel):
 class CheckpointList(BaseModel):
     """The reply of GET /api/conversations/{id}/checkpoints: the checkpoints, oldest first.
 
-    unavailable: `{code, detail}` of the reason why the last checkpoint could not be made; null if the last
+    `unavailable`: the reason why the last checkpoint could not be made, as `{code, detail}`; null if the last
     checkpoint was made.
     """
 
@@ -60,13 +58,13 @@ class CheckpointChange(BaseModel):
 
 
 class CheckpointDiff(BaseModel):
-    """The changes of the files since a checkpoint. A rewind to the checkpoint would undo these changes.
+    """The changes of the files since a checkpoint. A rewind (a reset to a checkpoint) to the checkpoint would
+    undo these changes.
 
-    patch: the changes as a unified diff; null if the diff is too large.
-    edited: the changed files that the user or another program has edited, with or without the agent. By
-    default, a rewind is refused if there are such files.
-    blocked: files that cannot be restored, because a file or directory that no checkpoint contains has the
-    same path.
+    `patch`: the changes as a unified diff; null if the diff is too large. `edited`: the changed files that
+    the user or another program has edited, with or without the agent. By default, a rewind is refused if
+    there are such files. `blocked`: files that cannot be restored, because a file or directory that no
+    checkpoint contains has the same path.
     """
 
     files: list[CheckpointChange]
@@ -76,10 +74,10 @@ class CheckpointDiff(BaseModel):
 
 
 class RewindRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/checkpoints/{checkpoint_id}/rewind: whether files,
-    chat or both go back to the checkpoint.
+    """The request body of POST /api/conversations/{id}/checkpoints/{checkpoint_id}/rewind: whether the files,
+    the chat or both are reset to the checkpoint.
 
-    on_edits: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
+    `on_edits`: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
     these files as they are.
     """
 
@@ -95,11 +93,10 @@ class RewindRequest(BaseModel):
 
 
 class RewindResult(BaseModel):
-    """The reply to a rewind.
+    """The reply to a rewind (a reset to a checkpoint).
 
-    undo: the id of the checkpoint that was made just before the rewind. A rewind to that checkpoint undoes
-    this rewind.
-    kept: files that the rewind has left as they were.
+    `undo`: the id of the checkpoint that was made just before the rewind. A rewind to that checkpoint undoes
+    this rewind. `kept`: files that the rewind has left as they were.
     """
 
     undo: int

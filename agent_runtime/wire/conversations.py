@@ -77,8 +77,8 @@ class SendMessageRequest(BaseModel):
 
 
 class StuckDetectionThresholds(BaseModel):
-    """How often the agent may repeat a pattern of calls or messages before the runtime treats the agent as
-    stuck.
+    """The limits that say how often the agent may repeat a pattern of calls or messages before the runtime
+    treats the agent as stuck.
 
     The runtime first tells a stuck agent that it repeats itself. If the agent continues to repeat itself, the
     run asks the user or stops.
@@ -93,8 +93,8 @@ class StuckDetectionThresholds(BaseModel):
 
 
 class WorktreeOptions(BaseModel):
-    """Options of a conversation's git work tree: the commit from which the branch of the work tree starts,
-    and the prefix of the branch's name.
+    """The options of a conversation's git work tree: the commit from which the branch of the work tree
+    starts, and the prefix of the branch's name.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -116,26 +116,25 @@ class WorktreeOptions(BaseModel):
 
 
 class StartConversationRequest(BaseModel):
-    """The request body of POST /api/conversations, which creates a conversation. `agent` is the agent's
-    specification as JSON.
+    """The request body of POST /api/conversations, which creates a conversation. `agent`: the configuration
+    of the agent as JSON.
 
-    ask_when_stuck: true if a user is there to answer questions: questions of an agent that is stuck, before
-    it is stopped, and questions of MCP servers during a call.
-    expects_finish: true if the agent completes a task without a user. Then a reply without a tool call, such
-    as "Now I will run the tests.", does not end the run: the runtime tells the agent once to continue or to
-    call `finish`.
-    consent: the hashes of the project's hooks, MCP servers and plugins (offers) that may run.
-    further_consent: the same for the agent's `further_projects`. Hooks and commands of a project run in that
-    project's directory. If two MCP servers have one name, the first one is used.
-    mcp_approved: MCP tools that users approved in other conversations, by server and tool name, as in
+    `ask_when_stuck`: whether a user is there to answer questions: questions of an agent that is stuck, before
+    it is stopped, and questions of MCP servers during a call. `expects_finish`: whether the agent completes a
+    task without a user. Then a reply without a tool call, such as "Now I will run the tests.", does not end
+    the run: the runtime tells the agent once to continue or to call `finish`.
+
+    `consent`: the hashes of the project's executables (hooks, MCP servers and plugins) that may run.
+    `further_consent`: the same for the agent's `further_projects`. Hooks and commands of a project run in
+    that project's directory. If two MCP servers have one name, the first one is used. `mcp_approved`: MCP
+    tools that users approved in other conversations, by server and tool name, as in
     `agent_state.mcp_approved` of those conversations.
-    autotitle: if there is no `title`, a title is made from the first message by the model of
-    `title_llm_profile` or, without such a profile, by the agent's own model. If the model gives no title, the
-    title is the first words of the message.
-    runtime_plugins: the names of runtime plugins that must run beside the agent. GET /api/runtime-plugins
-    lists them.
-    worktree: if true and the workspace lies in a git repository, the agent works in a git work tree that is
-    made for this conversation.
+
+    `autotitle`: whether a title is made if there is no `title`. It is made from the first message by the
+    model of `title_llm_profile` or, without such a profile, by the agent's model. If the model gives no
+    title, the title is the first words of the message. `runtime_plugins`: the names of runtime plugins that
+    must run beside the agent. GET /api/runtime-plugins lists them. `worktree`: if true and the workspace lies
+    in a git repository, the agent works in a git work tree that is made for this conversation.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")

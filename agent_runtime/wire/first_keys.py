@@ -1,4 +1,4 @@
-"""The keys that an agent server receives at its start, before any command runs."""
+"""Contains the keys that an agent server receives at its start, before any command runs."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,8 @@ from pydantic import BaseModel, ConfigDict
 class FirstKeys(BaseModel):
     """The session key of an agent server, and the keys that sign the specifications of conversations.
 
-    spec_seal_keys: the signing keys as hexadecimal digits, newest first.
-    takes_unsealed_specs: whether the server accepts specifications without a signature. Conversations from
-    older versions have none.
+    `spec_seal_keys`: the signing keys as hexadecimal digits, newest first. `takes_unsealed_specs`: whether
+    the server accepts specifications without a signature. Conversations from older versions have none.
     """
 
     model_config = ConfigDict(frozen=True)

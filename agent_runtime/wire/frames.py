@@ -8,8 +8,8 @@ from typing_extensions import TypedDict  # Pydantic needs this one before Python
 
 
 class SyncFrame(TypedDict):
-    """A frame: all stored events after number `from_seq` have been sent. `through_seq`: the number of the
-    last event in the log at this moment.
+    """The first frame of a stream. It gives the range of the stored events that follow: from the position
+    `from_seq` to the position `through_seq` in the log. `through_seq` is 0 if the log is empty.
     """
 
     type: Literal["sync"]
@@ -18,7 +18,7 @@ class SyncFrame(TypedDict):
 
 
 class DurableFrame(TypedDict):
-    """A frame with one event of the log. `seq`: the number of the event in the log."""
+    """The frame that contains one event of the log. `seq`: the position of the event in the log."""
 
     type: Literal["durable"]
     seq: int
@@ -26,15 +26,15 @@ class DurableFrame(TypedDict):
 
 
 class TransientFrame(TypedDict):
-    """A frame with one event that is never stored in the log."""
+    """The frame that contains one event that is never stored in the log."""
 
     type: Literal["transient"]
     event: dict[str, Any]
 
 
 class ItemStartedFrame(TypedDict):
-    """A frame: a reply of the model begins to arrive. `item_id`: the id of the event that will contain the
-    complete reply.
+    """The frame which says that a reply of the model begins to arrive. `item_id`: the id of the event that
+    will contain the complete reply.
     """
 
     type: Literal["item_started"]
@@ -43,8 +43,8 @@ class ItemStartedFrame(TypedDict):
 
 
 class DeltaFrame(TypedDict):
-    """A frame with a piece of the model's reply. `order` counts the pieces 0, 1, 2 … within one attempt to
-    get the reply.
+    """The frame that contains a piece of the model's reply. `order`: the number of the piece (0, 1, 2 …)
+    within one attempt to get the reply.
     """
 
     type: Literal["delta"]
@@ -57,7 +57,7 @@ class DeltaFrame(TypedDict):
 
 class PendingRetry(TypedDict):
     """The next attempt to get a reply from a model: why the last attempt failed, which model is asked next,
-    and in how many seconds, counted from the arrival of the frame.
+    and in how many seconds, counted from the arrival of the frame (a message to clients).
     """
 
     code: str
@@ -69,8 +69,8 @@ class PendingRetry(TypedDict):
 
 
 class ItemAbortedFrame(TypedDict):
-    """A frame: an attempt to get a reply from the model failed without an event. `retry`: the next attempt,
-    if there is one.
+    """The frame which says that an attempt to get a reply from the model failed without an event. `retry`:
+    the next attempt, if there is one.
     """
 
     type: Literal["item_aborted"]
@@ -83,8 +83,8 @@ class ItemAbortedFrame(TypedDict):
 class CallOutput(TypedDict):
     """The last part of the output of a tool call that still runs.
 
-    styles: parts of the output that a terminal shows in a style: the index of the first character, the index
-    after the last character, and the style as in ANSI codes, such as `1;31`.
+    `styles`: the parts of the output that a terminal shows in a style, each as the index of the first
+    character, the index after the last character, and the style as in ANSI codes, such as `1;31`.
     """
 
     action_id: str
@@ -93,8 +93,8 @@ class CallOutput(TypedDict):
 
 
 class OutputFrame(TypedDict):
-    """A frame with the output of all running tool calls. A client replaces the previous frame of this type by
-    this one.
+    """The frame that contains the output of all running tool calls. A client replaces the previous frame of
+    this type by this one.
     """
 
     type: Literal["output"]
@@ -102,7 +102,9 @@ class OutputFrame(TypedDict):
 
 
 class ErrorFrame(TypedDict):
-    """A frame: the stream ends with an error, or the server has refused a frame of the client."""
+    """The frame which says that the stream ends with an error, or that the server has refused a frame of the
+    client.
+    """
 
     type: Literal["error"]
     code: str

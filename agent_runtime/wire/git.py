@@ -12,8 +12,8 @@ _Plain = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern
 class GitRemote(BaseModel):
     """One repository that git commands in the sandbox reach through the app server.
 
-    name: `host/owner/name`, the name that the app server uses.
-    addresses: prefixes of URLs. Git sends requests to these URLs through the app server.
+    `name`: `host/owner/name`, the name that the app server uses. `addresses`: prefixes of URLs. Git sends
+    requests to these URLs through the app server.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -23,8 +23,8 @@ class GitRemote(BaseModel):
 
 
 class GitSigning(BaseModel):
-    """How git signs commits in the sandbox. public_key: `ssh-ed25519 BASE64`. The app server has the private
-    key.
+    """The data with which git signs commits in the sandbox. `public_key`: the public key as `ssh-ed25519
+    BASE64`. The app server has the private key.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -33,8 +33,8 @@ class GitSigning(BaseModel):
 
 
 class GitRemotes(BaseModel):
-    """The request body of PUT /api/git/remotes: the repositories that git reaches through the app server.
-    signing: null if commits are not signed.
+    """The request body of PUT /api/git/remotes: the repositories that git commands in the sandbox reach
+    through the app server. `signing`: how commits are signed; null if commits are not signed.
     """
 
     remotes: tuple[GitRemote, ...]

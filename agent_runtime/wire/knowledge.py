@@ -17,8 +17,8 @@ class HooksRequest(BaseModel):
 
 
 class HooksResponse(BaseModel):
-    """The reply of POST /api/hooks: the hooks that the project suggests. They run only if a client passes
-    them in the request that creates a conversation.
+    """The reply of POST /api/hooks: the hooks that the project's files define. They run only if a client
+    passes them in the request that creates a conversation.
     """
 
     hook_config: JsonObject | None
@@ -50,8 +50,8 @@ class SkillInputInfo(BaseModel):
 class SkillInfo(BaseModel):
     """The description of one skill.
 
-    type: `repo` skills are always in the prompt. The text of a `knowledge` skill is added to the prompt when
-    a message contains one of its trigger words. The agent reads `agentskills` when it needs them.
+    `type`: `repo` skills are always in the prompt. The text of a `knowledge` skill is added to the prompt
+    when a message contains one of its trigger words. The agent reads `agentskills` when it needs them.
     """
 
     name: str
@@ -70,7 +70,7 @@ class SkillFinding(BaseModel):
     """The result for one file or directory in which the server looked for a skill: whether the skill was
     loaded, and why.
 
-    origin: the owner of the skill (docs/context.md).
+    `origin`: the owner of the skill (docs/context.md).
     """
 
     path: str
@@ -82,7 +82,7 @@ class SkillFinding(BaseModel):
 
 class SkillsResponse(BaseModel):
     """The reply of POST /api/skills and of GET /api/conversations/{id}/skills: the skills that were found.
-    sources: the number of loaded skills of each origin.
+    `sources`: the number of loaded skills of each origin.
     """
 
     skills: list[SkillInfo]

@@ -17,9 +17,9 @@ class McpToolCall(BaseModel):
 
 class McpTestRequest(BaseModel):
     """The request body of POST /api/mcp/test and /api/mcp/oauth/start: the configuration of an MCP server.
-    timeout: the seconds that the server may take to answer.
+    `timeout`: the seconds that the server may take to answer.
 
-    tool_call: a tool to call as a test of the server's credentials. The tool must not change anything.
+    `tool_call`: a tool to call as a test of the server's credentials. The tool must not change anything.
     """
 
     name: str = Field(default="test-server", min_length=1, max_length=128)
@@ -63,8 +63,8 @@ class McpOAuthStarted(BaseModel):
 class McpOAuthStatus(BaseModel):
     """The reply about a sign-in to an MCP server: the progress of the sign-in.
 
-    oauth_state: the tokens, the OAuth client and the expiry time. The client stores `oauth_state` in the MCP
-    server's configuration as `auth.state`.
+    `oauth_state`: the tokens, the OAuth client and the expiry time. The client stores `oauth_state` in the
+    MCP server's configuration as `auth.state`.
     """
 
     ok: bool = True

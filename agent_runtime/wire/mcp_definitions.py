@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class ToolDefinition(BaseModel):
-    """The parts of an MCP tool, as its server describes the tool, on which a user's approval relies."""
+    """The parts of an MCP tool's description on which a user's approval is based. If one of them changes, the
+    user must approve the tool again.
+    """
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,5 +1,5 @@
 """The models of offers. An offer is a part of a repository that could run programs: a script, a hook, an MCP
-server, a sub-agent or a plugin. An offer runs only after a user has seen it and has consented.
+server, a sub-agent or a plugin. An offer runs only after the user has seen it and has consented.
 """
 
 import hashlib
@@ -16,9 +16,10 @@ OfferHash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class OfferedFile(BaseModel):
-    """A file of an offer: the file would run, or it decides what runs. path: relative to the repository.
+    """A file that belongs to an offer: the file would run, or it decides what runs. An offer is a part of a
+    repository that runs only with the user's consent. `path`: relative to the repository.
 
-    text: the file's content; null if the file is not text, or is too long to be shown.
+    `text`: the file's content; null if the file is not text, or is too long to be shown.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -33,11 +34,10 @@ class Offer(BaseModel):
     """One part of a repository that runs only with a user's consent, such as a hook or an MCP server. Kind,
     path and name identify the offer; the hash identifies its version.
 
-    definition: the relevant part of the file at `path`; null if the whole file is the definition.
-    runs: the commands in the definition, as shown to users.
-    files: the files that the hash covers, in addition to the definition.
-    left_out: the parts of the definition that Slipway does not understand and therefore does not use.
-    problem: the reason why a user cannot consent; null if consent is possible.
+    `definition`: the relevant part of the file at `path`; null if the whole file is the definition. `runs`:
+    the commands in the definition, as shown to users. `files`: the files that the hash covers, in addition to
+    the definition. `left_out`: the parts of the definition that Slipway does not understand and therefore
+    does not use. `problem`: the reason why a user cannot consent; null if consent is possible.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -65,7 +65,9 @@ class Offer(BaseModel):
         left_out: Sequence[str] = (),
         problem: str | None = None,
     ) -> Self:
-        """Creates an offer and computes its hash from kind, path, name, definition and files."""
+        """Creates an offer (a part of a repository that runs only with the user's consent). Computes its hash
+        from kind, path, name, definition and files.
+        """
         said = [kind, path, name, definition, sorted((file.path, file.sha256) for file in files)]
         digest = hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
         return cls(
@@ -86,9 +88,10 @@ class OffersRequest(BaseModel):
 
 
 class OffersResponse(BaseModel):
-    """The reply of the routes for offers: the parts of a project that run only with the user's consent.
-    consented: the hashes of the offers that a conversation uses. name_taken: the hashes of MCP servers that
-    the conversation does not use because another of its servers has the same name.
+    """The reply of the routes for offers. An offer is a part of a project that runs only with the user's
+    consent, such as a hook or an MCP server. `consented`: the hashes of the offers that a conversation uses.
+    `name_taken`: the hashes of MCP servers that the conversation does not use because another of its servers
+    has the same name.
     """
 
     offers: list[Offer]
@@ -98,8 +101,9 @@ class OffersResponse(BaseModel):
 
 class ConsentRequest(BaseModel):
     """The request body of POST /api/conversations/{id}/consent: the hashes of the offers that the user was
-    shown and allows to run. project_dir: the directory of the further project that contains these offers;
-    null for the project where the agent works.
+    shown and allows to run. `project_dir`: the directory of the additional project that contains these
+    offers; null for the project where the agent works. An offer is a part of a project that runs only with
+    the user's consent.
     """
 
     hashes: Annotated[list[OfferHash], Field(min_length=1, max_length=200)]
@@ -107,8 +111,8 @@ class ConsentRequest(BaseModel):
 
 
 class ProjectConsent(BaseModel):
-    """The user's consent for one further project: the hashes of the offers that may run. project_dir: one of
-    the agent's `further_projects`.
+    """The user's consent for one additional project of a conversation: the hashes of the offers (parts of the
+    project such as hooks and MCP servers) that may run. `project_dir`: one of the agent's `further_projects`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

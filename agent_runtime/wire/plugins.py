@@ -12,9 +12,8 @@ from agent_runtime.events.base import JsonObject
 class PluginSource(BaseModel):
     """The source from which a plugin is fetched.
 
-    source: `github:owner/repo` (a path may follow), a git URL, or a directory on the server's machine.
-    ref: the branch, tag or commit.
-    repo_path: the plugin's directory in the repository.
+    `source`: `github:owner/repo` (a path may follow), a git URL, or a directory on the server's machine.
+    `ref`: the branch, tag or commit. `repo_path`: the plugin's directory in the repository.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -31,8 +30,8 @@ class FetchPluginRequest(PluginSource):
 class FetchedPlugin(BaseModel):
     """The reply of POST /api/plugins/fetch: a plugin that was fetched.
 
-    resolved_ref: the commit of the fetched files; null for a directory on the server's machine.
-    left_out: the parts of the plugin that cannot be used, with the reasons.
+    `resolved_ref`: the commit of the fetched files; null for a directory on the server's machine. `left_out`:
+    the parts of the plugin that cannot be used, with the reasons.
     """
 
     path: str
@@ -57,7 +56,7 @@ class PluginSkill(BaseModel):
 
 
 class PluginInfo(BaseModel):
-    """One plugin that is on the server's machine. left_out: the parts that cannot be used, with the
+    """One plugin that is on the server's machine. `left_out`: the parts that cannot be used, with the
     reasons.
     """
 
@@ -77,7 +76,7 @@ class PluginsResponse(BaseModel):
 class LoadPluginRequest(BaseModel):
     """The request body of POST /api/conversations/{id}/load_plugin: the plugin to add to the conversation.
 
-    plugin_ref: the name of a plugin on the server's machine, or a source as in PluginSource.
+    `plugin_ref`: the name of a plugin on the server's machine, or a source as in PluginSource.
     """
 
     plugin_ref: str = Field(min_length=1, max_length=2048)

@@ -23,9 +23,9 @@ NOT_ANSWERED_HEADER = "X-Slipway-Not-Answered"
 class ListeningPort(BaseModel):
     """One port of a sandbox on which a program listens.
 
-    process_name: the name of the program and of the script that it runs.
-    conversation_id: the conversation whose agent started the program; null if a person started the program,
-    or if the starter is unknown.
+    `process_name`: the name of the program and of the script that it runs. `conversation_id`: the
+    conversation whose agent started the program; null if a person started the program, or if the starter is
+    unknown.
     """
 
     port: int

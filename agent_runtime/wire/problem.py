@@ -12,8 +12,8 @@ class InputError(BaseModel):
 
 
 class Problem(BaseModel):
-    """The body of an error reply, as RFC 9457 defines it. `code` is stable, so programs may rely on it.
-    `errors` lists the invalid fields of the request. Replies with some codes have additional members.
+    """The body of an error reply, as RFC 9457 defines it. `code`: is stable, so programs may rely on it.
+    `errors`: the invalid fields of the request. Replies with some codes have additional members.
     """
 
     model_config = ConfigDict(extra="allow")

@@ -13,11 +13,11 @@ MAX_MISSING_EVENTS = 500
 
 
 class Restored(BaseModel):
-    """A notice in CatchUpRequest: the workspace's files come from a backup and are older than the log.
+    """A notice in CatchUpRequest which says that the workspace's files come from a backup and are older than
+    the log.
 
-    id: the backup from which the files were restored.
-    as_of: the time of that backup; null if the workspace starts empty.
-    lost_events: the number of events after that backup.
+    `id`: the id of the backup from which the files were restored. `as_of`: the time of that backup; null if
+    the workspace starts empty. `lost_events`: the number of events after that backup.
     """
 
     id: str = Field(min_length=1, max_length=64)
@@ -26,11 +26,11 @@ class Restored(BaseModel):
 
 
 class Forked(BaseModel):
-    """A notice in CatchUpRequest: the log and the workspace are copies of another conversation's.
+    """A notice in CatchUpRequest which says that the log and the workspace are copies of those of another
+    conversation.
 
-    id: the id of the copy.
-    conversation_id: the conversation that was copied.
-    as_of: the time at which the files of that conversation were copied.
+    `id`: the id of the copy. `conversation_id`: the conversation that was copied. `as_of`: the time at which
+    the files of that conversation were copied.
     """
 
     id: UUID
@@ -46,11 +46,11 @@ class Forked(BaseModel):
 
 
 class CatchUpRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/log/catch_up: the events that follow event number
-    `after_seq` of a log. `after_id` is the id of that event; null if `after_seq` is 0.
+    """The request body of POST /api/conversations/{id}/log/catch_up: the events that follow the position
+    `after_seq` of a log. `after_id`: the id of the event at that position; null if `after_seq` is 0.
 
-    restored: sent with the last events if the runtime must tell the agent how old the files are.
-    forked: sent with the last events of a copied log.
+    `restored`: sent with the last events if the runtime must tell the agent how old the files are. `forked`:
+    sent with the last events of a copied log.
     """
 
     after_seq: int = Field(ge=0)
@@ -61,6 +61,8 @@ class CatchUpRequest(BaseModel):
 
 
 class LogPosition(BaseModel):
-    """The reply of the routes below /api/conversations/{id}/log: the number of the last event in the log."""
+    """The reply of the routes below /api/conversations/{id}/log: the position of the last
+    event in the log.
+    """
 
     last_seq: int = Field(ge=0)

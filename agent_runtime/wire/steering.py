@@ -23,7 +23,7 @@ class UpdateConversationRequest(BaseModel):
     """The request body of PATCH /api/conversations/{id}. Fields that the request does not contain stay
     unchanged; `tags` replace all earlier tags.
 
-    max_budget_per_task: the limit of the conversation's total cost in dollars; null means no limit.
+    `max_budget_per_task`: the limit of the conversation's total cost in dollars; null means no limit.
     """
 
     title: str | None = Field(default=None, min_length=1, max_length=200)
@@ -42,11 +42,11 @@ class UpdateSecretsRequest(BaseModel):
 class ConfirmationResponseRequest(BaseModel):
     """The user's decision about the agent's actions that wait for approval.
 
-    remember: true means that the agent needs no approval for further actions of these kinds.
-    action_ids: the ids of the actions that the user was shown. The request is refused if other actions wait.
-    run: after a rejection, the agent continues at once and is told the reason.
-    approved_action_ids: in a rejection, the ids of actions that run anyway; all other actions are rejected.
-    An older server that does not know this field rejects all actions.
+    `remember`: whether further actions of these kinds need no approval. `action_ids`: the ids of the actions
+    that the user was shown. The request is refused if other actions wait. `run`: whether the agent continues
+    at once after a rejection and gets the reason. `approved_action_ids`: in a rejection, the ids of actions
+    that run anyway; all other actions are rejected. An older server that does not know this field rejects all
+    actions.
     """
 
     accept: bool
@@ -64,7 +64,7 @@ class ConfirmationResponseRequest(BaseModel):
 
 
 class ClientToolAnswer(BaseModel):
-    """The result of a call of a client tool, which the client has run. action_id: the id of the event with
+    """The result of a call of a client tool, which the client has run. `action_id`: the id of the event with
     the call.
     """
 
@@ -83,7 +83,7 @@ class ClientToolAnswer(BaseModel):
 class McpChangeAnswer(BaseModel):
     """The user's decision whether the agent may call an MCP tool whose definition has changed.
 
-    fingerprint: identifies the change that the user was shown.
+    `fingerprint`: identifies the change that the user was shown.
     """
 
     server: str = Field(min_length=1, max_length=200)
@@ -93,10 +93,10 @@ class McpChangeAnswer(BaseModel):
 
 
 class McpQuestionAnswer(BaseModel):
-    """The user's answer to a question that an MCP server asks. question_id: the question's `id` in
+    """The user's answer to a question that an MCP server asks. `question_id`: the question's `id` in
     `mcp_questions`.
 
-    content: the values of an accepted form by field name. Missing fields get the defaults of the form.
+    `content`: the values of an accepted form by field name. Missing fields get the defaults of the form.
     """
 
     question_id: str = Field(min_length=1, max_length=200)
@@ -115,8 +115,8 @@ class SetConfirmationPolicyRequest(BaseModel):
 
 
 class SetSecurityAnalyzerRequest(BaseModel):
-    """The request body that sets the security analyzer of a conversation. null: there is no analyzer, so only
-    the built-in rules for commands and files apply.
+    """The request body that sets the security analyzer of a conversation, which rates the risk of actions. If
+    the value is null, there is no analyzer, so only the built-in rules for commands and files apply.
     """
 
     security_analyzer: JsonObject | None
@@ -134,8 +134,8 @@ GoalRounds = Annotated[int, Field(ge=1, le=1000)]
 
 
 class StartGoalRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/goal: the goal of the agent, and how often a judge
-    checks the work before the agent gives up the goal.
+    """The request body of POST /api/conversations/{id}/goal: the goal of the agent, and how often a judge (a
+    model) checks the goal before the work on the goal ends.
     """
 
     objective: Annotated[
@@ -147,8 +147,8 @@ class StartGoalRequest(BaseModel):
 class SwitchLLMRequest(BaseModel):
     """The request body of POST /api/conversations/{id}/switch_llm: the new model of the agent.
 
-    condenser_llm: the new model of the condenser. It is used only if the condenser and the agent had the same
-    model before.
+    `condenser_llm`: the new model of the condenser. It is used only if the condenser and the agent had the
+    same model before.
     """
 
     llm: JsonObject
@@ -156,8 +156,8 @@ class SwitchLLMRequest(BaseModel):
 
 
 class StartChildConversationRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/children: a task for a child conversation. isolation:
-    `worktree` asks for a separate git work tree.
+    """The request body of POST /api/conversations/{id}/children: a task for a child conversation.
+    `isolation`: `worktree` asks for a separate git work tree.
     """
 
     task: Annotated[str, StringConstraints(min_length=1, max_length=MAX_MESSAGE_BYTES)]
@@ -166,7 +166,7 @@ class StartChildConversationRequest(BaseModel):
 
 
 class StartChildConversationResponse(BaseModel):
-    """The reply of POST /api/conversations/{id}/children: the new child conversation. isolation: `worktree`
+    """The reply of POST /api/conversations/{id}/children: the new child conversation. `isolation`: `worktree`
     if the child has a separate git work tree; `shared` if it shares the directory of its parent.
     """
 
@@ -180,7 +180,7 @@ class StartChildConversationResponse(BaseModel):
 
 
 class ChildNotStartedError(Exception):
-    """Raised if a child conversation cannot be started. The text states the reason."""
+    """The error that is raised when a child conversation cannot be started. The text states the reason."""
 
 
 class NavigateRequest(BaseModel):
@@ -195,7 +195,7 @@ class ForkRequest(BaseModel):
     """The request body of POST /api/conversations/{id}/fork, which copies a conversation up to the event
     `from_event_id`. Without `from_event_id`, all events are copied.
 
-    reset_metrics: true means that the costs of the copy start at zero; false keeps the costs so far.
+    `reset_metrics`: true means that the costs of the copy start at zero; false keeps the costs so far.
     """
 
     id: UUID | None = None

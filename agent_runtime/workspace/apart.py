@@ -1,9 +1,9 @@
 """Creates separate git work trees for sub-agents, and merges their changes back into another directory of the
 repository.
 
-The work tree is on no branch. Its results are kept in refs below `refs/slipway/`, which no list of branches
+The work tree is on no branch. Its results are stored in refs below `refs/slipway/`, which no list of branches
 shows. The user's branches, index and commits do not change. The merged changes appear in the directory as if
-they had been edited there, together with other edits made there meanwhile.
+they had been edited there, together with other edits that were made there at the same time.
 """
 
 import asyncio
@@ -33,8 +33,8 @@ class Return:
     """The result of merging the changes of a separate work tree into the original directory.
 
     `files`: the changed files, relative to the repository. `conflicts`: files that were changed in both
-    directories; if there are any, nothing was merged. `ref`: the commit with the changes of the separate work
-    tree. `base`: the commit with which these changes were compared.
+    directories; if there are any, nothing was merged. `ref`: the git ref of the commit with the changes of
+    the separate work tree. `base`: the commit with which these changes were compared.
     """
 
     files: tuple[str, ...]
@@ -44,8 +44,8 @@ class Return:
 
 
 async def begin(directory: Path, place: Path, name: str) -> Path:
-    """Creates a work tree in the directory `place`. Returns the path in it that corresponds to `directory`.
-    An existing work tree is left unchanged. Raises GitError.
+    """Creates a git work tree in the directory `place`. Returns the path in it that corresponds to
+    `directory`. An existing work tree is left unchanged. Raises GitError.
 
     For a new `name`, the work tree has the commit HEAD. For a known `name`, it has the commit that was last
     merged back, or the first commit if nothing was merged back.
@@ -68,7 +68,7 @@ async def begin(directory: Path, place: Path, name: str) -> Path:
 async def bring_back(directory: Path, place: Path, name: str) -> Return:
     """Merges the changes in the work tree `place` into `directory`, including changes that are not committed.
 
-    Removes the work tree; its changes are kept in a git ref. If GitError is raised, nothing in `directory`
+    Removes the work tree; its changes are stored in a git ref. If GitError is raised, nothing in `directory`
     has changed.
     """
     async with _alone(place):
@@ -85,9 +85,9 @@ async def bring_back(directory: Path, place: Path, name: str) -> Return:
 
 
 async def forget(directory: Path, place: Path, name: str) -> None:
-    """Removes the git refs of this name, and the work tree with all its files. Raises GitError.
+    """Removes the git refs with this name, and the work tree in `place` with all its files. Raises GitError.
 
-    First waits until a running `begin` or `bring_back` has ended, so that no ref is left behind.
+    First waits until a running call of `begin` or `bring_back` has ended, so that no ref is left behind.
     """
     async with _alone(place):
         if await asyncio.to_thread(place.exists):
@@ -114,7 +114,10 @@ async def _commit_all(place: Path) -> str:
 
 
 async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the changed files and the files in conflict. One of the two is empty."""
+    """Merges the changes since the commit `base` that the commit `work` contains into the files of the
+    directory `top`. Returns the changed files and the files in conflict. One of the two is always empty: if
+    there are conflicts, nothing is changed.
+    """
     ours = await _tree_as_it_is(top)
     # Merges two new commits on `base`, so that `base` is the merge base even if branches were rebased.
     mine = await _commit_tree(top, ours, base)
@@ -138,7 +141,9 @@ async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tupl
 
 
 async def _tree_as_it_is(top: Path) -> bytes:
-    """Returns the git tree of all files in the directory that are not ignored. Uses a separate index."""
+    """Returns the id of a new git tree with all files in the directory that are not ignored. Uses a separate
+    index, so the user's index does not change.
+    """
     directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
     try:
         own = {"GIT_INDEX_FILE": str(directory / "index")}

@@ -1,4 +1,6 @@
-"""Files that may be run only while their content is what a person has approved."""
+"""Checks that files which a person has approved still have the approved content. Only then may these files be
+run.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,8 +11,8 @@ ApprovedFiles = Mapping[str, str]
 
 
 def objection(approved: ApprovedFiles) -> str | None:
-    """Returns why the files may not be run, if one of them has changed since its approval or cannot be read.
-    Otherwise returns None. Blocking; call this function right before the files are run.
+    """Returns why the files may not be run: one of them has changed since its approval or cannot be read.
+    Returns None if all files are unchanged. The function blocks; call it right before the files are run.
     """
     for path, sha256 in approved.items():
         try:

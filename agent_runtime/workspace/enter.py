@@ -1,6 +1,6 @@
-"""Runs a program in the room on behalf of a library. The room is the isolated namespaces in which commands of
-the agent run (`room.py`). The library can only start programs outside the room. So the library starts this
-program, which asks the spawner (`spawner.py`) to start the wanted program in the room.
+"""A program that runs another program in the room for a library. The room is the isolated namespaces in which
+commands of the agent run (`room.py`). The library can only start programs outside the room. So the library
+starts this program, and this program asks the spawner (`spawner.py`) to start the wanted program in the room.
 
 Usage: `python -I -S enter.py SOCKET DESCRIPTION`. `enter.py` passes its streams, SIGTERM and SIGINT to the
 program in the room. It ends with the same exit status, or with 128 plus the number of the signal that ended

@@ -1,6 +1,7 @@
-"""The environment variables that commands of an agent get: an allow-list.
+"""Determines the environment variables that commands of an agent get. Only variables in a list of allowed
+names are passed on.
 
-The server's environment may hold keys. An unknown variable must not reach a model.
+The server's environment may contain keys. An unknown variable could be a key and must not reach a model.
 """
 
 import os
@@ -92,8 +93,8 @@ def _with_given_paths(allowed: Mapping[str, str]) -> dict[str, str]:
 
 
 def set_way_out(proxy_url: str | None) -> None:
-    """Sets the proxy through which commands of the agent reach the network; None means no proxy. Addresses of
-    this machine and the server's own requests do not use the proxy.
+    """Sets the proxy through which commands of the agent reach the network; None means no proxy. Requests to
+    addresses of this machine, and requests of the server itself, do not use the proxy.
     """
     _way_out.clear()
     if proxy_url is not None:
@@ -119,8 +120,9 @@ def set_models_url(url: str | None) -> None:
 
 
 def conversation_of(variables: Mapping[str, str]) -> UUID | None:
-    """Returns the conversation whose agent started a process with these variables. Returns None if the
-    variables name no conversation. Do not trust the result: the starting program can set any value.
+    """Returns the id of the conversation whose agent started a process with these environment variables.
+    Returns None if the variables contain no conversation id. Do not trust the result: a program can set any
+    value when it starts another program.
     """
     try:
         return UUID(variables.get(OF_CONVERSATION, ""))

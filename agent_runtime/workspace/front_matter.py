@@ -1,5 +1,5 @@
-"""Reads small text files with front matter. The files come with a repository, so their content is not
-trusted.
+"""Reads small text files that begin with front matter (fields in YAML). The files come with a repository, so
+their content is not trusted.
 """
 
 import re
@@ -12,7 +12,7 @@ _FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
 
 
 class UnusableFileError(Exception):
-    """The file cannot be loaded. The text says why."""
+    """The error that is raised when a file cannot be loaded. The text says why."""
 
 
 def read_text(path: Path, root: Path) -> str:

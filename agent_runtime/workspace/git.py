@@ -45,27 +45,29 @@ _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"
 
 
 class GitError(Exception):
-    """A git command failed or took too long, or git is missing. The text says why, if possible in git's
-    words.
+    """The error that is raised when a git command failed or took too long, or when git is missing. The text
+    says why, if possible in the words of git.
     """
 
     code: ClassVar[str] = "git_failed"
 
 
 class NotARepositoryError(GitError):
-    """There is no git work tree at this path."""
+    """The error that is raised when there is no git work tree at a path."""
 
     code = "not_a_repository"
 
 
 class UnknownRefError(GitError):
-    """The ref names no commit of this repository."""
+    """The error that is raised when a ref names no commit of the repository."""
 
     code = "unknown_ref"
 
 
 class UnknownFileError(GitError):
-    """The file exists neither in the work tree nor in the commit to compare with."""
+    """The error that is raised when a file exists neither in the work tree nor in the
+    commit to compare with.
+    """
 
     code = "not_found"
 
@@ -117,7 +119,9 @@ async def changes(repository: Path, ref: str | None = None) -> list[Change]:
 
 
 async def diff(file: Path, ref: str | None = None) -> FileDiff:
-    """Returns `file` at `ref` (see `base_of`) and as it is now. Follows renames."""
+    """Returns the content of `file` at `ref` (see `base_of`) and its present content. If the file was renamed
+    since, the old content is that of the file with the old name.
+    """
     top = await top_level(_nearest_directory(file))
     base = await base_of(top, ref)
     name = _name_in(top, file)
@@ -133,7 +137,9 @@ async def diff(file: Path, ref: str | None = None) -> FileDiff:
 
 
 async def commits(repository: Path, limit: int) -> tuple[list[Commit], bool]:
-    """Returns the latest commits, newest first, and whether there are more."""
+    """Returns the latest commits of the current branch, newest first, at most `limit`. The second value says
+    whether there are more commits.
+    """
     top = await top_level(repository)
     if await _commit(top, "HEAD") is None:
         return [], False
@@ -155,7 +161,9 @@ async def commit_changes(repository: Path, sha: str) -> list[Change]:
 
 
 async def commit_diff(file: Path, sha: str) -> FileDiff:
-    """Returns `file` before and after a commit. Follows a rename in the commit."""
+    """Returns the content of `file` before and after a commit. If the commit renamed the file, the old
+    content is that of the file with the old name.
+    """
     top = await top_level(_nearest_directory(file))
     commit = await _known_commit(top, sha)
     name = _name_in(top, file)
@@ -177,7 +185,7 @@ async def patch(repository: Path, base_ref: str | None = None) -> bytes:
 
 
 async def version() -> tuple[int, ...]:
-    """Returns the first two numbers of git's version, such as (2, 39). Raises GitError."""
+    """Returns the first two numbers of git's version, such as (2, 39) for 2.39.5. Raises GitError."""
     printed = (await run_git(Path("/"), "--version")).decode(errors="replace")
     found = re.search(r"(\d+)\.(\d+)", printed)
     if found is None:
@@ -186,7 +194,9 @@ async def version() -> tuple[int, ...]:
 
 
 async def top_level(path: Path) -> Path:
-    """Returns the root of the work tree that `path` (a directory) belongs to."""
+    """Returns the top directory of the git work tree that contains the directory `path`. Raises
+    NotARepositoryError if there is none, or GitError.
+    """
     try:
         return Path(os.fsdecode(await run_git(path, "rev-parse", "--show-toplevel")).removesuffix("\n"))
     except GitError as error:
@@ -196,10 +206,10 @@ async def top_level(path: Path) -> Path:
 
 
 async def base_of(repository: Path, ref: str | None) -> str:
-    """Returns the git object to compare with.
+    """Returns the id of the git object with which the files are compared.
 
     This is the commit of `ref`. Without `ref`, it is the commit where HEAD left its upstream or the default
-    branch of origin; else HEAD; before the first commit, the empty tree.
+    branch of origin. If there is no such commit, it is HEAD. Before the first commit, it is the empty tree.
     """
     if ref is not None:
         return await _known_commit(repository, ref)
@@ -215,8 +225,9 @@ async def base_of(repository: Path, ref: str | None) -> str:
 
 
 async def default_branch(repository: Path) -> str:
-    """Returns a ref that leads to the default branch: `refs/remotes/origin/HEAD`, as last fetched; else the
-    full ref of origin's `main` or `master`, or of the local `main` or `master`; else `HEAD`.
+    """Returns a ref of the default branch. This is `refs/remotes/origin/HEAD`, as last fetched. If there is
+    no such ref, it is the full ref of origin's `main` or `master`, or of the local `main` or `master`;
+    otherwise `HEAD`.
     """
     for name in ("remotes/origin/HEAD", *_USUAL_DEFAULTS):
         if await _commit(repository, f"refs/{name}"):
@@ -231,7 +242,9 @@ async def _known_commit(top: Path, sha: str) -> str:
 
 
 async def _parent_of(top: Path, commit: str) -> str:
-    """Returns the first parent of the commit. Returns the empty tree for a commit without a parent."""
+    """Returns the hash of the first parent of the commit. For a commit without a parent, returns the hash of
+    the empty tree.
+    """
     return await _commit(top, f"{commit}^") or await _empty_tree(top)
 
 
@@ -272,10 +285,11 @@ def parse_name_status(output: bytes) -> list[Change]:
 
 @asynccontextmanager
 async def _index_with_untracked(top: Path) -> AsyncIterator[Mapping[str, str]]:
-    """Gives environment variables that make git use a copy of the index. The copy also contains the names of
+    """Yields environment variables that make git use a copy of the index. The copy also contains the names of
     untracked files.
 
-    New git objects go to a separate directory, because git writes an empty object for such names.
+    New git objects are written to a separate directory, because git writes an empty object for each of these
+    names.
     """
     directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="slipway-index-"))
     try:
@@ -367,9 +381,11 @@ async def run_git(
     answers: Collection[int] = (0,),
     max_output_bytes: int | None = None,
 ) -> bytes:
-    """Runs git and returns its output. Adds `own` to its environment. Raises GitError if it fails.
+    """Runs git in `directory` and returns its output. Raises GitError if git fails. `own`: environment
+    variables to add.
 
-    `answers`: exit codes that do not count as a failure. `max_output_bytes`: further output is dropped.
+    `answers`: exit codes that do not count as a failure. `max_output_bytes`: output after this number of
+    bytes is dropped.
     """
     try:
         done = await run_program(

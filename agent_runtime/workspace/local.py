@@ -9,12 +9,15 @@ from typing import IO
 
 
 class PathNotAllowedError(Exception):
-    """The path is relative, not valid, or outside the roots that a client may use."""
+    """The error that is raised when a path is relative, not valid, or outside the directories that a client
+    may use.
+    """
 
 
 def confine(given: str, roots: Iterable[Path]) -> Path:
-    """Returns the real path of `given`, with links resolved. Raises PathNotAllowedError if it is not
-    absolute, cannot be resolved, or is not a root or below one.
+    """Returns the real path of `given`, with links resolved. `roots`: the directories that a client may use.
+    Raises PathNotAllowedError if the path is not absolute, cannot be resolved, or is neither one of the roots
+    nor below one of them.
     """
     if not os.path.isabs(given) or "\0" in given:  # noqa: PTH117 (a Path would hide an empty one)
         raise PathNotAllowedError("The path must be absolute.")
@@ -39,7 +42,8 @@ def is_directory(path: Path) -> bool:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Gives a temporary file that replaces `path` in one step on success and is removed on failure.
+    """Yields a temporary file for the `with` block. At the end of the block, the temporary file replaces
+    `path` in one step. If the block fails, the temporary file is removed.
 
     Creates missing directories. Keeps the mode of an existing file. If `path` is a link, the target of the
     link is replaced and the link stays.

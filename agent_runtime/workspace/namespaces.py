@@ -1,4 +1,6 @@
-"""Linux calls that isolate processes and that Python does not offer: mounts, namespaces, capabilities."""
+"""Functions for Linux system calls that isolate processes and that Python does not offer: mounts, namespaces,
+capabilities.
+"""
 
 import ctypes
 import errno
@@ -26,15 +28,15 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def unshare(kinds: int) -> None:
-    """Moves this process, which must have one thread, into new namespaces. Raises OSError, as all functions
-    here.
+    """Moves this process, which must have only one thread, into new namespaces. `kinds`: flags that say which
+    namespaces are new. Raises OSError, as all functions of this module do.
     """
     _check(_libc.unshare(kinds), "unshare")
 
 
 def start_loopback() -> None:
-    """Turns on the loopback interface of this process's network. A new network has only this interface,
-    turned off.
+    """Turns on the loopback interface of the network of this process. A new network namespace has only this
+    interface, and it is turned off at first.
     """
     with socket.socket() as any_one:
         fcntl.ioctl(any_one, _SET_INTERFACE_FLAGS, struct.pack("16sh22x", b"lo", _UP))
@@ -46,8 +48,8 @@ def enter_mounts(namespace: int) -> None:
 
 
 def receive_mounts_only() -> None:
-    """Makes mounts that are made outside this namespace appear inside. Mounts made inside do not appear
-    outside.
+    """Changes the mount namespace of this process: mounts that are made outside appear inside, but mounts
+    that are made inside do not appear outside.
     """
     _mount(None, Path("/"), None, _SLAVE | _RECURSIVE)
 
@@ -60,7 +62,9 @@ def share(place: Path) -> None:
 
 
 def mount_new(kind: str, place: Path, options: str = "") -> None:
-    """Mounts a new `proc` or `tmpfs` file system over the directory `place`."""
+    """Mounts a new `proc` or `tmpfs` file system (`kind`) over the directory `place`. `options`: the mount
+    options.
+    """
     programs = NO_PROGRAMS if kind == "proc" else 0
     _mount(kind, place, kind, NO_SETUID | NO_DEVICES | programs, options)
 
@@ -81,7 +85,9 @@ def unmount(place: Path) -> None:
 
 
 def protect_proc() -> None:
-    """Makes some entries of /proc read-only and hides others. The entries of processes do not change."""
+    """Makes some entries of /proc read-only and hides other entries. The entries about processes do not
+    change.
+    """
     for name in _READ_ONLY_PROC:
         if (place := Path("/proc", name)).exists():
             mount_again(place, place)
@@ -102,7 +108,9 @@ def end_with_parent() -> None:
 
 
 def give_up_for_programs() -> None:
-    """Removes all capabilities from programs that this process starts. The process keeps its capabilities."""
+    """Makes programs that this process starts have no capabilities (special rights). The process itself keeps
+    its capabilities.
+    """
     for capability in range(64):
         if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
             if ctypes.get_errno() == errno.EINVAL:  # past the last one
@@ -116,7 +124,7 @@ def give_up_for_programs() -> None:
 
 
 def give_up_all() -> None:
-    """Removes all capabilities from this process and from the programs that it starts."""
+    """Removes all capabilities (special rights) from this process and from the programs that it starts."""
     give_up_for_programs()
     header, _ = _capabilities()
     _check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")

@@ -1,8 +1,9 @@
-"""Gives the agent server access to the network that programs of the agent are in.
+"""Gives the agent server access to the network in which programs of the agent run.
 
-A process sandbox with a room (isolated namespaces for commands, see `room.py`) has two networks: the server's
-and the room's. A socket always belongs to the network that it was made in. So the spawner of the room makes
-the socket there, and the server listens on it or connects it from outside. Other sandboxes have one network.
+If the sandbox is only a process, and commands run in a room (isolated namespaces, see `room.py`), there are
+two networks: the server's and the room's. A socket always belongs to the network in which it was made. So the
+spawner of the room makes the socket there, and the server listens on it or connects it from outside. Other
+sandboxes have one network.
 """
 
 import asyncio
@@ -13,8 +14,8 @@ from agent_runtime.workspace.users import room_spawner
 
 
 async def listen(host: str, port: int) -> socket.socket:
-    """Returns a socket on which programs of the agent can reach this server. `host`: an IP address. `port`: 0
-    means any free port. Raises OSError.
+    """Returns a listening socket through which programs of the agent can reach this server. `host`: an IP
+    address. `port`: 0 means any free port. Raises OSError.
     """
     listener = await _new_socket(host)
     try:
@@ -28,8 +29,8 @@ async def listen(host: str, port: int) -> socket.socket:
 
 
 async def dial(host: str, port: int) -> socket.socket:
-    """Returns a connection to a port that a program of the agent serves. `host`: an address. Raises
-    OSError.
+    """Returns a socket that is connected to a port on which a program of the agent listens. `host`: an
+    address. Raises OSError.
     """
     connection = await _new_socket(host)
     try:

@@ -15,13 +15,15 @@ _NAME = re.compile(r"slipway-(?:shell|browser|kernel|vscode|desktop)-(\d+)-")
 
 
 def make_private_dir(whose: Literal["shell", "browser", "kernel", "vscode", "desktop"]) -> Path:
-    """Creates a private directory (mode 0700). Its name contains `whose` and the id of this process."""
+    """Creates a private directory (mode 0700) and returns its path. The name of the directory contains
+    `whose` and the id of this process.
+    """
     return Path(tempfile.mkdtemp(prefix=f"slipway-{whose}-{os.getpid()}-"))
 
 
 def remove_leftovers() -> None:
-    """Removes private directories of processes that were killed, if the directories belong to this user.
-    Blocking.
+    """Removes private directories of processes that were killed, if the directories belong to this user. The
+    call blocks.
     """
     with os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:

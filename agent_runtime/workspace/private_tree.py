@@ -21,7 +21,9 @@ _SHARED = 0o770
 
 
 class ForeignFileError(OSError):
-    """A file in the server's directory was not put there by the server."""
+    """The error that is raised when the server's directory contains a file that the
+    server has not created.
+    """
 
 
 def make(directory: Path) -> None:
@@ -72,10 +74,10 @@ def is_of_server(path: Path) -> bool:
 
 
 def remove(directory: Path) -> None:
-    """Removes the directory with all its content. Blocking. Raises OSError.
+    """Removes the directory with all its content. The call blocks. Raises OSError.
 
-    Files that a running command adds to the agent's subdirectories meanwhile may remain; the directory no
-    longer counts as a conversation then.
+    Files that a running command adds to the agent's subdirectories during this call may remain. The directory
+    then no longer counts as a conversation.
     """
     if not are_two():
         shutil.rmtree(directory)

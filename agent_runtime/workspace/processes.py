@@ -36,10 +36,11 @@ async def run_program(
     stdin: bytes = b"",
     max_output_bytes: int | None = None,
 ) -> Completed:
-    """Runs a program and returns its result. Raises TimeoutError. On TimeoutError or cancellation, kills all
-    processes of its group and closes its output.
+    """Runs a program, waits for its end and returns its result. Raises TimeoutError if the program does not
+    end in time. In this case, or if the caller is cancelled, kills all processes of the program's group and
+    closes its output.
 
-    `max_output_bytes`: the limit for each stream; further output is dropped. None means no limit.
+    `max_output_bytes`: the limit for each stream; output after this limit is dropped. None means no limit.
     """
     # A file instead of a pipe: a program may end without reading its input, which would break a pipe.
     with tempfile.TemporaryFile() as source:
@@ -98,8 +99,8 @@ async def _communicate(process: asyncio.subprocess.Process, max_bytes: int) -> t
 
 
 async def _head(stream: asyncio.StreamReader, max_bytes: int) -> bytes:
-    """Returns the first `max_bytes` of the stream. Reads all of it, or else the program would wait for
-    ever.
+    """Returns the first `max_bytes` of the stream. The rest is read, too, and dropped; otherwise the program
+    would wait for ever.
     """
     kept = bytearray()
     while piece := await stream.read(_PIECE_BYTES):
@@ -124,11 +125,11 @@ def signal_session(session: int, number: signal.Signals) -> None:
 
 
 def end_marked(marks: Mapping[str, str | None]) -> None:
-    """Ends every process, except the current one, that was started with these environment variables. A value
-    of None means that the variable must be missing.
+    """Ends all processes, except the current one, that were started with certain environment variables.
+    `marks`: the variables with their values. A value of None means that the variable must be missing.
 
-    This includes processes that have left their session and their parent. Blocks until they have ended, at
-    most two seconds.
+    This includes processes that have left their session and their parent. Blocks until these processes have
+    ended, at most two seconds.
     """
     for _ in range(_ROUNDS):  # one may start another while it is looked for
         found = [pid for pid in pids() if pid != os.getpid() and _has(pid, marks)]
@@ -163,8 +164,8 @@ def variables_of(pid: int) -> Mapping[str, str]:
 
 
 def exists(pid: int) -> bool:
-    """Returns whether the process exists. A process that has ended counts until its parent has
-    waited for it.
+    """Returns whether the process exists. A process that has ended still exists until its parent has read its
+    exit status.
     """
     try:
         os.kill(pid, 0)
@@ -176,7 +177,9 @@ def exists(pid: int) -> bool:
 
 
 def has_companions(leader: int) -> bool:
-    """Returns whether a session has other processes than its leader."""
+    """Returns whether a session has other processes than its leader. `leader`: the
+    process id of the leader.
+    """
     return any(pid != leader for pid in _session_members(leader))
 
 

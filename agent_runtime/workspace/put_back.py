@@ -1,4 +1,6 @@
-"""Restores the files of a directory to an earlier state, one by one, each in a single step."""
+"""Restores the files of a directory to an earlier state. The files are replaced one by one, each in a single
+step.
+"""
 
 import os
 import shutil
@@ -28,8 +30,8 @@ class RestorePlan:
 
     @classmethod
     def of(cls, changes: Iterable[Change], leave: Collection[str]) -> "RestorePlan":
-        """Returns the plan that makes the given changes. `changes`: the changes from the current to the
-        wanted state of the files. `leave`: paths of files that the plan does not change.
+        """Returns the plan that makes the given changes to files. `changes`: the changes that lead from the
+        current to the wanted state. `leave`: paths of files that the plan does not change.
         """
         wanted = [change for change in changes if change.path not in leave]
         removes = (change.path for change in wanted if change.status is ChangeStatus.DELETED)
@@ -39,17 +41,17 @@ class RestorePlan:
 
 
 def blocked(directory: Path, plan: RestorePlan) -> list[str]:
-    """Returns the paths that cannot be written because a file or directory that the plan does not know is in
-    their place.
+    """Returns the paths that cannot be written. At such a path, there is a file or directory that the plan
+    does not know.
     """
     return [path for path in plan.writes if _is_blocked(directory, path, plan)]
 
 
 def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
-    """Removes and writes the files of the plan. `staging`: a directory with the new files under the same
-    paths.
+    """Removes and writes the files of the plan. `staging`: a directory that contains the new files under the
+    same relative paths.
 
-    Also removes temporary files that an earlier, killed call left in the directories it writes to.
+    Also removes temporary files that an earlier, killed call left in the directories to which it writes.
     """
     for folder in {(directory / path).parent for path in plan.writes}:
         for draft in folder.glob(f"{TEMPORARY_PREFIX}*"):
@@ -63,7 +65,9 @@ def apply(directory: Path, plan: RestorePlan, staging: Path) -> None:
 
 
 def is_beyond_link(directory: Path, path: str) -> bool:
-    """Returns whether the path leads through a symbolic link, so that it points to another place."""
+    """Returns whether the path leads through a symbolic link, so that the file is in another directory than
+    the path says.
+    """
     return any((directory / parent).is_symlink() for parent in Path(path).parents[:-1])
 
 

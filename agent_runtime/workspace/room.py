@@ -1,14 +1,14 @@
-"""The commands' room: processes, mounts and a network that are separate from the agent server's, in one
-sandbox.
+"""Creates the room: isolated namespaces in one sandbox, in which the agent's commands run. The room has
+processes, mounts and a network that are separate from the agent server's.
 
-In the room, commands cannot see the server's processes or files: its logs, its keys, the socket over which it
-asks for programs. A process outside of the room, the spawner (`spawner`), starts programs in it, so commands
-cannot see the spawner either. The room's network has only a loopback interface: the server listens and
-connects there with sockets that it gets from the spawner (`network`). This needs no other user and no rights
-on the machine: the server starts with some rights within the namespaces of its sandbox, and gives them up
-here.
+In the room, commands cannot see the server's processes or files, such as its logs, its keys, and the socket
+over which the server requests the start of programs. A process outside of the room, the spawner (`spawner`),
+starts programs in the room, so commands cannot see the spawner either. The room's network has only a loopback
+interface: the server listens and connects there with sockets that it gets from the spawner (`network`). No
+additional user and no rights on the machine are needed: the server starts with some rights within the
+namespaces of its sandbox, and gives them up here.
 
-`python -m agent_runtime.workspace.room CONVERSATIONS` tries it once.
+`python -m agent_runtime.workspace.room CONVERSATIONS` tests whether a room can be created.
 """
 
 import os
@@ -37,13 +37,13 @@ Show = Callable[[str], None]
 
 
 class RoomError(Exception):
-    """Commands cannot be isolated on this machine. The error text says why."""
+    """The error that is raised when commands cannot be isolated on this machine. The text says why."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """The open room: the isolated namespaces in which commands of the agent run. `spawner`: the socket and
-    the pid of the process that starts programs in the room.
+    """The room that was created: the isolated namespaces in which commands of the agent run. `spawner`: the
+    path of the socket of the process that starts programs in the room. `spawner_pid`: the id of this process.
     """
 
     spawner: Path
@@ -51,8 +51,8 @@ class Room:
 
 
 def open_room(conversations: Path) -> Room:
-    """Creates the room, the isolated namespaces for commands. This process must have one thread. Raises
-    RoomError. After the call, this process has no capabilities.
+    """Creates the room, the isolated namespaces for commands, and returns it. This process must have only one
+    thread. Afterwards, this process has no capabilities. Raises RoomError.
     """
     address = OFFICE / "spawner"
     try:
@@ -72,7 +72,9 @@ def open_room(conversations: Path) -> Room:
 
 
 def _fork(work: Callable[[int], None]) -> tuple[int, bytes]:
-    """Starts a process that runs `work`, which does not return. Returns its pid and its first message."""
+    """Starts a child process that runs `work`. `work` does not return. Returns the process id of the child
+    and the first message that the child sends.
+    """
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -104,8 +106,8 @@ def _spawn_for(address: Path, conversations: Path, tell: int) -> None:
 
 
 def _leave_files_of_server(*kept: int) -> None:
-    """Closes the server's open files except `kept`. Among them are the socket that the server listens on and
-    the pipe that its key comes from.
+    """Closes the open files of the server, except those with the descriptors `kept`. Among the closed files
+    are the socket on which the server listens and the pipe from which the server's key comes.
     """
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 (a descriptor is wanted)
         os.dup2(nothing.fileno(), 0)
@@ -118,8 +120,9 @@ def _leave_files_of_server(*kept: int) -> None:
 
 
 def _furnish(conversations: Path) -> tuple[int, Show]:
-    """Makes the namespaces of the room, and enters its mounts and network. Returns the pid of the room's
-    first process, and a function that makes a conversation visible in the room.
+    """Creates the namespaces of the room (for the agent's commands), and moves this process into its mounts
+    and network. Returns the pid of the room's first process, and a function that makes a conversation visible
+    in the room.
     """
     # Opened now and used by its number: soon /proc will be the one of the room, which does not show this
     # process.
@@ -161,8 +164,8 @@ def _furnish(conversations: Path) -> tuple[int, Show]:
 
 
 def _be_first(tell: int) -> None:
-    """Runs as the first process of the room. It becomes the parent of processes whose parent has ended. When
-    this process ends, all processes of the room end.
+    """Runs as the first process of the room (the isolated namespaces for commands). It becomes the parent of
+    processes whose parent has ended. When this process ends, all processes of the room end.
     """
     namespaces.mount_new("proc", Path("/proc"))
     # The first process of a namespace gets signals from inside only if it has a handler for them.
@@ -182,8 +185,8 @@ def _be_first(tell: int) -> None:
 
 
 def _show(conversations: Path, name: str) -> None:
-    """Makes the directories of a conversation that belong to the agent visible in the room. A second call
-    changes nothing.
+    """Makes the directories of a conversation that belong to the agent visible in the room (the isolated
+    namespaces for commands). A second call changes nothing.
     """
     if name == FOR_COMMANDS:
         _show_place(_HIDDEN / name, conversations / name, is_read_only=True)

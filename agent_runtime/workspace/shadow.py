@@ -1,8 +1,8 @@
-"""Snapshots of a directory, kept in a separate git repository outside of it.
+"""Makes snapshots of a directory and stores them in a separate git repository outside of the directory.
 
-The directory need not be a repository. If it is one, its index, branches, configuration and hooks are
-neither used nor changed. Files are kept byte for byte: git attributes, filters and settings for line endings
-have no effect.
+The directory need not be a repository. If it is one, its index, branches, configuration and hooks are neither
+used nor changed. Files are stored byte for byte: git attributes, filters and settings for line endings have
+no effect.
 
 A snapshot contains regular files with their executable bit, symbolic links as links, and repositories inside
 the directory as plain files. It does not contain files that `.gitignore` files exclude, anything named
@@ -55,15 +55,17 @@ _EXCLUDED = (f"{TEMPORARY_PREFIX}*", "node_modules/", ".venv/", "__pycache__/", 
 
 
 class WorkspaceTooLargeError(GitError):
-    """The directory has more new or changed files, or more bytes in them, than one snapshot may add."""
+    """The error that is raised when the directory has more new or changed files, or more bytes in these
+    files, than one snapshot may add.
+    """
 
     code: ClassVar[str] = "workspace_too_large"
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The content of a directory at one time. `tree`: the id of the content in git. `skipped`: paths of files
-    that are not in the snapshot.
+    """The content of a directory at one time, stored in git. `tree`: the hash of the git tree. `skipped`:
+    paths of files that are not in the snapshot.
     """
 
     tree: str
@@ -71,13 +73,14 @@ class Snapshot:
 
 
 class Shadow:
-    """The store of the snapshots of one directory. Make one call at a time. An interrupted call does no
-    damage.
+    """The store of the snapshots of one directory. Only one call may run at a time. An interrupted call does
+    no damage.
     """
 
     def __init__(self, place: Path, work_tree: Path, excluded: Iterable[Path] = ()) -> None:
-        """Creates nothing on disk yet. `place`: the directory of the snapshot repository, created by the
-        first snapshot. `excluded`: absolute paths that are left out if they are inside `work_tree`.
+        """Stores the settings; nothing is created on disk yet. `place`: the directory of the snapshot
+        repository, which the first snapshot creates. `work_tree`: the directory of which snapshots are made.
+        `excluded`: absolute paths that are left out if they are inside `work_tree`.
         """
         self.place = place
         self.work_tree = work_tree
@@ -86,8 +89,8 @@ class Shadow:
         self._tree: str | None = None
 
     async def snapshot(self) -> Snapshot:
-        """Makes a snapshot of the current files. The snapshot is only kept permanently after a call of
-        `hold`.
+        """Makes a snapshot of the current files and returns it. Call `hold` to store the snapshot
+        permanently.
 
         Raises GitError if git or the directory is missing or git cannot read something in it, and
         WorkspaceTooLargeError.
@@ -104,8 +107,8 @@ class Shadow:
         raise AssertionError
 
     async def hold(self, *trees: str) -> None:
-        """Keeps the given snapshots until a call of `tidy` without their ids. trees: the ids of the
-        snapshots.
+        """Stores the given snapshots permanently, until a call of `tidy` without their ids. `trees`: the ids
+        of the snapshots.
         """
         await asyncio.to_thread(self._hold, trees)
 
@@ -142,8 +145,8 @@ class Shadow:
         return await asyncio.to_thread(blocked, self.work_tree, plan)
 
     async def mixed(self, target: str, present: str, leave: Collection[str]) -> str:
-        """Returns the tree that `restore` leads to: `target`, but with the paths in `leave` as
-        in `present`.
+        """Returns the id of the git tree to which `restore` leads: the files of the snapshot `target`, but
+        the paths in `leave` as in the snapshot `present`.
         """
         if not leave:
             return target
@@ -216,7 +219,9 @@ class Shadow:
                 ref.unlink()
 
     async def _entries(self, tree: str, paths: Collection[str]) -> bytes:
-        """Returns the entries of the tree for these paths, in the format of `update-index --index-info`."""
+        """Returns the entries of the git tree for these paths, as input for `git
+        update-index --index-info`.
+        """
         wanted = {os.fsencode(path) for path in paths}
         listed = (await self._git("ls-tree", "-r", "-z", tree)).split(b"\0")
         return b"".join(line + b"\0" for line in listed if line.partition(b"\t")[2] in wanted)
@@ -293,8 +298,8 @@ class Shadow:
         return status.st_size if os.access(self.work_tree / path, os.R_OK, effective_ids=True) else -1
 
     async def _record(self, found: "_Found") -> str:
-        """Writes the found files to a new git tree and returns its id. Works on a copy of the index, so the
-        index is never half updated.
+        """Writes the files that were found to a new git tree and returns its id. Works on a copy of the
+        index, so that the index is never half updated.
         """
         draft = self.place / f"index-{uuid4().hex}"
         if self._index.exists():
@@ -327,8 +332,8 @@ class Shadow:
 
 @dataclass(frozen=True)
 class _Differing:
-    """The names of files that differ from the index. `known`: files in the index. `others`: files that are
-    not in the index.
+    """The names of files that differ from the git index. `known`: files that are in the index. `others`:
+    files that are not in the index.
     """
 
     known: Sequence[bytes]
@@ -337,8 +342,8 @@ class _Differing:
 
 @dataclass(frozen=True)
 class _Found:
-    """The changes to make to the index. `gone`: names of files to remove from the index. `changed`: names of
-    files to read into the index. `skipped`: paths of files that cannot be read.
+    """The changes to make to the git index. `gone`: names of files to remove from the index. `changed`: names
+    of files to read into the index. `skipped`: paths of files that cannot be read.
     """
 
     gone: list[bytes]
@@ -347,12 +352,12 @@ class _Found:
 
 
 def _pattern(path: Path) -> str:
-    """Returns the line of an exclude file that matches only this path."""
+    """Returns a line for git's exclude file that matches only this path."""
     quoted = "".join(f"\\{character}" if character in "\\*?[ !#" else character for character in str(path))
     return f"/{quoted}"
 
 
 def _is_refused_by_git(work_tree: Path, path: str) -> bool:
-    """Returns whether git accepts no file at this path."""
+    """Returns whether git refuses to store a file with this path."""
     parts = [part.lower() for part in path.split("/")]
     return ".git" in parts or (parts[-1] == ".gitmodules" and (work_tree / path).is_symlink())

@@ -1,5 +1,5 @@
-"""The agent server's client of `spawner`: starts processes in the commands' room, with
-asyncio's interface.
+"""The client through which the agent server asks the spawner (`spawner`) to start processes in the room, the
+isolated namespaces for commands. It has the same interface as asyncio's processes.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ Stream = int | IO[Any] | None
 
 
 class _Started:
-    """The parts of a `Popen` that asyncio uses. Keeps the connection to the spawner open, because the spawner
-    ends the process when the connection is closed.
+    """A started process, with the parts of a `Popen` that asyncio uses. The object keeps the connection to
+    the spawner open, because the spawner ends the process when the connection is closed.
     """
 
     def __init__(self, pid: int, connection: socket.socket, streams: Mapping[str, IO[bytes]]) -> None:
@@ -74,8 +74,8 @@ async def spawn(
     pass_fds: Sequence[int] = (),
     start_new_session: bool = True,
 ) -> Process:
-    """Starts a process in the room, like `asyncio.create_subprocess_exec`. The process always leads a new
-    session. Raises OSError.
+    """Starts a process in the room (the isolated namespaces for commands), like
+    `asyncio.create_subprocess_exec`. The process always leads a new session. Raises OSError.
     """
     if not start_new_session:
         raise ValueError("a process of the room leads a session")
@@ -111,7 +111,9 @@ async def spawn(
 
 
 def show(address: Path, name: str) -> None:
-    """Makes a conversation's new directories visible in the room. Blocks briefly. Raises OSError."""
+    """Makes the new directories of a conversation visible in the room (the isolated namespaces for commands).
+    `name`: the name of the conversation's directory. Blocks briefly. Raises OSError.
+    """
     with _connected(address) as connection:
         connection.send(json.dumps({"do": SHOW, "name": name}).encode())
         _raise_failure(json.loads(connection.recv(MAX_REQUEST_BYTES) or b'{"errno": 5}'))
@@ -129,9 +131,10 @@ def new_socket(address: Path, family: int) -> socket.socket:
 
 
 def tell_of_end(address: Path, act: Callable[[], None]) -> Callable[[], None]:
-    """Calls `act` in this loop when the spawner has ended. After that, nothing can be started in the room.
+    """Calls `act` in the current event loop when the spawner has ended. After that, nothing can be started in
+    the room (the isolated namespaces for commands).
 
-    Returns a function that cancels the watch. Blocks briefly. Raises OSError.
+    Returns a function that stops the watch. Blocks briefly. Raises OSError.
     """
     loop, connection = asyncio.get_running_loop(), _connected(address)
 
@@ -163,8 +166,8 @@ def _connected(address: Path) -> socket.socket:
 def stand_in(
     address: Path, words: Sequence[str], cwd: str | Path, env: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Returns a command for a library that starts programs itself. The command runs `words` in the room (the
-    isolated namespaces for commands), once, and ends with the same exit status.
+    """Returns a command for a library that starts programs itself. The command runs the program `words` once
+    in the room (the isolated namespaces for commands), and ends with the same exit status as the program.
     """
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:
@@ -182,8 +185,8 @@ def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str,
 def _files(
     stack: ExitStack, stdin: Stream, stdout: Stream, stderr: Stream
 ) -> tuple[dict[int, int], dict[str, IO[bytes]]]:
-    """Returns the descriptors that the program gets as 0, 1 and 2, and the server's ends of the pipes by
-    name.
+    """Returns two mappings: the file descriptors that the program gets as 0, 1 and 2, and the server's ends
+    of the pipes by the name of the stream. `stack`: closes the descriptors later.
     """
     files: dict[int, int] = {}
     ours: dict[str, IO[bytes]] = {}

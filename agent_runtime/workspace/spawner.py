@@ -1,5 +1,5 @@
-"""Starts programs in the commands' room (isolated namespaces, see `room.py`), for the agent server outside of
-the room.
+"""The spawner: a process that starts programs in the room (isolated namespaces for commands, see `room.py`)
+for the agent server, which is outside of the room.
 
 Each connection is for one program. The request contains the program's description (JSON in a file, since it
 can be long) and the files that the program gets. The answers are its pid or an error, then its exit status.
@@ -39,10 +39,10 @@ class _Program:
 
 
 class Spawner:
-    """Serves the requests of the agent server to start programs.
+    """The part of the spawner that serves the agent server's requests to start programs.
 
-    `show`: makes a conversation's directories visible in the room. `first`: the pid of the room's first
-    process.
+    `show`: a function that makes a conversation's directories visible in the room (the isolated namespaces
+    for commands). `first`: the pid of the room's first process.
     """
 
     def __init__(self, listener: socket.socket, show: Callable[[str], None], first: int) -> None:
@@ -101,7 +101,9 @@ class Spawner:
         return {}
 
     def _give_socket(self, connection: socket.socket, family: int) -> None:
-        """Sends a new socket of the room's network. It belongs to this network in any process."""
+        """Sends a new socket of the room's network to the agent server. The socket belongs to this network in
+        any process.
+        """
         try:
             with socket.socket(family, socket.SOCK_STREAM) as made:
                 socket.send_fds(connection, [b"{}"], [made.fileno()], socket.MSG_DONTWAIT)
@@ -129,8 +131,8 @@ class Spawner:
         self._selector.register(told, selectors.EVENT_READ, lambda: self._begun(program, told))
 
     def _begun(self, program: _Program, told: int) -> None:
-        """Sends the pid to the agent server when the new process has become the program, or sends
-        the error.
+        """Sends the pid of the new process to the agent server as soon as the process runs the wanted
+        program. Sends the error if the program could not be started.
         """
         said = os.read(told, _PIECE_BYTES)
         self._selector.unregister(told)
@@ -176,7 +178,9 @@ class Spawner:
 
 
 def serve(listener: socket.socket, show: Callable[[str], None], first: int) -> None:
-    """Serves requests until this process or the room's first process ends."""
+    """Serves requests to start programs until this process or the first process of the room (the isolated
+    namespaces for commands) ends.
+    """
     for number in (signal.SIGINT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     spawner = Spawner(listener, show, first)
@@ -196,7 +200,10 @@ def _failure(error: OSError) -> dict[str, Any]:
 
 
 def _become(wanted: dict[str, Any], files: dict[int, int], telling: int) -> None:
-    """Replaces the new process by the wanted program (exec). Does not return."""
+    """Replaces this new process by the wanted program (exec). Does not return. `files`: the open files by the
+    descriptor number that the program expects. `telling`: the pipe to which an error is written if the
+    program cannot be started.
+    """
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):

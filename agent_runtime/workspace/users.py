@@ -1,14 +1,15 @@
-"""Two users in one sandbox: commands run as the agent's user and cannot reach the server's files and process.
+"""Separates two users in one sandbox: commands run as the agent's user and cannot reach the server's files
+and process.
 
-The real and the saved user of the server process are the server's. So the kernel refuses a command that wants
-to signal or trace the server, or to read its entries in /proc. The effective user of the server process is
-the agent's. So every thread accesses files with the rights of the agent, and a link from the workspace to a
-file of the server cannot be followed. Only `server_files` accesses the server's files, on one thread, inside
-its `with` block.
+The real and the saved user of the server process are the server's user. So the kernel refuses a command that
+wants to signal or trace the server, or to read its entries in /proc. The effective user of the server process
+is the agent's user. So every thread accesses files with the rights of the agent, and a link from the
+workspace to a file of the server cannot be followed. Only `server_files` accesses the server's files, on one
+thread, inside its `with` block.
 
-A process sandbox has one user. There, programs start in a separate room (`room`), which has neither the
-server's processes nor its files. A program that uses this package as a library has neither: then nothing here
-has any effect.
+If the sandbox is only a process, it has one user. There, programs start in a separate room (isolated
+namespaces, see `room`), which has neither the server's processes nor its files. A program that uses this
+package as a library has neither two users nor a room; then nothing here has any effect.
 """
 
 import asyncio
@@ -50,9 +51,10 @@ _network = Path("/proc/self/net")
 
 
 def can_switch_files(user: int) -> bool:
-    """Returns whether this kernel can change the user for file access alone. Not all container runtimes can.
+    """Returns whether this kernel can change the user for file access alone. Not all container runtimes allow
+    this. The function tests it and then changes back to the earlier user.
 
-    Call it in a process that may be any user. The process has the same user afterwards.
+    `user`: the id of the user for the test. The calling process must be allowed to become any user.
     """
     before = _switch_files(user)
     is_switched = _switch_files(_NO_USER) == user
@@ -71,7 +73,7 @@ def become(users: Users) -> None:
 
 def start_in_room(spawner: Path, spawner_pid: int) -> None:
     """Makes `start_process` start all processes for the agent in the room (the isolated namespaces for
-    commands) from now on. spawner: the socket of the process that starts programs in the room.
+    commands) from now on. `spawner`: the socket of the process that starts programs in the room.
     """
     global _room, _network
     _room, _network = spawner, Path(f"/proc/{spawner_pid}/net")
@@ -93,8 +95,8 @@ def network_tables() -> Path:
 
 
 def show_in_room(name: str) -> None:
-    """Makes the agent's directories of this conversation visible in the commands' room, if there is a room.
-    Raises OSError.
+    """Makes the agent's directories of a conversation visible in the room (the isolated namespaces for
+    commands), if there is a room. `name`: the name of the conversation's directory. Raises OSError.
     """
     if _room is not None:
         spawned.show(_room, name)
@@ -124,8 +126,9 @@ def server_files() -> Iterator[None]:
 
 
 async def start_process(program: str | Path, *arguments: str | bytes | Path, **options: Any) -> Process:
-    """Starts a process for the agent: in the commands' room or as the agent's user, if the sandbox has one of
-    these. Otherwise like `asyncio.create_subprocess_exec`.
+    """Starts a process for the agent and returns it: in the room (the isolated namespaces for commands) or as
+    the agent's user, if the sandbox has one of these. The arguments are those of
+    `asyncio.create_subprocess_exec`.
     """
     if _room is not None:
         return await spawned.spawn(_room, program, *arguments, **options)
@@ -141,7 +144,7 @@ def as_agent(
     command: str, arguments: Sequence[str], environment: Mapping[str, str], cwd: str | Path
 ) -> tuple[str, list[str], dict[str, str]]:
     """Returns the command, arguments and environment with which a library can start a program as the agent's
-    user or in the room.
+    user or in the room (the isolated namespaces for commands).
     """
     if _room is not None:
         # The program outside of the room gets no variable, because it runs next to the server.
@@ -165,7 +168,9 @@ def _is_taken_out(name: str) -> bool:
 
 
 def _require_program(program: str, cwd: str | Path | None, environment: Mapping[str, str]) -> None:
-    """Raises the OSError that starting the program would raise."""
+    """Checks that the program and its directory exist and can be used. Raises the same OSError that starting
+    the program would raise.
+    """
     directory = Path(cwd or ".")
     if not stat.S_ISDIR(directory.stat().st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory))

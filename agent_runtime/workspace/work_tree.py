@@ -1,4 +1,4 @@
-"""Additional git work trees of a repository, for parallel work."""
+"""Creates and removes additional git work trees of a repository, for parallel work."""
 
 import os
 from pathlib import Path

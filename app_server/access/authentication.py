@@ -73,8 +73,8 @@ CurrentUser = Annotated[User, Depends(require_user)]
 
 
 async def authenticate_websocket(websocket: WebSocket) -> Principal | None:
-    """Returns the principal of this WebSocket. Returns None if it is not authenticated; the caller then
-    closes it with code 4001.
+    """Returns the principal (user, permissions and credential) of this WebSocket. Returns None if the
+    WebSocket is not authenticated; the caller then closes it with code 4001.
     """
     try:
         return await authenticate(websocket)
@@ -83,8 +83,8 @@ async def authenticate_websocket(websocket: WebSocket) -> Principal | None:
 
 
 async def identify_user(connection: HTTPConnection) -> UUID | None:
-    """Returns the id of the user who sends this request. For code that runs before the request body is read.
-    Returns None if the request is not authenticated.
+    """Returns the id of the user who sends this request. Returns None if the request is not authenticated. A
+    middleware calls this function before the request body is read.
     """
     try:
         return (await _authenticate(connection)).user.id

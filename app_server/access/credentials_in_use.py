@@ -47,8 +47,8 @@ class _Use:
 
 
 class CredentialEnded(Exception):
-    """The error that is raised when the API key or session was deleted or has expired, when its user is
-    disabled, or when its user no longer has the required permission.
+    """The error that is raised when the API key or session of an open stream is no longer enough: it was
+    deleted or has expired, its user is disabled, or its user no longer has the required permission.
     """
 
 
@@ -64,8 +64,8 @@ class CredentialsInUse:
 
     @asynccontextmanager
     async def hold(self, credential: Credential, permission: Permission) -> AsyncIterator[None]:
-        """Runs the `async with` block. When the credential no longer has the permission, cancels the block
-        and raises CredentialEnded.
+        """Runs the block of an `async with` statement, in which a stream is open. When the credential no
+        longer has the permission, cancels the block and raises CredentialEnded.
         """
         async with self._held.until_ended(_Use(credential, permission), CredentialEnded):
             yield
@@ -85,7 +85,9 @@ class CredentialsInUse:
     async def _permissions(
         self, credentials: Iterable[Credential]
     ) -> dict[Credential, frozenset[Permission]]:
-        """Returns the permissions of each credential that is still valid."""
+        """Returns the permissions of each credential that is still valid. Credentials that are not valid are
+        left out.
+        """
         found: dict[Credential, frozenset[Permission]] = {}
         wanted = list(credentials)
         for start in range(0, len(wanted), _BATCH):

@@ -89,8 +89,8 @@ async def search_jobs(
 
 @router.post("/{job_id}/retry")
 async def retry_job(request: Request, session: Session, trail: CurrentTrail, job_id: UUID) -> JobInfo:
-    """Lets a dead or cancelled job run again, with the full number of attempts. A job that waits already runs
-    at once. 409 `job_not_retryable`.
+    """Lets a job run again that has failed at its last attempt (is dead) or was cancelled, with the full
+    number of attempts. If the job waits, it runs at once. Returns the job. 409 `job_not_retryable`.
     """
     job = await administration.retry(session, job_id)
     trail.record(session, AuditAction.JOB_RETRIED, (AuditTarget.JOB, job.id), kind=job.kind)
@@ -99,8 +99,8 @@ async def retry_job(request: Request, session: Session, trail: CurrentTrail, job
 
 @router.post("/{job_id}/cancel")
 async def cancel_job(request: Request, session: Session, trail: CurrentTrail, job_id: UUID) -> JobInfo:
-    """Cancels a job that waits, runs or is dead. A running job ends within seconds. 409
-    `job_not_cancellable`.
+    """Cancels a job that waits, runs or has failed at its last attempt (is dead). A running job ends within
+    seconds. Returns the job. 409 `job_not_cancellable`.
     """
     job = await administration.cancel(session, job_id)
     trail.record(session, AuditAction.JOB_CANCELLED, (AuditTarget.JOB, job.id), kind=job.kind)

@@ -45,7 +45,9 @@ async def delete_api_key(user: CurrentUser, trail: CurrentTrail, session: Sessio
 
 @dataclass(frozen=True)
 class KeyLimits:
-    """The limits of an API key. None in a field means that the key does not have this limit."""
+    """The limits of an API key: its scopes, its expiry and the addresses from which it is accepted. None in a
+    field means that the key does not have this limit.
+    """
 
     scopes: list[Permission] | None
     addresses: list[str] | None
@@ -55,9 +57,9 @@ class KeyLimits:
 async def create_key(
     session: AsyncSession, trail: AuditTrail, principal: Principal, account: User, body: CreateApiKey
 ) -> CreatedApiKey:
-    """Creates an API key that acts for `account`, and records this in the audit log. Raises Forbidden
-    `stronger_key` if the key would have more rights than the credential of the request. Raises Conflict
-    `too_many_api_keys`.
+    """Creates an API key that acts for `account`, and records this in the audit log. Returns the key, whose
+    text is not shown again. Raises Forbidden `stronger_key` if the key would have more rights than the
+    credential of the request. Raises Conflict `too_many_api_keys`.
     """
     limits = await _bounded(session, principal, body)
     row, key = await service.create_api_key(

@@ -28,8 +28,8 @@ async def list_people(session: AsyncSession, organisation_id: UUID | None) -> Se
 
 
 async def find(session: AsyncSession, person_id: UUID, organisation_id: UUID) -> User:
-    """Returns the user with this id. Raises NotFound `person_not_found`, also for a person of another
-    organisation.
+    """Returns the user with this id. Raises NotFound `person_not_found` if there is no such user, or if the
+    user is in another organisation.
     """
     person = await session.get(User, person_id)
     if person is None or person.organisation_id != organisation_id:
@@ -38,7 +38,8 @@ async def find(session: AsyncSession, person_id: UUID, organisation_id: UUID) ->
 
 
 def require_can_manage(manager: User, role: Role) -> None:
-    """Checks that the manager may create, change and sign in people with this role.
+    """Checks that the manager (the user who sends the request) may create, change and sign in people with
+    this role.
 
     Raises Forbidden `role_not_manageable`.
     """

@@ -36,11 +36,12 @@ class InvitationMailInfo(BaseModel):
 class Person(BaseModel):
     """A person with an account, as administrators see it.
 
-    `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: null if the account
-    is enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
-    authenticator app. `invitation_mail`: the invitation by e-mail, until the person signs in; null if there
-    was none. Only the list of all people has `has_totp` and `invitation_mail` set. `is_service`: whether the
-    account is a service account, which programs use and which cannot sign in.
+    `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: when the account was
+    disabled; null if the account is enabled. `deleting_at`: null unless the account is being deleted.
+    `has_totp`: whether the person has an authenticator app. `invitation_mail`: the invitation by e-mail,
+    until the person signs in; null if there was none. Only the list of all people has `has_totp` and
+    `invitation_mail` set. `is_service`: whether the account is a service account, which programs use and
+    which cannot sign in.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -70,7 +71,7 @@ class InvitePerson(BaseModel):
 
 
 class ChangePerson(BaseModel):
-    """The request body that changes a person's account. A field that is left out stays as it is."""
+    """The request body that changes a person's account. A field that is left out does not change."""
 
     model_config = ConfigDict(extra="forbid")
 

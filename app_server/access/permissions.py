@@ -9,7 +9,7 @@ from app_server.users.models import Role, administers_installation
 
 
 class Permission(StrEnum):
-    """A permission of a request. Each route of the public API requires one permission; see
+    """The permissions that a request can have. Each route of the public API requires one permission; see
     access/route_access.py.
     """
 

@@ -1,4 +1,4 @@
-"""The user who sends a request, and the permissions of this request."""
+"""Defines the class Principal: the user who sends a request, and the permissions of this request."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Principal:
-    """The user of a request, the permissions of the request, and the API key or browser session that it was
-    sent with.
+    """The result of the authentication of a request: the user, the permissions of the request, and the API
+    key or browser session that it was sent with.
     """
 
     user: User

@@ -56,8 +56,8 @@ async def list_web_sessions(principal: CurrentPrincipal, session: ReadSession) -
 async def name_web_session(
     principal: CurrentPrincipal, session: Session, session_id: UUID, body: NameWebSession
 ) -> WebSessionInfo:
-    """Gives this signed-in browser a name, by which its user recognises it in the list. 404
-    `web_session_not_found`.
+    """Gives this signed-in browser a name, by which its user recognises it in the list. Returns the
+    description of the browser. 404 `web_session_not_found`.
     """
     named = await web_sessions.name_session(session, principal.user.id, session_id, body.name)
     return _info(named, principal)

@@ -14,9 +14,9 @@ from app_server.users.models import WebSession
 
 
 def end_of_session(config: Config, began_at: datetime) -> datetime:
-    """Returns when a browser session that is used now expires, if the session is not used again.
+    """Returns the time at which a browser session expires if it is used now and is not used again.
 
-    began_at: the time of the sign-in, from which the longest total length of a session is counted.
+    began_at: the time of the sign-in. The maximum total length of a session is counted from this time.
     """
     unused = now() + timedelta(days=config.session_days)
     return min(unused, began_at + timedelta(days=config.session_max_days))
@@ -31,8 +31,8 @@ async def list_sessions(session: AsyncSession, user_id: UUID) -> Sequence[WebSes
 async def name_session(
     session: AsyncSession, user_id: UUID, session_id: UUID, name: str | None
 ) -> WebSession:
-    """Gives this browser session of the user a name. `name`: None removes the name. Raises NotFound
-    `web_session_not_found`.
+    """Gives this browser session of the user a name. Returns the session. `name`: None removes the name.
+    Raises NotFound `web_session_not_found`.
     """
     query = select(WebSession).where(
         WebSession.user_id == user_id, WebSession.id == session_id, WebSession.expires_at > now()

@@ -29,23 +29,24 @@ Answer = TypeVar("Answer")
 
 
 class NoAnswer(BadGateway):
-    """The error that the agent server did not reply. The agent server may or may not have done the requested
-    action.
+    """The error that is raised if the agent server did not reply. It is unknown whether the agent server has
+    done the requested action.
     """
 
     code = "agent_server_error"
 
 
 class AgentCalls:
-    """The base class of agent server clients: sends HTTP calls to the agent server at `url`. Each call is
+    """The base class of agent server clients. It sends HTTP calls to the agent server at `url`. Each call is
     authenticated with the session key of the sandbox.
     """
 
     def __init__(
         self, http: httpx.AsyncClient, url: str, session_key: str, passage: Mapping[str, str] | None = None
     ) -> None:
-        """Stores the address and the session key of the agent server. passage: headers for a proxy between
-        the app server and the agent server, see Machine.headers.
+        """Creates a client that calls the agent server at `url`. session_key: the key that the client sends
+        with its calls. passage: headers for a proxy between the app server and the agent server, see
+        Machine.headers.
         """
         self._http = http
         self.url = url
@@ -61,7 +62,7 @@ class AgentCalls:
         return self._headers[API_KEY_HEADER]
 
     async def responds(self) -> bool:
-        """Returns whether a server at the agent server's address sends any HTTP reply, whatever its
+        """Returns whether a server at the agent server's address sends any HTTP reply, even one with an error
         status.
         """
         try:
@@ -157,8 +158,9 @@ def _raise_for_problem(reply: httpx.Response) -> None:
 
 
 def _problem_of(reply: httpx.Response) -> tuple[str | None, str, dict[str, Any]]:
-    """Returns `(code, detail, members)` of an error reply that is a problem document (RFC 9457). If the reply
-    has another format, `detail` is the text of the reply.
+    """Reads an error reply of the agent server. Returns the error's code, its text, and those further fields
+    that Slipway passes on to its clients. If the reply is not a JSON object, the code is None and the text is
+    the beginning of the reply.
     """
     try:
         body = reply.json()

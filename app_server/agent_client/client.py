@@ -1,4 +1,6 @@
-"""The client for typed calls to the agent server of one sandbox. calls.py defines the errors."""
+"""The client that calls the agent server of one sandbox, with one method for each kind of call. calls.py
+defines the errors.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -71,7 +73,9 @@ none of the known keys. `absent`: no reply came, or the reply is not from the sa
 
 
 class AgentClient(AgentFiles, AgentPages):
-    """A client of the agent server at `url`. A client is cheap to create, because it holds no connection."""
+    """A client of the agent server at `url`, with one method for each kind of call. The creation of a client
+    takes almost no time, because the client opens no connection.
+    """
 
     async def idle_seconds(self) -> float | None:
         """Returns for how many seconds no conversation has been working in the sandbox. Returns None if the
@@ -105,8 +109,8 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
         """Replaces the session key of the agent server and of this client by `key`. The call may be repeated.
-
-        known: the keys that the agent server may accept at present. seconds: how long the new key is valid.
+        known: the keys that the agent server may accept at present. seconds: for how many seconds the new key
+        is valid.
         """
         # Some other process may have taken the port: only our own agent server knows one of them.
         body = {"session_api_key": key, "expires_in_seconds": seconds}
@@ -153,9 +157,8 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(LogPosition, reply).last_seq
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
-        """Sends the events that the agent server's log of this conversation lacks. The call may be repeated.
-
-        Raises Conflict `log_gap`, `log_differs`, `already_running`.
+        """Sends the events that are missing in the agent server's log of this conversation. The call may be
+        repeated. Raises Conflict `log_gap`, `log_differs`, `already_running`.
         """
         route = f"/api/conversations/{conversation_id}/log/catch_up"
         await self._call("POST", route, json=missing.model_dump(mode="json"))
@@ -168,7 +171,9 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(EventPage, await self._call("GET", route, params=to_params(page_id=page_id)))
 
     async def skills(self, conversation_id: UUID) -> SkillsResponse:
-        """Returns the skills that the agent got when the conversation began, each with the reason why."""
+        """Returns the skills that the agent got when the conversation began, each with the reason why the
+        agent got it.
+        """
         return parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
 
     async def run(self, conversation_id: UUID) -> None:
@@ -233,7 +238,9 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/conversations/{conversation_id}/goal/stop")
 
     async def resume_goal(self, conversation_id: UUID) -> None:
-        """Continues the stopped goal of the agent. Raises Conflict `already_running`, `no_resumable_goal`."""
+        """Lets the agent continue to work on its stopped goal. Raises Conflict `already_running`,
+        `no_resumable_goal`.
+        """
         try:
             await self._call("POST", f"/api/conversations/{conversation_id}/goal/resume")
         except BadGateway as refusal:
@@ -255,7 +262,8 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(CheckpointDiff, reply)
 
     async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-        """Resets the conversation to an earlier checkpoint and returns what has changed.
+        """Resets the conversation's files, its chat or both to an earlier checkpoint, and returns what has
+        changed.
 
         Raises the errors of `diff_checkpoint`, and Conflict `already_running`, `edited_since` with `diff`.
         """
@@ -266,7 +274,9 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(RewindResult, reply)
 
     async def condense(self, conversation_id: UUID) -> None:
-        """Summarizes older events for the model. Raises Conflict `no_condenser`, `nothing_to_condense`."""
+        """Replaces older events in the model's context with a summary. Raises Conflict `no_condenser`,
+        `nothing_to_condense`.
+        """
         route = f"/api/conversations/{conversation_id}/condense"
         await self._call("POST", route, timeout_seconds=CONDENSE_TIMEOUT_SECONDS)
 
@@ -349,17 +359,16 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
     async def offers(self, directory: str) -> list[Offer]:
-        """Returns the hooks, MCP servers and other things of the project in this directory that would run
-        after the user's consent.
+        """Returns the project executables of the project in this directory: hooks, MCP servers and other
+        programs that run only if the user allows it.
         """
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
         return parse(OffersResponse, reply).offers
 
     async def offers_of(self, conversation_id: UUID, directory: str | None = None) -> OffersResponse:
-        """Returns the hooks, MCP servers and other things of a project that would run after the user's
-        consent. The reply also says to which of these the user has consented in this conversation.
-
+        """Returns the project executables of a project: hooks, MCP servers and other programs that run only
+        if the user allows it. The reply also says which of them the user has allowed in this conversation.
         `directory`: the directory of a further project; None for the project where the agent works.
         """
         route, params = f"/api/conversations/{conversation_id}/offers", to_params(project_dir=directory)
@@ -369,8 +378,9 @@ class AgentClient(AgentFiles, AgentPages):
     async def consent(
         self, conversation_id: UUID, hashes: Sequence[str], directory: str | None = None
     ) -> None:
-        """Sends the user's consent that the conversation may run those things of the project that have these
-        hashes (see `offers_of`, also for `directory`). Raises Conflict `offer_changed`.
+        """Informs the agent server that the user allows the project executables with these hashes to run in
+        the conversation (see `offers_of`, also for `directory`). Raises Conflict `offer_changed` if an
+        executable has changed.
         """
         body = {"hashes": list(hashes), "project_dir": directory}
         await self._call("POST", f"/api/conversations/{conversation_id}/consent", json=body)
@@ -388,7 +398,10 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("PUT", "/api/git/remotes", json=remotes.model_dump(mode="json"))
 
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:
-        """Returns the working tree's changes as one unified diff. Raises BadGateway above MAX_PATCH_BYTES."""
+        """Returns the changes in the working tree of the git repository at `path` as one unified diff.
+        `base_ref`: the commit, branch or tag to compare with; None leaves the choice to the agent server.
+        Raises BadGateway if the diff is larger than MAX_PATCH_BYTES.
+        """
         params = to_params(path=path, format="git-delta", base_ref=base_ref)
         patch = bytearray()
         async with self._stream("/api/file/archive", params) as reply:

@@ -27,8 +27,8 @@ class GitChange(BaseModel):
 
 
 class GitDiff(BaseModel):
-    """The content of one changed file before the change (`original`) and after the change (`modified`). None
-    means that the file did not or does not exist.
+    """The content of one changed file before the change (`original`) and after the change (`modified`).
+    `original` is None for a new file, `modified` is None for a deleted file.
     """
 
     original: str | None = None

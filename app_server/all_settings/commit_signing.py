@@ -20,8 +20,8 @@ router = APIRouter(prefix="/api/v1/settings/commit-signing", tags=["Settings"])
 class CommitSigning(BaseModel):
     """The reply that says whether commits of the user's agents are signed, and with which key.
 
-    public_key: the line to add to the user's account at the git host, as a signing key; null before signing
-    was first turned on. fingerprint: the fingerprint of the key, `SHA256:…`. created_at: when the key was
+    public_key: the text that the user adds as a signing key to the account at the git host; null if signing
+    was never turned on. fingerprint: the fingerprint of the key, `SHA256:…`. created_at: when the key was
     created.
     """
 
@@ -62,8 +62,9 @@ async def set_commit_signing(
     background: ServerBackground,
     request: Request,
 ) -> CommitSigning:
-    """Turns the signing of commits on or off, also in sandboxes that are running. The first time, a key is
-    created. 409 `commit_identity_missing` without an e-mail address for commits.
+    """Turns the signing of commits on or off, also in sandboxes that are running. Creates a key when signing
+    is turned on for the first time. Returns the new state and the public key. 409 `commit_identity_missing`
+    if the user has set no e-mail address for commits.
     """
     async with database.session() as session:
         key = await service.turn(session, cipher, user.id, is_on=body.is_on)
@@ -80,7 +81,7 @@ async def replace_signing_key(
     user: CurrentUser, trail: CurrentTrail, session: Session, cipher: ServerCipher
 ) -> CommitSigning:
     """Replaces the user's signing key by a new key. Signatures of the old key stay valid at a git host until
-    the old key is deleted there. 409 `commit_signing_off` if there is no key.
+    the old key is deleted there. Returns the new public key. 409 `commit_signing_off` if there is no key.
     """
     shown = CommitSigning.of(await service.replace_key(session, cipher, user.id))
     target = (AuditTarget.SIGNING_KEY, shown.fingerprint or "")

@@ -42,7 +42,9 @@ class SettingsSchema(BaseModel):
 
 
 def agent_schema() -> SettingsSchema:
-    """Returns the description of the fields that `agent_settings_diff` may contain."""
+    """Returns the description of the settings of agents, from which a client builds a form. These are the
+    fields that `agent_settings_diff` may contain.
+    """
     section: dict[str, Any] = {"section": "llm", "section_label": "Model"}
     price = "Dollars per token; left out, what is listed for the model."
     fields = [
@@ -84,7 +86,9 @@ def agent_schema() -> SettingsSchema:
 
 
 def conversation_schema() -> SettingsSchema:
-    """Returns the description of the fields that `conversation_settings_diff` may contain."""
+    """Returns the description of the settings of conversations, from which a client builds a form. These are
+    the fields that `conversation_settings_diff` may contain.
+    """
     general: dict[str, Any] = {"section": "general", "section_label": "Conversation"}
     asking: dict[str, Any] = {"section": "verification", "section_label": "Asking first"}
     limit = SettingsField(

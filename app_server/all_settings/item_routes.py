@@ -64,7 +64,7 @@ async def list_administered_items(
     user: CurrentUser, session: ReadSession, cipher: ServerCipher
 ) -> list[AdministeredItem]:
     """Returns the named settings, such as MCP servers and secrets, of the organisation and of all teams. Each
-    one says which teams and how many people have a setting of the same name that applies instead.
+    one says which teams and how many people have a setting of the same name that applies in its place.
     """
     return await administered_items(session, cipher, user.organisation_id)
 
@@ -80,7 +80,7 @@ async def save_secret_of_level(
     team_id: UUID | None = None,
 ) -> AdministeredItem:
     """Adds or changes a secret of a team, or of the organisation if `team_id` is left out. Agents get the new
-    value from their next command on.
+    value from their next command on. Returns the secret without its value.
 
     400 `secret_value_needed`, 404 `team_not_found`, 409 `too_many_items`.
     """
@@ -110,8 +110,8 @@ async def save_mcp_server_of_level(
 ) -> AdministeredItem:
     """Adds or replaces an MCP server of a team, or of the organisation if `team_id` is left out.
     Conversations that are started from now on can use the server. A changed URL and changed headers are used
-    from the next call on. 400 `mcp_sign_in_is_personal`, 404 `team_not_found`, 409 `mcp_headers_needed`,
-    `mcp_variables_needed`, `too_many_items`.
+    from the next call on. Returns the saved MCP server. 400 `mcp_sign_in_is_personal`, 404 `team_not_found`,
+    409 `mcp_headers_needed`, `mcp_variables_needed`, `too_many_items`.
     """
     owner = await _owner(user, session, team_id)
     item, is_new = await mcp_servers.save_for_level(session, cipher, owner, name, body, user.id)

@@ -14,8 +14,9 @@ class GivenItem(BaseModel):
 
     `allows`: whether a network rule allows the host or denies it; null for other kinds of items.
     `sandbox_spec`: null for other kinds of items. `team_name`: null for items of the organisation.
-    `enforced`: the user's own item of this name does not override this item. `overridden_by`: the level whose
-    item of this name applies instead; null if this item applies.
+    `enforced`: this item applies even if the user has an own item of the same name. `overridden_by`: who owns
+    the item of the same name that applies in its place (the user, a team or the organisation); null if this
+    item applies.
     """
 
     kind: LevelItemKind
@@ -34,8 +35,8 @@ class AdministeredItem(BaseModel):
 
     `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: the MCP server without the values of headers and
     variables; null for other kinds of items. `set_by`: the name of the administrator who saved the item; null
-    if the account is deleted. `overriding_teams`: the teams with another item of this name that applies
-    instead. `overriding_people`: how many people have added an item of this name that applies instead.
+    if the account is deleted. `overriding_teams`: the teams with another item of this name that applies in
+    its place. `overriding_people`: how many people have added an item of this name that applies in its place.
     """
 
     kind: LevelItemKind

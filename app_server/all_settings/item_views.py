@@ -65,7 +65,7 @@ async def administered_items(
 async def administered(
     session: AsyncSession, cipher: Cipher, organisation_id: UUID, item: LevelItem
 ) -> AdministeredItem:
-    """Returns one item as administrators see it."""
+    """Returns one item of the organisation or a team in the form that administrators see."""
     shown = await _administered(session, cipher, organisation_id, only=item)
     return shown[0]
 
@@ -121,9 +121,9 @@ def _overriding_people(
 
 
 def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> Level | None:
-    """Returns the level whose item of the same name applies instead of `item`. Returns None if `item` itself
-    applies. before: the items of this name that override `item`. is_own: whether the person has added an item
-    of this name.
+    """Returns the level (user, team or organisation) whose item of the same name applies in place of `item`.
+    Returns None if `item` itself applies. before: the items of this name that override `item`. is_own:
+    whether the person has added an item of this name.
     """
     enforced = next((other for other in before if other.level_value.enforced), None)
     if enforced is not None:
@@ -135,7 +135,7 @@ def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> 
 
 async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key, set[UUID]]:
     """Returns the ids of the people who have added a personal item, by the item's kind and name. user_id:
-    only this person's items.
+    include only this person's items; None includes the items of all people.
     """
     found: defaultdict[_Key, set[UUID]] = defaultdict(set)
     for kind, table in _TABLES.items():

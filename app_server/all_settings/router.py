@@ -21,13 +21,13 @@ router = APIRouter(prefix="/api/v1", tags=["Settings"])
 
 @router.get("/settings/agent-schema", dependencies=[Depends(require_user)])
 async def get_agent_schema() -> SettingsSchema:
-    """Returns a description of the agent settings, for forms."""
+    """Returns a description of the agent settings, from which a client builds a form."""
     return agent_schema()
 
 
 @router.get("/settings/conversation-schema", dependencies=[Depends(require_user)])
 async def get_conversation_schema() -> SettingsSchema:
-    """Returns a description of the conversation settings, for forms."""
+    """Returns a description of the conversation settings, from which a client builds a form."""
     return conversation_schema()
 
 

@@ -80,10 +80,10 @@ class Fixed(BaseModel):
 
 
 class ConversationSettings(BaseModel):
-    """Settings of new conversations.
+    """The settings of new conversations.
 
-    With `confirmation_mode`, the analyzer `llm` makes the agent ask before risky steps; `none` makes it ask
-    before every step.
+    If `confirmation_mode` is true, the agent asks for confirmation: before risky steps if the security
+    analyzer is `llm`, and before every step if it is `none`.
     """
 
     schema_version: Literal[1] = 1
@@ -129,7 +129,8 @@ class SettingsOfUser(Fixed):
 
 class SettingsInfo(SettingsOfUser):
     """The reply with all settings of the user. `provider_tokens_set`: the git hosts for which the user has a
-    token, keyed by the provider names of the OpenHands API; null for the provider's default host.
+    token, by the provider names of the OpenHands API. Each value is the name of the host; null for the
+    provider's default host.
     """
 
     llm_api_key_set: bool
@@ -208,8 +209,9 @@ class SaveSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_fixed(cls, given: Any) -> Any:
-        """Removes fixed settings that are null or have their fixed value, because clients send back what they
-        received. Raises ValueError for any other value of a fixed setting.
+        """Removes from a request those settings that Slipway does not use (see Fixed), if they are null or
+        have their fixed value. Clients send such values back because they have received them. Returns the
+        remaining settings. Raises ValueError for any other value of such a setting.
         """
         if not isinstance(given, Mapping):
             return given

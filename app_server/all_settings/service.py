@@ -42,8 +42,8 @@ NEW_PROFILE = "default"
 
 @dataclass(frozen=True)
 class SettingsStore:
-    """A view of the settings of one user, for reading and changing them. default_mode: the confirmation mode
-    of users who have not chosen one. specs: which sandbox specs the user may choose.
+    """The service that reads and changes the settings of one user. default_mode: the confirmation mode of
+    users who have not chosen one. specs: which sandbox specs the user may choose.
     """
 
     session: AsyncSession
@@ -210,8 +210,8 @@ class SettingsStore:
         return default if value is None else value.value
 
     async def _save_level(self, name: SettingName, value: Any) -> None:
-        """Sets the user's own value of a setting. If the client sends back the value that it has read, no own
-        value is stored.
+        """Stores the user's own value of a setting. Stores nothing if the client sends back the value that
+        applies already.
         """
         now = await value_for(self.session, self.user.id, name)
         if now is None or now.value != value:

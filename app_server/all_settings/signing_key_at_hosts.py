@@ -59,8 +59,8 @@ async def get_commit_address(
     """Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
     account there. If it is not, the host shows signed commits as unverified.
 
-    host: as in AddSigningKey. GitHub, GitLab, Forgejo and Gitea tell this. 409 `commit_identity_missing`; 403
-    `no_git_credential`.
+    host: as in AddSigningKey. Only GitHub, GitLab, Forgejo and Gitea can answer this. 409
+    `commit_identity_missing`; 403 `no_git_credential`.
     """
     # A session that ends before the host is asked.
     async with database.read() as session:

@@ -30,9 +30,10 @@ def verify_log(
     as_json: Json = False,
     home: Home = None,
 ) -> None:
-    """Check that no entry was changed, removed or put in. The exit code is 1 if one was.
+    """Check that no entry of the audit log was changed, removed or inserted. The exit code is 1 if one was.
 
-    Note the newest entry that this prints in another place, and give it the next time.
+    Write down the newest entry that this command prints, outside this machine. Pass it as --known the next
+    time.
     """
     from app_server.audit.verification import verify
 
@@ -62,7 +63,7 @@ def export_log(
     ] = "jsonl",
     home: Home = None,
 ) -> None:
-    """Print all entries, the oldest first. The log tells of the export."""
+    """Print all entries of the audit log, oldest first. The export is also recorded in the audit log."""
     from app_server.access.audit_schemas import AuditEntryInfo, as_csv, as_json_lines
     from app_server.access.audit_trail import trail_of_command_line
     from app_server.audit.actions import AuditAction, AuditTarget

@@ -23,21 +23,21 @@ class ServerCredential(BaseModel):
 
 
 class UnreadableCredentials(Exception):
-    """Raised if the file is damaged, or if other users of the machine can read it. The message is for the
-    person at the terminal.
+    """The error that is raised if the file is damaged, or if other users of the machine can read it. The
+    message is for the person at the terminal.
     """
 
 
 class CredentialFile:
-    """The file with the credentials, by the server's address. It is `slipway/credentials.json` in the user's
-    configuration directory; its mode is 0600.
+    """The file with the API keys for the servers at which this user has signed in with `slipway login`. It is
+    `slipway/credentials.json` in the user's configuration directory; its mode is 0600.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or _directory() / "slipway" / "credentials.json"
 
     def all(self) -> dict[str, ServerCredential]:
-        """Returns the credentials by server. Raises UnreadableCredentials."""
+        """Returns the credentials by the server's address. Raises UnreadableCredentials."""
         try:
             with self.path.open() as file:
                 mode = os.fstat(file.fileno()).st_mode & 0o777
@@ -78,7 +78,7 @@ class CredentialFile:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Locks the file, so that no other process writes to it."""
+        """Locks the file during the `with` block, so that no other process writes to it."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(self.path.parent, os.O_RDONLY)
         try:

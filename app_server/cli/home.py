@@ -27,7 +27,9 @@ Result = TypeVar("Result")
 
 
 def configuration(**options: object) -> Config:
-    """Loads the configuration. Ends the program with an error text if a setting is wrong."""
+    """Loads the configuration. Ends the program with an error text if a setting is wrong. Returns the
+    configuration.
+    """
     try:
         return load_config(**options)
     except ConfigurationError as error:
@@ -50,8 +52,8 @@ def require_database(config: Config) -> None:
 def in_database(
     config: Config, work: "Callable[[AsyncSession, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Opens the database of this home, calls `work` in one transaction, and returns its result. Ends the
-    program with an error text if `work` fails or the database cannot be opened.
+    """Opens the database of this home, calls `work` in one transaction, and returns the result of `work`.
+    Ends the program with an error text if `work` fails or the database cannot be opened.
     """
 
     async def in_one_transaction(database: "Database", config: Config) -> Result:
@@ -64,8 +66,8 @@ def in_database(
 def in_whole_database(
     config: Config, work: "Callable[[Database, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Opens the database of this home, calls `work`, which opens database sessions itself, and returns its
-    result. Ends the program with an error text if `work` fails.
+    """Opens the database of this home, calls `work`, which opens database sessions itself, and returns the
+    result of `work`. Ends the program with an error text if `work` fails.
     """
     try:
         return asyncio.run(_in_database(config, work))

@@ -1,7 +1,7 @@
 """Encrypts all stored secrets with the newest encryption key.
 
 Each batch of rows is one transaction. If a rotation is killed, every value can still be decrypted, because
-the older keys are kept. The next rotation continues where the killed one stopped.
+the older keys stay stored. The next rotation continues where the killed one stopped.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -27,8 +27,8 @@ _Change = Callable[[str], str]
 
 @dataclass
 class Rotation:
-    """The result of encrypting all stored secrets with the newest key. `unreadable`: the table, column and
-    primary key of each value that no known key can decrypt.
+    """The result of encrypting all stored secrets with the newest key. `renewed`: how many values were
+    encrypted. `unreadable`: the table, column and primary key of each value that no known key can decrypt.
     """
 
     renewed: int = 0
@@ -37,7 +37,7 @@ class Rotation:
 
 async def rotate(database: Database, config: Config, cipher: Cipher) -> Rotation:
     """Encrypts all stored secrets with the newest key. Values that this key has already encrypted are left
-    out.
+    out. Returns the number of encrypted values and the values that cannot be decrypted.
     """
     done = Rotation()
     async for place, token in _stored(database):
@@ -140,7 +140,9 @@ async def _batch(
 
 
 def _changed(table: Table, value: Any, change: _Change) -> Any:
-    """Returns the value of a column after `change` was applied to each encrypted text in `value`."""
+    """Returns a copy of the value of a column in which each encrypted text was replaced by the result of
+    `change`.
+    """
     if isinstance(value, dict):
         is_payload = table is Job.__table__
         return {

@@ -20,11 +20,11 @@ keys = typer.Typer(help="The keys that encrypt stored secrets.", no_args_is_help
 
 @keys.command("rotate")
 def rotate_keys(home: Home = None) -> None:
-    """Encrypt all stored secrets with a new key. Older keys stay, so nothing becomes unreadable.
+    """Encrypt all stored secrets with a new key. Older keys stay, so all secrets can still be read.
 
-    If the key is in the home, the server must not run; a new key is made and put in front. If
-    SLIPWAY_ENCRYPTION_KEYS names the keys, put the new one in front and restart all servers before.
-    A rotation that was interrupted is finished first.
+    If the key is in the home directory, the server must not run, and this command creates the new key. If
+    SLIPWAY_ENCRYPTION_KEYS contains the keys, first add a new key before the others and restart all servers.
+    An interrupted rotation is completed first.
     """
     config = configuration(home=home)
     require_database(config)

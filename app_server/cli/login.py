@@ -47,7 +47,7 @@ def login(
 ) -> None:
     """Sign this terminal in at a server: confirm a code in a browser that is signed in there.
 
-    The server makes an API key, which is listed under Settings → API keys and can be revoked there.
+    The server creates an API key. The key is listed under Settings → API keys and can be revoked there.
     """
     server = server_address(url)
     parts = urlsplit(server)
@@ -80,7 +80,7 @@ def logout(
         str | None, typer.Argument(metavar="URL", help="Address of the server. Default: the only one.")
     ] = None,
 ) -> None:
-    """Delete the key that `slipway login` got, on the server and on this machine."""
+    """Delete the API key that `slipway login` has received, on the server and on this machine."""
     file = CredentialFile()
     known = _known(file)
     if not known:

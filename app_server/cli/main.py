@@ -61,7 +61,7 @@ def serve(
     ] = None,
     home: Home = None,
 ) -> None:
-    """Start the server. Until its owner has signed in once, print a link to sign in with."""
+    """Start the server. Also print a sign-in link, until the owner has signed in for the first time."""
     config = configuration(port=port, host=host, inner_port=inner_port, sandbox=sandbox, home=home)
     # Imported here so that the other commands, and --help, answer at once.
     with loading():
@@ -102,7 +102,7 @@ def sandbox_host(
     ] = False,
     home: Home = None,
 ) -> None:
-    """Offer this machine's Docker engine to a Slipway on another one (docs/sandbox-service.md)."""
+    """Run sandboxes on this machine for a Slipway server on another machine (docs/sandbox-service.md)."""
     config = configuration(host=host, sandbox_host_port=port, inner_port=inner_port, home=home)
     from app_server.core.logs import configure_logging
     from app_server.http.listeners import PortTaken
@@ -149,10 +149,10 @@ def run(
     as_json: Json = False,
     home: Home = None,
 ) -> None:
-    """Do one task without a browser. The exit code tells success.
+    """Let an agent do one task, without a browser. The exit code is 0 if it succeeds, and 1 if it fails.
 
-    Uses the server that --server names, else the running server of this home, or starts one for the time of
-    the run. The conversation stays and can be opened in the browser.
+    Uses the server that --server names, or the running server of this home directory, or starts a server for
+    this task. The conversation stays and can be opened in the browser.
     """
     from app_server.headless.run import Run
 
@@ -177,9 +177,9 @@ def run_demo(
     sandbox: Annotated[SandboxChoice, typer.Option(help="Where the agent works.")] = "auto",
     as_json: Json = False,
 ) -> None:
-    """Watch a recorded model fix a real bug in a real sandbox. The exit code tells success.
+    """Show how a recorded model fixes a real bug in a real sandbox. The exit code is 0 if it succeeds.
 
-    Works in a separate home and leaves nothing behind but the sandbox image.
+    Uses a separate home directory. Only the sandbox image remains afterwards.
     """
     from app_server import demo
     from app_server.headless.run import Run
@@ -199,7 +199,7 @@ def run_demo(
 
 @app.command()
 def sign_in_link(port: Port = None, home: Home = None) -> None:
-    """Print a new one-time link with which the owner signs in. For others: slipway users sign-in-link."""
+    """Print a new one-time link with which the owner signs in. For other users: slipway users sign-in-link"""
     from app_server.sign_in.invitations import new_owner_link
 
     typer.echo(in_database(configuration(port=port, home=home), new_owner_link))

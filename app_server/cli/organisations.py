@@ -88,7 +88,7 @@ def move(
     role: Annotated[GivenRole, typer.Option(help="What they may do there.")] = "member",
     home: Home = None,
 ) -> None:
-    """Move a person with all that they own. Memberships of teams and sharing end."""
+    """Move a person with all that belongs to them. They leave their teams, and their sharing ends."""
     from app_server.organisations.moving import move_person
     from app_server.organisations.schemas import MovePerson
     from app_server.organisations.service import find_by_name

@@ -25,8 +25,8 @@ from app_server.sandbox_records.models import Sandbox, SandboxSpec, SandboxStatu
 
 @dataclass(frozen=True)
 class Entry:
-    """One sandbox in the list of sandboxes. `runs`: whether the sandbox's container or machine runs now. This
-    may differ from `status` while the sandbox is restarted.
+    """One sandbox in the list that `slipway sandboxes ls` prints. `runs`: whether the sandbox's container or
+    machine runs now. This may differ from `status` while the sandbox is restarted.
     """
 
     id: UUID
@@ -64,7 +64,9 @@ class Inventory:
         ]
 
     def spare(self) -> int:
-        """Returns how many containers are ready or being prepared for new sandboxes. The call blocks."""
+        """Returns how many containers are ready for new sandboxes or are being prepared. The call blocks the
+        thread.
+        """
         return len(self._registry.free())
 
     async def last_words(self, prefix: str) -> LastWords:
@@ -74,8 +76,8 @@ class Inventory:
         return await self._backend.last_words(await self._find(prefix))
 
     async def stop(self, prefix: str) -> UUID:
-        """Stops the sandbox and returns its id. The sandbox's files are kept. A running app server notices
-        the stop. prefix: the beginning of the sandbox's id. Raises NotFound, StartFailure.
+        """Stops the sandbox and returns its id. The sandbox's files stay. A running app server notices the
+        stop. prefix: the beginning of the sandbox's id. Raises NotFound, StartFailure.
         """
         sandbox_id = await self._find(prefix)
         # The row changes first. Otherwise a server that finds the machine dead would start it again.

@@ -49,7 +49,7 @@ def build_image(
     devcontainer: Devcontainer = None,
     context: Context = None,
 ) -> None:
-    """Build the image of this version, if it is not there yet; also on a base of your own."""
+    """Build the sandbox image of this version, if it does not exist. You may choose its base image."""
     # Imported here, as below, so that the other commands and --help answer at once.
     from app_server.sandbox_backends.docker.backend import DockerBackend
 
@@ -68,7 +68,7 @@ def build_image(
 
 @images.command("list")
 def list_images(home: Home = None) -> None:
-    """Show the sandbox images here, or on the sandbox hosts, and what they are still good for."""
+    """Show the sandbox images on this machine or on the sandbox hosts, and whether each is still needed."""
     has_silent = False
     for location in _image_locations(home, prune=False):
         for image in location.images:
@@ -81,7 +81,7 @@ def list_images(home: Home = None) -> None:
 
 @images.command("prune")
 def prune_images(home: Home = None) -> None:
-    """Remove images that were built here, are not current and are needed by no container and no user."""
+    """Remove images built here that are not current and that no container and no user needs."""
     has_silent, count = False, 0
     for location in _image_locations(home, prune=True):
         for image in location.images:
@@ -94,7 +94,7 @@ def prune_images(home: Home = None) -> None:
 
 @sandboxes.command("ls")
 def list_sandboxes(home: Home = None) -> None:
-    """Show every sandbox, its state, whether its machine runs, and on which host."""
+    """Show every sandbox: its status, whether its machine runs, and its host."""
     from app_server.cli.sandbox_inventory import Entry, Inventory
 
     async def look(inventory: Inventory) -> tuple[list[Entry], int]:
@@ -112,7 +112,7 @@ def list_sandboxes(home: Home = None) -> None:
 
 @sandboxes.command("logs")
 def show_log(sandbox_id: SandboxId, home: Home = None) -> None:
-    """Show the last lines of a sandbox's agent server, also after it ended."""
+    """Show the last lines of the output of a sandbox's agent server, even if the sandbox has stopped."""
     from app_server.cli.sandbox_inventory import Inventory
     from app_server.sandbox_backends.backend import LastWords
 
@@ -124,7 +124,7 @@ def show_log(sandbox_id: SandboxId, home: Home = None) -> None:
 
 @sandboxes.command("stop")
 def stop_sandbox(sandbox_id: SandboxId, home: Home = None) -> None:
-    """Put a sandbox to sleep: its files are kept, its commands end, its next message wakes it."""
+    """Stop a sandbox. Its commands end, its files stay, and its next message starts it again."""
     from uuid import UUID
 
     from app_server.cli.sandbox_inventory import Inventory
@@ -136,9 +136,9 @@ def stop_sandbox(sandbox_id: SandboxId, home: Home = None) -> None:
 
 
 def run_doctor(home: Home = None, as_json: Json = False) -> None:
-    """Look for what keeps sandboxes from working here, or from being safe, and say what helps.
+    """Check whether sandboxes work on this machine and are safe. Print the problems and how to fix them.
 
-    The exit code is 1 when something does not work; warnings leave it 0.
+    The exit code is 1 if something does not work, and 0 if there are only warnings.
     """
     import json
     from dataclasses import asdict
@@ -171,8 +171,8 @@ def _answered(work: Coroutine[Any, Any, Result]) -> Result:
 async def _custom_base(
     config: Config, dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> str | None:
-    """Returns the name of the user's base image if one is requested, else None. Raises BadRequest,
-    StartFailure.
+    """Returns the name of the user's base image. Builds the image first if the options name files. Returns
+    None if the options request no base image. Raises BadRequest, StartFailure.
     """
     from app_server.sandbox_images.custom_base import ensure_custom_base
 
@@ -190,8 +190,8 @@ async def _custom_base(
 def _base_of(
     dockerfile: Path | None, devcontainer: Path | None, context: Path | None
 ) -> "str | BaseSource | None":
-    """Returns the name of the requested base image or the source to build it from. Returns None if none is
-    requested. Raises BadRequest.
+    """Returns the base image that the options of the command request: its name, or the source from which it
+    is built. Returns None if the options request none. Raises BadRequest.
     """
     from app_server.sandbox_images.custom_base import resolved_source
     from app_server.sandbox_images.devcontainer import read_devcontainer

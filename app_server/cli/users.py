@@ -30,7 +30,7 @@ Fate = Literal["hand-over", "delete"]
 
 @users.command("list")
 def list_users(as_json: Json = False, home: Home = None) -> None:
-    """Show everyone: role, whether the account is disabled, when they signed in last."""
+    """Show all users: role, whether the account is disabled, and the time of the last sign-in."""
     from app_server.access.people import list_people
     from app_server.access.people_schemas import Person
 
@@ -61,7 +61,7 @@ def invite_user(
     port: Port = None,
     home: Home = None,
 ) -> None:
-    """Create an account and print the one-time link by which its person signs in, or have it sent."""
+    """Create an account and print its one-time sign-in link, or send the link by e-mail."""
     from pydantic import ValidationError
 
     from app_server.organisations.schemas import InviteIntoOrganisation
@@ -89,7 +89,7 @@ def invite_user(
 
 @users.command("send-again")
 def send_invitation_again(user: Named, port: Port = None, home: Home = None) -> None:
-    """Have the invitation of a person sent by e-mail once more, with a new link. Earlier links end."""
+    """Send the invitation of a person by e-mail once more, with a new link. Earlier links become invalid."""
     from app_server.sign_in.invitations import send_again
 
     async def send(session: "AsyncSession", config: Config) -> str:
@@ -102,7 +102,7 @@ def send_invitation_again(user: Named, port: Port = None, home: Home = None) -> 
 
 @users.command("sign-in-link")
 def create_sign_in_link(user: Named, port: Port = None, home: Home = None) -> None:
-    """Print another one-time link, valid for 24 hours, for anyone with an account."""
+    """Print a one-time sign-in link for a user who has an account. The link is valid for 24 hours."""
     from app_server.sign_in.invitations import new_link
 
     async def link(session: "AsyncSession", config: Config) -> str:
@@ -120,7 +120,9 @@ def set_password(
     ] = None,
     home: Home = None,
 ) -> None:
-    """Set a person's password, which this terminal asks for. It signs out all of their browsers."""
+    """Set a person's password. This terminal asks for the password. All browsers of the person are signed
+    out.
+    """
     from app_server.core.encryption import load_cipher
     from app_server.sign_in.invitations import require_can_sign_in
     from app_server.sign_in.passwords import accounts, policy
@@ -151,7 +153,7 @@ def set_password(
 
 @users.command("reset-totp")
 def reset_totp(user: Named, home: Home = None) -> None:
-    """Remove a person's authenticator app and recovery codes, for someone who has lost them."""
+    """Remove the authenticator app and recovery codes of a person, for example of one who has lost them."""
     from app_server.audit.actions import AuditAction, AuditTarget
     from app_server.sign_in.passwords import totp
 
@@ -171,15 +173,13 @@ def reset_totp(user: Named, home: Home = None) -> None:
 
 @users.command("role")
 def change_role(user: Named, role: GivenRole, home: Home = None) -> None:
-    """Change what a person may do. The owner's role stays."""
+    """Change the role of a person, and so what the person may do. The owner's role cannot be changed."""
     _change(user, home, role=role)
 
 
 @users.command("disable")
 def disable_user(user: Named, home: Home = None) -> None:
-    """End a person's sessions and keys within two seconds, and refuse new ones. What the person made
-    stays.
-    """
+    """Disable a person's account. Its sessions and API keys end within two seconds. Its data stay."""
     _change(user, home, is_disabled=True)
 
 
@@ -195,7 +195,7 @@ def export_user(
     file: Annotated[Path, typer.Argument(help="The zip to write. It must not exist.")],
     home: Home = None,
 ) -> None:
-    """Write everything that is stored about a person into a zip, without secrets."""
+    """Write all data that is stored about a person into a zip file, without secrets."""
     from app_server.audit.actions import AuditAction, AuditTarget
     from app_server.departures.export import person_zip
 
@@ -226,7 +226,11 @@ def delete_user(
     to: Annotated[str | None, typer.Option(help="The user who gets what is handed over: name or id.")] = None,
     home: Home = None,
 ) -> None:
-    """Delete a person. The server removes what is not handed over, and then the account, while it runs."""
+    """Delete a person's account, and all data that is not handed over to another user.
+
+    The server deletes the data, and then the account, in the background. So this takes effect only while the
+    server runs.
+    """
     from app_server.departures.belongings import belongings_of
     from app_server.departures.deletion import begin_deletion
     from app_server.departures.schemas import DeletePerson

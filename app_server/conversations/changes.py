@@ -51,7 +51,9 @@ class ConversationBatch(BaseModel):
 
 
 class BatchProblem(BaseModel):
-    """The reason why one conversation of a batch was not changed, with the fields of an error reply."""
+    """The reason why one conversation of a batch was not changed. Has the same fields as the body of an error
+    reply of the API.
+    """
 
     status: int
     code: str
@@ -94,8 +96,8 @@ class ConversationChanges:
         update: UpdateConversation,
         added_tags: Mapping[str, str] | None = None,
     ) -> AppConversation:
-        """Changes the title, repository, tags, archive state or visibility of a conversation. A new title is
-        also sent to the agent server.
+        """Changes the title, repository, tags, archive state or visibility of a conversation, and returns the
+        conversation. A new title is also sent to the agent server.
 
         `added_tags`: tags to add to the conversation's tags. Raises what labels.change raises.
         """

@@ -42,8 +42,8 @@ def identity_of(conversation: Conversation) -> str | None:
 
 
 async def announce_refusal(database: Database, pubsub: PubSub, sandbox_id: UUID) -> None:
-    """Notifies all conversations of the sandbox that a network request was refused, because the server does
-    not know which of the conversations sent the request.
+    """Notifies all conversations of the sandbox that a network request was refused. The server does not know
+    which of the conversations sent the request, so it notifies all of them.
     """
     async with database.read() as session:
         residents = [each.id for each in await residents_of(session, sandbox_id)]

@@ -58,8 +58,8 @@ class ForkConversation(BaseModel):
 
 @dataclass(frozen=True)
 class Forks:
-    """The service that makes forks of conversations. `specs`: the sandbox specs and images that the user may
-    choose.
+    """The service that forks conversations: it makes independent copies of them. `specs`: the sandbox specs
+    and images that the user may choose.
     """
 
     config: Config
@@ -98,8 +98,9 @@ class Forks:
     async def _begin(
         self, user: User, original: Conversation, request: StartRequest, archive: Archive
     ) -> StartTask:
-        """Stores the database rows of the fork, and makes the snapshot the archive of the fork's files. The
-        fork is hidden and has no events at first.
+        """Creates the database rows of the fork and returns the fork's start task. The files of `archive`,
+        which is a snapshot of the original, become the files of the fork. The fork is hidden and has no
+        events at first. After an error, the archive is removed.
         """
         new_id: UUID | None = None
         try:
@@ -180,8 +181,8 @@ class Forks:
         )
 
     async def _give_files(self, session: AsyncSession, fork: StartTask, snapshot: Archive) -> None:
-        """Turns the snapshot into the archive from which the sandbox of the fork is restored. The archive
-        belongs to the fork, so the original conversation can be deleted.
+        """Stores the snapshot as the archive of the fork, from which the fork's sandbox is restored. The
+        original conversation can be deleted without deleting this archive.
         """
         spec_id = StartRequest.model_validate(fork.request).sandbox_spec_id
         origin = await sandbox_specs.origin_of(session, fork.user_id, spec_id, snapshot.id)

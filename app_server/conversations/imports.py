@@ -21,8 +21,8 @@ async def import_conversation(database: Database, user: User, trail: AuditTrail,
     """Stores an exported conversation as a new conversation of this user. Returns the id of the new
     conversation. `content`: the exported zip file.
 
-    The conversation is hidden until all its events are stored. Raises NotAnExport, Unavailable
-    `copy_cut_off`.
+    The conversation is hidden until all its events are stored. Raises NotAnExport if the file cannot be
+    imported. Raises Unavailable `copy_cut_off` if storing the events takes too long.
     """
     given = await asyncio.to_thread(read_export, content)
     conversation_id = uuid4()

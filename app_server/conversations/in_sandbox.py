@@ -49,8 +49,8 @@ async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) ->
 
 async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Attribution:
     """Returns the user's conversations in these sandboxes, grouped by the id of the sandbox. The egress log
-    uses them to show which conversations a network request can come from. Implements AttributionOf
-    (egress/attribution.py).
+    uses them to show which conversations a network request can come from. The function has the type
+    AttributionOf (egress/attribution.py).
     """
     query = (
         select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
@@ -94,8 +94,8 @@ async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> 
     """Returns the conversation in the sandbox whose model key has this hash, with its model profile and
     caller. A model key lets programs in the sandbox call the conversation's model.
 
-    Returns None if no conversation in the sandbox has such a key, or if the key has expired. Implements
-    ProgramOf (llm_gateway/program_routes.py).
+    Returns None if no conversation in the sandbox has such a key, or if the key has expired. The function has
+    the type ProgramOf (llm_gateway/program_routes.py).
     """
     query = (
         select(Conversation.id, Conversation.llm_profile)

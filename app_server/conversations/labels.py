@@ -1,4 +1,4 @@
-"""Changes those properties of a conversation that do not concern its agent: title, repository, tags, whether
+"""Changes those properties of a conversation that the agent does not use: title, repository, tags, whether
 the conversation is archived, and whether others may view it.
 """
 

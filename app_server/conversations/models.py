@@ -159,8 +159,8 @@ class Conversation(Base):
 
     @property
     def chosen_repository(self) -> dict[str, str | None]:
-        """The fields of a start request that choose the same repository, branch and folder. Empty if the
-        conversation has no repository: a branch and a folder mean nothing without one.
+        """The fields of a start request that choose the same repository, branch and folder for another
+        conversation. Empty if this conversation has no repository.
         """
         if self.selected_repository is None:
             return {}
@@ -172,8 +172,8 @@ class StartTask(Base):
     """One row of the table of start tasks: the progress of starting one conversation, from creating its
     sandbox to sending its first message. The id of the task is the id of the conversation.
 
-    While the status is neither READY nor ERROR, the start worker that holds the lease of the row works on the
-    task.
+    While the status is neither READY nor ERROR, one start worker works on the task. This is the worker that
+    holds the lease of the row, that is, the right to work on the task for a limited time.
     """
 
     __tablename__ = "start_tasks"

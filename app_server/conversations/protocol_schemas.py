@@ -39,8 +39,8 @@ class LaunchedAgentProfile(BaseModel):
 
 
 class SetTitleProcessor(BaseModel):
-    """The request for a title that is made from the first message. This processor changes nothing, because
-    each conversation without a `title` gets such a title.
+    """An entry of a start request that asks for a title made from the first message. The entry changes
+    nothing, because each conversation without a `title` gets such a title anyway.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -49,8 +49,8 @@ class SetTitleProcessor(BaseModel):
 
 
 class LoggingProcessor(BaseModel):
-    """The request for a callback that writes each event of the conversation to the app server's log. `GET
-    /api/v1/callbacks` lists this callback, with its deliveries.
+    """An entry of a start request that asks for a callback. The callback writes each event of the
+    conversation to the app server's log. `GET /api/v1/callbacks` lists this callback, with its deliveries.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -30,7 +30,7 @@ _NO_MATTER_OF_POLICY = frozenset((Reason.BAD_HOST, Reason.UNKNOWN_HOST, Reason.U
 class RefusedHost(BaseModel):
     """A host to which a network request from the conversation's sandbox was refused.
 
-    client: the name that the requesting program gives itself. count: the number of refused requests.
+    client: the name that the requesting program sends about itself. count: the number of refused requests.
     is_allowable: whether the user may allow this host.
     """
 

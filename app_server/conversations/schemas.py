@@ -64,7 +64,7 @@ TagFilter = Annotated[str, Field(pattern=r"^[a-z0-9]{1,50}(:.{0,256})?$"), After
 
 class StartGoal(BaseModel):
     """The part of a start request that makes the first message a goal: the agent works until a judge (a
-    model) finds the goal reached. max_iterations: how many times the judge may send the agent back.
+    model) finds the goal reached. max_iterations: how many times the judge may tell the agent to continue.
     """
 
     max_iterations: GoalRounds = 10
@@ -212,8 +212,8 @@ class RetryStart(_Strict):
 
 
 class StartStage(BaseModel):
-    """The progress of one stage of a conversation's start. `output`: the end of the output of the stage's
-    command.
+    """The progress of one stage of a conversation's start. `status`: the name of the stage. `state`: how far
+    the stage is. `output`: the end of the text that the stage's command has printed.
     """
 
     status: StartStatus
@@ -264,7 +264,7 @@ class ConversationGoal(BaseModel):
 
 
 class SandboxError(BaseModel):
-    """The reason why a sandbox has the status ERROR. `output`: the end of the output of the sandbox."""
+    """The reason why a sandbox has the status ERROR. `output`: the end of what the sandbox has printed."""
 
     code: str
     cause: str

@@ -193,7 +193,7 @@ async def bring_back(session: AsyncSession, task: StartTask) -> bool:
 
 async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collection[SandboxStatus]) -> bool:
     """Reopens the start task if the sandbox of the conversation has one of these statuses. Returns whether
-    the task was reopened. A reopened start waits for free memory if necessary.
+    the task was reopened. The reopened start waits if the server has too little free memory for the sandbox.
     """
     sandbox = await session.get(Sandbox, task.sandbox_id, with_for_update=True)
     if sandbox is None or sandbox.status not in statuses:
@@ -231,13 +231,11 @@ async def send_message(
     max_bytes: int,
 ) -> SendMessageReply:
     """Sends the message to the agent. If the conversation is not READY or its sandbox does not run, stores
-    the message and sends it later.
+    the message and sends it later. Returns whether the message was sent or stored.
 
     Also stores the message if it is unknown whether the agent has received it. The owner of the conversation
-    pays for the model calls.
-
-    Raises the errors of require_sendable, NotFound, Forbidden, TooManyRequests, BadGateway, LogFull, Conflict
-    `sandbox_not_running`, `sandbox_holds_private_work`.
+    pays for the model calls. Raises the errors of require_sendable, NotFound, Forbidden, TooManyRequests,
+    BadGateway, LogFull, Conflict `sandbox_not_running`, `sandbox_holds_private_work`.
     """
     message_id = message.id or uuid4().hex
     require_sendable(message, max_bytes)
@@ -289,7 +287,7 @@ async def queue_message(
     max_bytes: int,
 ) -> QueuedMessage:
     """Stores a message for a conversation that is starting. If the conversation is READY, sends the message
-    at once.
+    at once. Returns whether the message waits, and its position in the queue.
 
     Raises the errors of require_sendable, TooManyRequests, and what `locked_task` raises. If the conversation
     is READY, also raises what `send_message` raises.
@@ -315,7 +313,8 @@ async def workplace(
     conversation_id: UUID,
     access: Access = Access.OWN,
 ) -> Workplace:
-    """Returns the workplace of the conversation: its checkouts and a client of its agent server.
+    """Returns the workplace of the conversation: the directories of its repositories in the sandbox
+    (checkouts), and a client of its agent server.
 
     Raises what `require` raises, and Conflict `sandbox_not_running`, `repository_not_ready`,
     `sandbox_holds_private_work`.
@@ -373,7 +372,7 @@ async def _keep_for_later(
     message: SendMessageRequest,
 ) -> SendMessageReply:
     """Stores the message until the sandbox runs again, and reopens the start task, so that the start worker
-    starts or restores the sandbox.
+    starts or restores the sandbox. Returns the reply for the user, which says that the message waits.
     """
     async with database.session() as session:
         task = await locked_task(session, user.id, conversation_id)

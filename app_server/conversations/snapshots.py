@@ -31,8 +31,8 @@ async def snapshot_of(
 
 
 async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: Conversation) -> BinaryIO:
-    """Returns a copy of the conversation's current project files: an open gzipped tar file. The file is
-    deleted when it is closed.
+    """Returns a copy of the conversation's current project files: an open gzipped tar file. When the caller
+    closes the file, the file is deleted.
 
     The agent's home directory and the data of the agent server are left out. Raises Conflict
     `conversation_imported`, `sandbox_deleted`, `conversation_not_started`, `sandbox_shared`,

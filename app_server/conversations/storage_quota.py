@@ -16,8 +16,8 @@ GIB = 1024**3
 
 
 async def require_storage(session: AsyncSession, user_id: UUID) -> None:
-    """Checks that the bytes stored for the user are below the user's quota, and that those of the
-    organisation are below the organisation's quota. Event logs, archives and snapshots count. Files of
+    """Checks that the bytes stored for the user are below the user's quota, and that the bytes stored for the
+    user's organisation are below the organisation's quota. Event logs, archives and snapshots count. Files of
     sandboxes that still exist do not count.
 
     Raises TooManyRequests `quota_reached`.

@@ -17,8 +17,8 @@ from app_server.users.models import User
 
 
 async def with_parent(session: AsyncSession, user: User, request: StartRequest) -> StartRequest:
-    """Returns the start request, with the parent's sandbox, repository and model filled in where the request
-    names none. Returns the request unchanged if it names no parent.
+    """Returns a copy of the start request that takes missing values from the parent conversation: its
+    sandbox, repository and model. Returns the request unchanged if it names no parent.
 
     Raises NotFound `parent_not_found`.
     """
@@ -44,7 +44,7 @@ async def join_family(session: AsyncSession, user_id: UUID, parent_id: UUID, chi
 
 async def leave_family(session: AsyncSession, conversation: Conversation, moment: datetime) -> list[UUID]:
     """Removes a conversation that is being deleted from its parent's list of sub-conversations. Deletes all
-    sub-conversations of the conversation and returns their ids.
+    sub-conversations of the conversation and returns their ids. `moment`: the time of the deletion.
     """
     if conversation.parent_conversation_id is not None:
         parent = await session.get(Conversation, conversation.parent_conversation_id, with_for_update=True)

@@ -36,7 +36,7 @@ async def title_of(session: AsyncSession, conversation_id: UUID) -> str | None:
 
 class Titles:
     """The service that sends new conversation titles to agent servers. `hand_over_all` sends all waiting
-    titles and is called repeatedly. `hand_over` sends one title at once.
+    titles; the app server calls it at intervals. `hand_over` sends one title at once.
     """
 
     def __init__(self, database: Database, sandboxes: Sandboxes) -> None:
@@ -103,8 +103,8 @@ class Titles:
 
 
 async def send_title(database: Database, client: AgentClient, conversation_id: UUID, title: str) -> None:
-    """Sends the title to the agent server and marks the title as sent. Idempotent. Raises AppError if the
-    title could not be sent; the title then continues to wait.
+    """Sends the title to the agent server and marks the title as sent. The call may be repeated. Raises
+    AppError if the title could not be sent; the title then continues to wait.
     """
     await client.set_title(conversation_id, title)
     async with database.session() as session:

@@ -21,7 +21,8 @@ PROGRESS_KIND: Final = "triggers.progress"
 
 async def tell_of_progress(session: AsyncSession, conversation_id: UUID) -> None:
     """Stores a background job that reports the conversation's progress to the trigger that started the
-    conversation. Does nothing if no trigger started the conversation.
+    conversation. A trigger starts conversations for events at a git host. Does nothing if no trigger started
+    the conversation.
     """
     query = select(Conversation.trigger).where(Conversation.id == conversation_id)
     if await session.scalar(query) == TRIGGER:

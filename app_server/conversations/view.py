@@ -97,8 +97,8 @@ def conversation_rows(
 
 @dataclass(frozen=True)
 class Viewer:
-    """A converter of conversation rows to API models. Uses `sandboxes` to find out whether a sandbox really
-    runs.
+    """A converter from conversation rows to API models. Uses `sandboxes` to find out whether a sandbox runs
+    now.
     """
 
     sandboxes: Sandboxes
@@ -235,7 +235,7 @@ def conversation_frame(conversation: AppConversation) -> Frame:
 
 
 def in_order(ids: Sequence[UUID], found: dict[UUID, Item]) -> list[Item | None]:
-    """Returns the items in the order of `ids`. For an id that is not in `found`, the list contains None.
+    """Returns the items in the order of `ids`. The list contains None for each id that is not in `found`.
     `found`: the items by id.
     """
     return [found.get(each) for each in ids]

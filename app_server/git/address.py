@@ -22,8 +22,8 @@ _SCHEMES = frozenset(("git", "http", "https", "ssh"))
 
 
 class InvalidRepository(AppError):
-    """An error: the repository that a user names cannot be used. Either the text is not the address of a
-    repository, or the repository does not exist.
+    """The error that is raised if the repository that a user names cannot be used. Either the text is not the
+    address of a repository, or the repository does not exist.
     """
 
     status = 422
@@ -32,8 +32,8 @@ class InvalidRepository(AppError):
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a git repository. `url`: the full address, which may contain a password. `public_url`:
-    the same address without credentials.
+    """The parsed address of a git repository. `url`: the full address, which may contain a password.
+    `public_url`: the same address without credentials.
     """
 
     url: str
@@ -134,7 +134,7 @@ def parse_identity(repository: str) -> str:
 def check_exists(address: Address) -> None:
     """Checks that a repository on this machine exists. Does nothing for addresses on other hosts.
 
-    Raises InvalidRepository if the repository does not exist. Blocks while it reads the disk.
+    Raises InvalidRepository if the repository does not exist. Blocks the thread while it reads the disk.
     """
     path = address.local_path
     if path is not None and not ((path / ".git").exists() or (path / "HEAD").is_file()):

@@ -1,4 +1,4 @@
-"""Explains a failed `git clone` to the user, from git's output. Pure."""
+"""Explains a failed `git clone` to the user, from git's output. Does no I/O."""
 
 from app_server.core.errors import StartFailure
 from app_server.git.address import Address, without_credentials
@@ -40,7 +40,7 @@ def clone_timed_out(address: Address, timeout_seconds: float, output: str) -> St
 
 def clone_failed(address: Address, output: str, branch: str | None = None) -> StartFailure:
     """Returns the error to show to the user after a failed `git clone`. `output`: git's output without
-    credentials. `branch`: the branch that git was told to clone; None for the default branch.
+    credentials. `branch`: the branch that git was to clone; None for the default branch.
     """
     said = "\n".join(line for line in output.lower().splitlines() if not line.startswith(_GREETING))
     if branch is not None and _NO_BRANCH in said:

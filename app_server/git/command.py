@@ -126,7 +126,7 @@ def _program(largest_file_bytes: int | None) -> tuple[str, ...]:
 
 
 class _Tail:
-    """A buffer that keeps the last lines of the output of a git command."""
+    """A buffer that stores only the last lines of the output of a git command."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=200)

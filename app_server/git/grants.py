@@ -18,8 +18,8 @@ _REVOKING = frozenset((GitProvider.GITHUB, GitProvider.GITLAB))
 
 
 async def grants_of(session: AsyncSession, rows: Sequence[GitCredential]) -> Mapping[UUID, GitGrant]:
-    """Returns the GitGrant rows of these credentials, by the id of the credential. A credential whose token
-    the user has pasted has no GitGrant row.
+    """Returns the GitGrant rows of these credentials, by the id of the credential. A GitGrant row has the
+    data of the sign-in that granted the token. A credential whose token the user has pasted has no such row.
     """
     ids = [row.id for row in rows]
     found = await session.scalars(select(GitGrant).where(GitGrant.credential_id.in_(ids)))

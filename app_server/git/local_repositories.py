@@ -9,8 +9,8 @@ from app_server.git.address import Address
 
 def refuse_foreign_path(address: Address, home: Path, *, administers: bool) -> None:
     """Checks that the user may use a repository on the app server's machine. Only administrators of the
-    installation may, except for the sample repository in `home`, the data directory of the server. Every user
-    may use the sample repository.
+    installation may use such repositories. Every user may use the sample repository in `home`, the data
+    directory of the server. `administers`: whether the user is an administrator of the installation.
 
     Raises StartFailure `repository_not_allowed`.
     """

@@ -14,8 +14,8 @@ from app_server.git.providers import GitProvider
 
 
 class PushScope(StrEnum):
-    """The setting which branches a user's agents may push to. `own`: only branches that the agent's
-    conversation has created. `any`: all branches.
+    """The values of the setting that says which branches a user's agents may push to. `own`: only branches
+    that the agent's conversation has created. `any`: all branches.
     """
 
     OWN = "own"
@@ -49,8 +49,9 @@ class GitCredential(Base):
 
 
 class GitOAuthApp(Base):
-    """An OAuth application or GitHub App that an administrator has registered at a git host. Users sign in to
-    the host with it. `origin`: the host as a URL without a path.
+    """One row of the table of registered applications: an OAuth application or GitHub App that an
+    administrator has registered at a git host. Users sign in to the host with it. `origin`: the host as a URL
+    without a path.
 
     api_url, sign_in_url: the addresses of the host's API and of its sign-in; None means the usual address.
     private_key_encrypted: the private key in PEM form, encrypted; only for a GitHub App. scopes: separated by
@@ -76,8 +77,8 @@ class GitOAuthApp(Base):
 
 
 class GitGrant(Base):
-    """Records that a sign-in granted the token of a GitCredential, with the data to renew the token. A token
-    that the user has pasted has no grant.
+    """One row of the table of tokens that were granted by a sign-in. The row contains the data to renew the
+    token of a GitCredential. A token that the user has pasted has no such row.
 
     app_id: the OAuth application of the sign-in; None if an administrator has removed the application, so
     that the token cannot be renewed. installation_id: the installation of a GitHub App whose tokens are used;

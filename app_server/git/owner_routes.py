@@ -23,8 +23,8 @@ async def get_repository_owner(
     repository: Annotated[str, Query(min_length=1, max_length=2000)],
     git_provider: Annotated[str | None, Query(max_length=50)] = None,
 ) -> RepositoryOwner | None:
-    """Returns the team that owns a repository. Returns null if no team owns the repository, or if the user is
-    not in the team and may use the repository anyway.
+    """Returns the team that owns a repository. Returns null if no team owns the repository. Also returns null
+    if the user is not in the owning team and may use the repository although it belongs to that team.
 
     `repository`, `git_provider`: as `selected_repository` and `git_provider` in the request that creates a
     conversation. 422 `repository_not_found` if the text names no repository.

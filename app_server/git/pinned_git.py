@@ -19,7 +19,7 @@ _NO_REDIRECTS = {"http.followRedirects": "false"}
 
 @dataclass(frozen=True)
 class GitConnectionOptions:
-    """Options with which git connects to a repository's host. `settings`: git settings. `ssh_options`:
+    """The options with which git connects to a repository's host. `settings`: git settings. `ssh_options`:
     options for the command line of ssh.
     """
 
@@ -28,8 +28,8 @@ class GitConnectionOptions:
 
 
 def guard_for(config: Config, *, administers: bool) -> Guard | None:
-    """Returns the guard that prevents git from connecting to private network addresses for this user. Returns
-    None for administrators of the installation, who may use repositories on any host.
+    """Returns a guard, which checks network addresses and prevents git from connecting to private addresses
+    for this user. Returns None for administrators of the installation, who may use repositories on any host.
 
     administers: whether the user is an administrator of the installation, see User.administers_installation.
     """

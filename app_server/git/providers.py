@@ -1,4 +1,4 @@
-"""The kinds of git hosts, with the names of OpenHands' API. Pure."""
+"""The kinds of git hosts, with the names of OpenHands' API. Does no I/O."""
 
 from enum import StrEnum
 from urllib.parse import urlsplit

@@ -49,7 +49,8 @@ async def pack(
     guard: Guard | None = None,
     require_moved: Callable[[str], Awaitable[None]] | None = None,
 ) -> PackedRepository:
-    """Fetches a repository and writes all its branches and tags into one bundle file in `directory`.
+    """Fetches a repository and writes all its branches and tags into one bundle file in `directory`. Returns
+    the packed repository.
 
     `branch`: the branch to check out, which must exist; None means the default branch. `report`: is called
     with progress lines. `credentials`: the user's credentials for the host; they work over HTTP only, so ssh
@@ -213,9 +214,9 @@ async def _has_branch(clone: Path, name: str) -> bool:
 
 
 async def _first_branches(clone: Path) -> list[str]:
-    """Returns the names of the first branches in alphabetical order, at most MAX_NAMED_BRANCHES + 1. The
-    error message lists MAX_NAMED_BRANCHES names. The additional name shows whether the message must end with
-    "and more".
+    """Returns the names of the first branches in alphabetical order, at most MAX_NAMED_BRANCHES + 1. An error
+    message lists MAX_NAMED_BRANCHES of these names. If there is one more name, the message ends with "and
+    more".
     """
     count = f"--count={MAX_NAMED_BRANCHES + 1}"
     return await _lines(clone, "for-each-ref", count, "--format=%(refname:lstrip=2)", _BRANCHES)

@@ -30,7 +30,7 @@ async def save_git_credential(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveGitCredential, cipher: ServerCipher
 ) -> GitCredentialInfo:
     """Stores a token for a git host. If the user already has a token for this host, replaces it. Agents use
-    the new token from the next clone, fetch or push on.
+    the new token from the next clone, fetch or push on. Returns the stored row without the token.
     """
     saved = await credentials.save_credential(session, cipher, user.id, body)
     _record_change(trail, session, saved, has_new_token=True)

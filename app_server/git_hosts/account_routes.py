@@ -19,9 +19,9 @@ _FIRST = ("https://github.com", "https://gitlab.com")
 
 
 class UserGitInfo(BaseModel):
-    """The reply of get_git_info: the account of the user at the git host. `id`: a number at most hosts, sent
-    as text. `scopes`: what the token may do; null if the host does not say. `rate_limit`: how many calls the
-    host still accepts; null if the host does not say.
+    """The reply of get_git_info: the user's account at the git host. `id`: the host's id of the account, as
+    text; at most hosts it is a number. `scopes`: what the token may do; null if the host does not say.
+    `rate_limit`: how many calls the host still accepts; null if the host does not say.
     """
 
     id: str

@@ -17,9 +17,10 @@ _UNEXPECTED = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 
 @dataclass(frozen=True)
 class Renewing:
-    """Two functions with which a wrapped client gets a valid token. `valid`: returns a valid token. Its first
-    argument is a token that the host has refused, or None. Its second argument is the repository that the
-    call is about, or None. `with_token`: returns a client that uses the given token.
+    """A pair of functions with which a wrapped client of a git host gets a valid token. `valid`: returns a
+    valid token. Its first argument is a token that the host has refused, or None. Its second argument is the
+    name of the repository that the request concerns, or None. `with_token`: returns a client that uses the
+    given token.
     """
 
     valid: Callable[[str | None, str | None], Awaitable[str]]

@@ -37,7 +37,9 @@ _FACTORIES: dict[GitProvider, Callable[[HostAccess], GitHostClient]] = {
 
 @dataclass(frozen=True)
 class ConnectedHost:
-    """A git host and the client that calls it with the token of one user. `origin`: `https://host`."""
+    """A git host and the client that calls it with the token of one user. `origin`: the host as a URL without
+    a path, such as `https://github.com`.
+    """
 
     origin: str
     provider: GitProvider
@@ -46,8 +48,9 @@ class ConnectedHost:
 
 @dataclass(frozen=True)
 class GitHosts:
-    """Finds the git hosts for which one user has stored a token. `http`: for calls in this user's name
-    (users/outgoing.py). `tokens`: renews tokens that were granted by a sign-in.
+    """A finder for the git hosts for which one user has stored a token. Its methods return clients that call
+    these hosts. `http`: the HTTP client for calls in this user's name (users/outgoing.py). `tokens`: renews
+    tokens that were granted by a sign-in.
     """
 
     user_id: UUID

@@ -1,8 +1,8 @@
 """Calls one git host with one user's token. Headers, errors, limits and retries are handled in the same way
 for all hosts.
 
-The token is sent only to the host that it belongs to. A redirect to another host is followed without the
-token, and never to a private address.
+The token is sent only to the host that it belongs to. If this host redirects a request to another host, the
+token is not sent to the other host. A redirect to a private network address is never followed.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class HostReply:
 
 @dataclass(frozen=True)
 class FormFile:
-    """A file to send as the only field of a form (multipart/form-data)."""
+    """A file that is sent to a git host as the only field of a form (multipart/form-data)."""
 
     form_field: str
     name: str
@@ -90,8 +90,8 @@ class HostConnection:
     slash at the end. `headers`: contain the token. `reason_of`: a function that returns the host's message in
     an error reply.
 
-    `missing_scope`: a function that returns the permission that the token lacks according to an error reply.
-    It returns None if the reply does not say.
+    `missing_scope`: a function that returns the permission that is missing for the token according to an
+    error reply. It returns None if the reply does not say.
     """
 
     host: str
@@ -276,10 +276,9 @@ class HostConnection:
 
 @dataclass(frozen=True)
 class HostAccess:
-    """A user's token for a git host, and the data needed to call the host. A client is made from this.
-
-    `origin`: `https://host`. `username`: the user name that the host requires beside the token; None if it
-    requires none. `api_url`: None means the usual address of the API.
+    """A user's token for a git host, and the data needed to call the host. Slipway creates a client of the
+    host from this object. `origin`: the host as `https://host`. `username`: the user name that the host
+    requires beside the token; None if it requires none. `api_url`: None means the usual address of the API.
     """
 
     origin: str

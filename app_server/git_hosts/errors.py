@@ -1,4 +1,4 @@
-"""What can go wrong at a git host, as errors that say what a user can do.
+"""The errors that Slipway raises for failed calls of a git host. Each error says what a user can do.
 
 status at the host          error                        code
 401, a sign-in page         BadGateway 502               git_token_refused
@@ -97,8 +97,8 @@ def rate_limited(host: str, wait_seconds: float) -> AppError:
 def refused(host: str, status: int, reason: str, *, missing_scope: str | None = None) -> AppError:
     """Returns the error to raise for a reply of the host with an HTTP status of 400 or more.
 
-    `reason`: the host's message; may be empty. `missing_scope`: the permission that the token lacks, or the
-    address at which the user can add it.
+    `reason`: the host's message; may be empty. `missing_scope`: the permission that the token does not have,
+    or the address at which the user can add it.
     """
     if status == httpx.codes.UNAUTHORIZED:
         return token_refused(host)

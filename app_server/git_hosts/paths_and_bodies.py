@@ -1,5 +1,5 @@
 """Prepares texts for requests to git hosts: quotes parts of URL paths, and cuts texts to a host's size limit.
-Pure.
+Does no I/O.
 """
 
 from urllib.parse import quote
@@ -8,8 +8,8 @@ _CUT = "\n\n…\n\n*The rest was left out: the host takes {limit} characters.*"
 
 
 def part(text: str) -> str:
-    """Returns the text percent-encoded as a single segment of a URL path. Slashes in the text are encoded,
-    too.
+    """Returns the text percent-encoded as a single segment of a URL path. Slashes in the text are also
+    encoded.
     """
     return quote(text, safe="")
 

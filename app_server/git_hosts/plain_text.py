@@ -1,4 +1,4 @@
-"""Converts HTML and job logs of git hosts to plain text. Pure."""
+"""Converts HTML and job logs of git hosts to plain text. Does no I/O."""
 
 import re
 from html import escape

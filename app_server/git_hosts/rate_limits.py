@@ -1,8 +1,8 @@
-"""Remembers how many more calls a git host accepts with a token, as the host's replies state. The numbers are
-kept in the memory of this app server.
+"""Stores how many more calls a git host accepts with a token, as the host's replies state. The numbers are
+stored in the memory of this app server.
 
 Headers: GitHub `x-ratelimit-*` (reset in epoch seconds), GitLab `RateLimit-*`, Bitbucket and Azure DevOps
-`X-RateLimit-*`, all of them `Retry-After`. Azure DevOps sends `Retry-After` with successful replies, too.
+`X-RateLimit-*`, all of them `Retry-After`. Azure DevOps also sends `Retry-After` with successful replies.
 """
 
 import time
@@ -20,8 +20,9 @@ _MAX_WAIT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Allowance:
-    """The rate limit that a git host stated last for a token. `limit`, `remaining`: numbers of calls; None if
-    the host did not state them. `resets_at`, `blocked_until`: epoch seconds.
+    """The rate limit that a git host stated last for a token. `limit`: how many calls one period allows.
+    `remaining`: how many calls are left. Both are None if the host did not state them. `resets_at`: when the
+    period ends. `blocked_until`: until when the host accepts no calls. Both are in epoch seconds.
     """
 
     limit: int | None = None
@@ -52,9 +53,9 @@ class RateLimits:
         return self._seen.get(key, Allowance())
 
     def note(self, key: str, reply: httpx.Response) -> float:
-        """Stores the rate limit that the headers of a reply state. Returns for how many seconds the git host
-        accepts no calls because of the rate limit. Returns 0 if the reply is not such a refusal. `key`: see
-        `HostConnection.rate_key`.
+        """Stores the rate limit that the headers of a reply state. If the reply refuses the call because of
+        the rate limit, returns for how many seconds the git host accepts no more calls. Otherwise returns 0.
+        `key`: see `HostConnection.rate_key`.
         """
         limit, remaining, reset = _numbers(reply.headers)
         now = self._now()

@@ -1,4 +1,4 @@
-"""Converts between the full name of a repository and the path of its git address. Pure."""
+"""Converts between the full name of a repository and the path of its git address. Does no I/O."""
 
 from urllib.parse import quote, unquote
 
@@ -9,8 +9,8 @@ def name_in(provider: GitProvider, path: str) -> str:
     """Returns the full name of a repository, in the form of `HostRepository.full_name`. `path`: the path of
     the repository's git address, without the host and a final `.git`.
 
-    Azure DevOps: `organization/project/_git/name`, where the project is left out if it has the same name.
-    Bitbucket Data Center: `scm/PROJECT/name`.
+    For Azure DevOps, the path has the form `organization/project/_git/name`; the project is left out if it
+    has the same name as the repository. For Bitbucket Data Center, the path has the form `scm/PROJECT/name`.
     """
     parts = [unquote(part) for part in path.strip("/").split("/")]
     if provider is GitProvider.AZURE_DEVOPS and "_git" in parts:

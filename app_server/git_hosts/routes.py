@@ -38,7 +38,7 @@ HostName = Annotated[str | None, Query(max_length=300, description="Which host, 
 
 
 class SortOrder(StrEnum):
-    """The order of the repositories on a page. If a request contains no order, the order of the git host is
+    """The order of the repositories on a page. If a request contains no order, the git host's own order is
     used: the latest change first.
     """
 
@@ -120,7 +120,7 @@ async def search_branches(
     page_id: PageId = None,
     limit: Limit = 30,
 ) -> Page[Branch]:
-    """Returns branches of a repository whose name contains `query`."""
+    """Returns branches of a repository at one of the user's git hosts whose name contains `query`."""
     client, page = connected.client, _host_page(page_id)
     found = await client.branches(repository, query.strip(), page=page, limit=limit)
     return Page[Branch](items=[Branch.of(one) for one in found.items], next_page_id=_page_id(found))

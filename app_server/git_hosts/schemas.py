@@ -23,7 +23,9 @@ Text = Annotated[str, AfterValidator(lambda text: text.replace("\x00", ""))]
 
 
 class Value(BaseModel):
-    """The base class of the types in this module. The fields of an object cannot be changed."""
+    """The base class of the types in this module. The fields of an object cannot be changed after its
+    creation.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -38,8 +40,9 @@ class Slice(Value, Generic[Item]):
 
 
 class RateLimit(Value):
-    """How many calls a git host accepts with a token. `limit`: calls in one period; None if the host does not
-    say. `remaining`: calls that are left. `resets_at`: the end of the period; None if the host does not say.
+    """The number of calls that a git host accepts with a token. `limit`: calls in one period; None if the
+    host does not say. `remaining`: calls that are left. `resets_at`: the end of the period; None if the host
+    does not say.
     """
 
     limit: int | None = None
@@ -70,8 +73,9 @@ class OwnerKind(StrEnum):
 
 
 class Organization(Value):
-    """An organisation, group, workspace or project that contains repositories. `installation_id`: the id of
-    the installation of the host's app in it, if the host has apps.
+    """An organisation, group, workspace or project that contains repositories at a git host.
+    `installation_id`: the id of the app's installation in this organisation, if the host has apps; otherwise
+    None.
     """
 
     id: str
@@ -117,7 +121,9 @@ class PullRequestState(StrEnum):
 
 
 class Mergeability(StrEnum):
-    """Whether the git host could merge a pull request now. `checking`: the host does not know yet."""
+    """The answers to the question whether the git host could merge a pull request now. `checking`: the host
+    has not found out yet.
+    """
 
     CLEAN = "clean"
     CONFLICTS = "conflicts"
@@ -155,7 +161,7 @@ Title = Annotated[str, Field(min_length=1, max_length=MAX_TITLE_CHARACTERS)]
 
 
 class NewPullRequest(Value):
-    """A pull request to open.
+    """The data of a pull request that is to be opened at a git host.
 
     `head`: the branch with the changes. `head_repository`: the fork that contains `head`; None means the
     repository itself. `labels`: names of labels; a host without labels ignores them and says so in
@@ -184,7 +190,7 @@ class OpenedPullRequest(Value):
 
 
 class PullRequestChanges(Value):
-    """New values for fields of a pull request. A field that is None stays as it is."""
+    """The changes of a pull request: new values for some fields. A field that is None does not change."""
 
     title: Title | None = None
     body: str | None = None
@@ -194,8 +200,8 @@ class PullRequestChanges(Value):
 
 
 class ItemKind(StrEnum):
-    """Whether a number identifies an issue or a pull request. This is needed because some hosts number issues
-    and pull requests separately.
+    """The kinds of numbered items in a repository: issue or pull request. Some hosts number issues and pull
+    requests separately, so a number needs a kind.
     """
 
     ISSUE = "issue"
@@ -214,9 +220,9 @@ class Comment(Value):
 
 
 class ReviewThread(Value):
-    """Review comments on one line or file of a pull request, oldest first. `line`: counted from 1; None for a
-    comment on a whole file, and for a line that the pull request no longer contains. `can_be_resolved`:
-    whether the host can mark the thread as resolved.
+    """A thread of review comments on one line or file of a pull request, oldest comment first. `line`:
+    counted from 1; None for a comment on a whole file, and for a line that the pull request no longer
+    contains. `can_be_resolved`: whether the host can mark the thread as resolved.
     """
 
     id: str
@@ -301,7 +307,9 @@ def by_name(values: Sequence[HostBranch], query: str) -> tuple[HostBranch, ...]:
 
 @dataclass(frozen=True)
 class HostImage:
-    """An image to upload to a git host. `name`: a file name whose extension matches the type of the image."""
+    """An image that is uploaded to a git host. `name`: a file name whose extension matches the type of the
+    image.
+    """
 
     name: str
     media_type: str

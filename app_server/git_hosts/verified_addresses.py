@@ -24,8 +24,9 @@ class AddressHost(Protocol):
 
 
 async def knows_address(client: GitHostClient, address: str) -> bool | None:
-    """Returns whether this e-mail address is a verified address of the user's account. Returns None if the
-    host does not say, or if the token may not read the addresses. Raises the other errors of the host.
+    """Returns whether this e-mail address is a verified address of the user's account at the git host.
+    Returns None if the host's API does not return addresses, or if the token may not read them. Raises the
+    other errors of the host.
     """
     if client.provider not in _ASKED:
         return None

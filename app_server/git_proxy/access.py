@@ -74,7 +74,9 @@ class Moves:
 
 @dataclass(frozen=True)
 class RepositoryAccess:
-    """The right of one sandbox to use one repository, with the data for one git request."""
+    """The permission of one sandbox to use one repository, together with the data that are needed to handle
+    one git request.
+    """
 
     sandbox: Sandbox
     target: UpstreamRepository
@@ -124,8 +126,9 @@ class RepositoryAccess:
         return self.moves.place_of(self.sandbox.id, self.target.url)
 
     async def remember(self, place: str) -> None:
-        """Stores the address to which the git host redirects the repository (`place`). Raises Refusal if the
-        repository at that address belongs to a team that the user is not a member of.
+        """Stores the address to which the git host redirects the repository (`place`). Later requests use
+        this address. Raises Refusal if the repository at that address belongs to a team that the user is not
+        a member of.
         """
         if place != self.target.url:
             try:

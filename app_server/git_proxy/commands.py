@@ -33,8 +33,9 @@ _AMBIGUOUS = re.compile(r"\.\.|//|@\{|(^|/)\.|\.lock(/|$)|[./]$")
 
 @dataclass(frozen=True)
 class Command:
-    """One ref that a push creates, changes or deletes. `old` and `new`: the object names before and after the
-    push. `old` is all zeros if the push creates the ref, and `new` if the push deletes it.
+    """A ref (branch or tag) that a push creates, changes or deletes. `old` and `new`: the hashes of the git
+    object before and after the push. `old` is all zeros if the push creates the ref, and `new` if the push
+    deletes it.
     """
 
     ref: str
@@ -52,8 +53,9 @@ class Command:
 
 @dataclass(frozen=True)
 class CommandList:
-    """The refs that a push changes, and the capabilities of the git client. `has_sideband`: the client
-    accepts a reply with several channels, one of which carries messages for the user.
+    """The beginning of a git push: the refs that the push changes, and the capabilities of the git client.
+    `has_sideband`: the client accepts a reply with several channels, one of which carries messages for the
+    user.
     """
 
     commands: tuple[Command, ...]
@@ -98,8 +100,8 @@ async def read_commands(reader: Reader) -> CommandList:
 
 
 async def _lines(reader: Reader) -> AsyncIterator[bytes]:
-    """Yields the packet lines up to the flush packet. Raises ProtocolError if the lines together are longer
-    than MAX_LIST_BYTES.
+    """Yields the packet lines (the units of git's protocol) up to the flush packet, which ends the list.
+    Raises ProtocolError if the lines together are longer than MAX_LIST_BYTES.
     """
     count = 0
     while (line := await reader.line()) is not None:

@@ -1,8 +1,8 @@
 """Proxies Git LFS: asks the git host for the addresses of large files, and streams the files.
 
 Source: https://github.com/git-lfs/git-lfs/tree/main/docs/api. The host replies with an address for each file.
-The address often contains a secret. Therefore the sandbox gets an address of this server instead. That
-address contains an encrypted ticket that only this sandbox can use.
+The address often contains a secret. Therefore the sandbox gets an address of this server in its place. The
+address of this server contains an encrypted ticket that only this sandbox can use.
 """
 
 import time
@@ -46,7 +46,7 @@ Action = Literal["download", "upload", "verify"]
 
 
 class LargeFile(BaseModel):
-    """A file in Git LFS: its SHA-256 and its size in bytes."""
+    """A file in Git LFS: its SHA-256 hash, which is its id, and its size in bytes."""
 
     oid: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     size: Annotated[int, Field(ge=0)]
@@ -57,8 +57,8 @@ class _Ref(BaseModel):
 
 
 class Batch(BaseModel):
-    """A request of git-lfs for the addresses of several files. Only the transfer type `basic` is
-    supported.
+    """The body of a request in which git-lfs asks for the addresses of several files. Only the transfer type
+    `basic` is supported.
     """
 
     operation: Literal["download", "upload"]
@@ -85,8 +85,8 @@ async def asked(access: RepositoryAccess, cipher: Cipher, content: bytes, here: 
     """Asks the git host for the addresses of large files. Returns the host's reply, in which addresses of
     this server replace the host's addresses.
 
-    `content`: the request of git-lfs. `here`: the base URL of the new addresses; a ticket is appended for
-    each file. Raises Refusal.
+    `content`: the request of git-lfs. `here`: the base URL of the new addresses; an encrypted ticket (the
+    permission for one file) is appended for each file. Raises Refusal.
     """
     try:
         batch = Batch.model_validate_json(content)
@@ -144,7 +144,8 @@ def _with_tickets(
     access: RepositoryAccess, cipher: Cipher, found: dict[str, Any], file: LargeFile, here: str
 ) -> dict[str, Any]:
     """Returns the host's reply about one file, in which addresses of this server replace the host's
-    addresses. Each new address contains a ticket. `here`: the base URL of these addresses.
+    addresses. Each new address contains an encrypted ticket (the permission for this file). `here`: the base
+    URL of these addresses.
     """
     answer: dict[str, Any] = {"oid": file.oid, "size": file.size, "authenticated": True}
     if isinstance(found.get("error"), dict):
@@ -195,8 +196,9 @@ def _check_address(access: RepositoryAccess, href: str) -> None:
 
 
 def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action) -> Ticket:
-    """Decrypts a ticket and returns it. `text`: the encrypted ticket from the request. Raises Refusal if the
-    ticket was made for another sandbox or for none of `actions`.
+    """Decrypts a ticket (the permission to transfer one large file) and returns it. `text`: the encrypted
+    ticket from the request. Raises Refusal if the ticket was made for another sandbox or for none of
+    `actions`.
     """
     try:
         ticket = Ticket.model_validate_json(cipher.decrypt(text))
@@ -238,7 +240,7 @@ async def download(access: RepositoryAccess, ticket: Ticket, given: Mapping[str,
 
 async def upload(access: RepositoryAccess, ticket: Ticket, pieces: AsyncIterator[bytes]) -> Response:
     """Streams a file from the sandbox to the git host. Fails if the file has more or fewer bytes than the
-    ticket states.
+    ticket (the permission for this file) states.
     """
     headers = {"content-type": "application/octet-stream", **_headers(access, ticket)}
     headers["content-length"] = str(ticket.file.size)
@@ -249,7 +251,9 @@ async def upload(access: RepositoryAccess, ticket: Ticket, pieces: AsyncIterator
 
 
 async def verify(access: RepositoryAccess, ticket: Ticket) -> Response:
-    """Tells the git host that the sandbox has uploaded the file of this ticket."""
+    """Tells the git host that the sandbox has uploaded the file of this ticket. Returns an HTTP response for
+    the sandbox.
+    """
     headers = {"accept": MEDIA_TYPE, "content-type": MEDIA_TYPE, **_headers(access, ticket)}
     content = ticket.file.model_dump_json().encode()
     return await _answer(

@@ -22,8 +22,8 @@ class PushOutcome(StrEnum):
 
 
 class GitPush(Base):
-    """One row of the table of git pushes: one ref that an agent's push changes. The rows remain when the
-    sandbox is deleted, so that an administrator can still find out who pushed what.
+    """One row of the table of git pushes: one ref (branch or tag) that an agent's push changes. The rows
+    remain when the sandbox is deleted, so that an administrator can still find out which agent pushed what.
     """
 
     __tablename__ = "git_pushes"

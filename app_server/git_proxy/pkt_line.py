@@ -13,7 +13,7 @@ FLUSH = b"0000"
 
 
 class ProtocolError(Exception):
-    """An error: the received bytes do not follow git's protocol. The message is shown to users."""
+    """The error that is raised if received bytes do not follow git's protocol. Users see its message."""
 
 
 def encode(line: bytes) -> bytes:
@@ -21,8 +21,8 @@ def encode(line: bytes) -> bytes:
 
 
 def length_of(head: bytes) -> int:
-    """Returns the length of a packet line without the four digits that state this length. `head`: the four
-    digits. Returns 0 for a flush packet. Raises ProtocolError.
+    """Returns the number of bytes that follow the first four bytes of a packet line. `head`: these four
+    bytes, hexadecimal digits that state the length. Returns 0 for a flush packet. Raises ProtocolError.
     """
     try:
         size = int(head, 16) if head.isalnum() else -1
@@ -64,7 +64,7 @@ class Reader:
 
     @property
     def seen(self) -> bytes:
-        """The unchanged bytes of all packet lines that were read so far."""
+        """The bytes of all packet lines that were read so far, unchanged."""
         return bytes(self._seen)
 
     @property
@@ -79,9 +79,9 @@ class Reader:
         return await self._exactly(size) if size else None
 
     def take(self, lines: re.Pattern[bytes]) -> bytes:
-        """Returns the bytes that match `lines` at the beginning of the unread bytes, and marks them as read.
-        Only bytes that have already arrived are searched. Returns no bytes if nothing matches. `lines`:
-        matches whole packet lines only.
+        """Returns the bytes that match the regular expression `lines` at the beginning of the unread bytes,
+        and marks them as read. Only bytes that have already arrived are searched. Returns no bytes if nothing
+        matches. `lines` must match whole packet lines only.
         """
         match = lines.match(self._held)
         size = match.end() if match else 0

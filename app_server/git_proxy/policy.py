@@ -1,8 +1,8 @@
-"""Decides which refs an agent may push. Pure.
+"""Decides which refs (branches and tags) an agent may push. Does no I/O.
 
-A push does not say whether it is forced. To find out, the server would need the history of the sandbox's
-repository and of the host's repository. Therefore an agent may push only to branches that its conversation
-has created, unless the user allows more.
+The request of a push does not say whether the push is forced. To find out, the server would need the history
+of the sandbox's repository and of the host's repository. Therefore an agent may push only to branches that
+its conversation has created, unless the user allows more.
 """
 
 from collections.abc import Collection, Iterable

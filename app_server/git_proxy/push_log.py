@@ -94,7 +94,7 @@ async def list_pushes(session: AsyncSession, sandbox_id: UUID) -> Sequence[GitPu
 
 
 async def _audit(session: AsyncSession, rows: Sequence[GitPush]) -> None:
-    """Adds one audit entry for each branch or tag in these rows."""
+    """Adds one entry to the audit log for each branch or tag in these rows."""
     for row in rows:
         trail = await trail_of_sandbox(session, row.user_id, row.sandbox_id)
         is_refused = row.outcome in {PushOutcome.REFUSED, PushOutcome.REJECTED}

@@ -11,10 +11,10 @@ _OTHERS_REFUSED = "not pushed, since another ref was refused"
 
 
 def refused(pushed: CommandList, reasons: Mapping[str, str], message: str) -> bytes:
-    """Returns the bytes of a reply that refuses every ref of a push with a reason.
+    """Returns the bytes of a reply that refuses every ref (branch or tag) of a push with a reason.
 
-    `reasons`: by ref. A ref without a reason is reported as not pushed because of another ref. `message`: a
-    text that git shows after `remote:`, if the client accepts messages.
+    `reasons`: the reason for each ref. If a ref has no reason, the reply says that it was not pushed because
+    of another ref. `message`: a text that git shows after `remote:`, if the client accepts messages.
     """
     lines = [b"unpack ok\n"]
     lines += [

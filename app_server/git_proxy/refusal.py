@@ -16,7 +16,9 @@ SERVICES: dict[str | None, Service] = {name: name for name in get_args(Service)}
 
 
 class Refusal(Exception):
-    """An error: Slipway refuses a git request. The message tells the agent and its user what they can do."""
+    """The error that is raised if Slipway refuses a git request. Its message says why, and what the agent and
+    its user can do.
+    """
 
 
 def to_advertisement(service: Service, refusal: Refusal) -> Response:
@@ -32,14 +34,16 @@ def to_fetch(refusal: Refusal) -> Response:
 
 
 def to_push(report: bytes) -> Response:
-    """Returns the HTTP response to a git push. `report`: the bytes of the status report that `push_report.py`
-    has written.
+    """Returns the HTTP response to a git push that Slipway refuses. `report`: the bytes of the status report
+    that `push_report.py` has written.
     """
     return Response(report, media_type="application/x-git-receive-pack-result")
 
 
 def to_nobody() -> Response:
-    """Returns an empty response for a git client that has disconnected and cannot receive it."""
+    """Returns an empty HTTP response. It is used if the git client has disconnected and cannot receive a
+    response.
+    """
     return Response(status_code=400)
 
 

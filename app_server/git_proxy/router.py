@@ -30,8 +30,8 @@ router = APIRouter(prefix="/git", tags=["Git proxy"])
 
 @router.get("/{name:path}/info/refs")
 async def advertise(name: str, request: Request, service: str | None = None) -> Response:
-    """Returns the list of refs of a repository that the sandbox's conversation works on. Git sends this
-    request at the beginning of every fetch and push.
+    """Returns the list of refs (branches and tags) of a repository that the sandbox's conversation works on.
+    Git sends this request at the beginning of every fetch and push.
     """
     wanted = refusal.SERVICES.get(service)
     if wanted is None:
@@ -54,7 +54,7 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
 
 @router.post("/{name:path}/info/lfs/objects/batch")
 async def large_files(name: str, cipher: ServerCipher, request: Request) -> Response:
-    """Tells git-lfs the addresses from which to download large files, or to which to upload them. The
+    """Returns to git-lfs the addresses from which it downloads large files, or to which it uploads them. The
     addresses are on this server.
     """
     content = bytearray()
@@ -73,7 +73,7 @@ async def large_files(name: str, cipher: ServerCipher, request: Request) -> Resp
 
 @router.get("/{name:path}/info/lfs/transfers/{ticket}")
 async def download_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
-    """Streams a large file to the sandbox."""
+    """Streams a large file (Git LFS) from the git host to the sandbox."""
     try:
         access = await RepositoryAccess.of(request, name)
         allowed = large.opened(access, cipher, ticket, "download")
@@ -84,7 +84,7 @@ async def download_large_file(name: str, ticket: str, cipher: ServerCipher, requ
 
 @router.put("/{name:path}/info/lfs/transfers/{ticket}")
 async def upload_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
-    """Streams a large file to the git host."""
+    """Streams a large file (Git LFS) from the sandbox to the git host."""
     reader = Reader(aiter(request.stream()))
     try:
         try:
@@ -100,7 +100,7 @@ async def upload_large_file(name: str, ticket: str, cipher: ServerCipher, reques
 
 @router.post("/{name:path}/info/lfs/transfers/{ticket}")
 async def verify_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
-    """Tells the git host that a file was uploaded completely."""
+    """Tells the git host that the sandbox has uploaded the file of a ticket completely."""
     try:
         access = await RepositoryAccess.of(request, name)
         return await large.verify(access, large.opened(access, cipher, ticket, "verify"))
@@ -127,7 +127,9 @@ def _seen_from_the_sandbox(request: Request) -> str:
 
 @router.post("/{name:path}/git-upload-pack")
 async def fetch(name: str, request: Request) -> Response:
-    """Streams the objects of the repository that the sandbox does not have yet."""
+    """Streams those objects of the repository from the git host to the sandbox that the sandbox does not have
+    yet.
+    """
     reader = Reader(aiter(request.stream()))
     try:
         try:

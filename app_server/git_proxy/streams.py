@@ -22,7 +22,7 @@ def returned_headers(reply: httpx.Response) -> dict[str, str]:
 
 
 async def bytes_of(reply: httpx.Response) -> AsyncIterator[bytes]:
-    """Yields the reply's bytes as they arrive, without decompression."""
+    """Yields the bytes of the git host's reply as they arrive, without decompressing them."""
     try:
         async for piece in reply.aiter_raw():
             yield piece

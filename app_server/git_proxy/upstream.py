@@ -24,7 +24,9 @@ logger = logging.getLogger(__name__)
 
 
 class HostSilent(Refusal):
-    """An error: the git host did not reply, so it is unknown whether the host has carried out the request."""
+    """The error that is raised if the git host did not reply. It is unknown whether the host has carried out
+    the request.
+    """
 
 
 MAX_REDIRECTS = 3

@@ -18,7 +18,7 @@ _EXTENSION = "slipway.additional_trust"
 
 @dataclass(frozen=True)
 class AdditionalTrust:
-    """Additional certificate authorities, and the servers for which these authorities are trusted.
+    """A set of additional certificate authorities, and the servers for which these authorities are trusted.
 
     `authorities`: certificates as PEM. `origins`: the URLs of these servers; only scheme, host and port
     count.
@@ -33,8 +33,8 @@ class AdditionalTrust:
 
 
 class _TrustingClient(httpx.AsyncClient):
-    """An HTTP client that sends all requests through another client and adds the additional trust to their
-    extensions.
+    """An HTTP client that sends all requests through another client. It adds `trust` (certificate authorities
+    and the servers for which they are trusted) to the httpx extensions of each request.
     """
 
     def __init__(self, inner: httpx.AsyncClient, trust: AdditionalTrust) -> None:
@@ -56,8 +56,8 @@ def trusting(http: httpx.AsyncClient, trust: AdditionalTrust | None) -> httpx.As
 
 
 def trust_of(request: httpx.Request) -> AdditionalTrust | None:
-    """Returns the additional trust of this request. Returns None if the request has no additional trust, or
-    if it goes to another origin.
+    """Returns the additional certificate authorities that are trusted for this request. Returns None if the
+    request has none, or if it goes to a server for which they are not trusted.
     """
     trust = request.extensions.get(_EXTENSION)
     return trust if isinstance(trust, AdditionalTrust) and trust.is_for(request.url) else None

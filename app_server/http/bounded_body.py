@@ -1,7 +1,7 @@
 """Reads replies of servers whose address a user has entered, within limits of size and time.
 
-The timeouts of the HTTP client apply only to each piece. Without these limits, a server that sends one byte
-every few seconds, or never stops, would block its caller and fill the memory.
+The timeouts of the HTTP client apply only to each piece of a reply. Without the limits of this module, a
+server that sends one byte every few seconds, or never stops, would block its caller and fill the memory.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ body could unpack to any size.
 
 
 class BodyTooLong(httpx.ReadError):
-    """Raised if a body is longer than the caller's limit."""
+    """The error that is raised if the body of a reply is longer than the caller's limit."""
 
 
 async def whole_body(reply: httpx.Response, max_bytes: int, seconds: float) -> bytes:

@@ -79,8 +79,9 @@ class ConnectionLimits:
 
 
 def limits_for_sandboxes() -> ConnectionLimits:
-    """Returns the limits for connections of sandboxes: a third of this process's file descriptors, because
-    each connection may need a second descriptor for a connection to the internet.
+    """Returns the limits for connections of sandboxes: their number may be at most a third of the file
+    descriptors of this process, because each connection may need a second descriptor for a connection to the
+    internet.
     """
     return _limits(total=3, of_one_address=6)
 
@@ -101,7 +102,7 @@ def _limits(*, total: int, of_one_address: int) -> ConnectionLimits:
 
 
 class Deadline:
-    """A timer that aborts a connection after `seconds`, unless `met` is called earlier."""
+    """A timer that aborts a connection after `seconds`, unless the method `met` is called earlier."""
 
     def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
         self._timer = asyncio.get_running_loop().call_later(seconds, transport.abort)
@@ -111,8 +112,9 @@ class Deadline:
 
 
 def limited_http(limits: ConnectionLimits | None, head_seconds: float = HEAD_SECONDS) -> type["LimitedHttp"]:
-    """Returns an HTTP protocol class for uvicorn with these limits. `limits`: None if the connections are
-    already counted elsewhere.
+    """Returns a class of HTTP connections for the web server uvicorn, which applies these limits. `limits`:
+    None if the connections are already counted elsewhere. `head_seconds`: how long a client may take to send
+    the headers of a request.
     """
 
     class Limited(LimitedHttp):
@@ -194,8 +196,8 @@ def throttle_accept_errors() -> None:
 
 
 def _visitor(transport: asyncio.BaseTransport) -> str:
-    """Returns the client address under which a connection is counted. For IPv6 this is the /64 network,
-    because one machine can have all addresses of a /64.
+    """Returns the client address under which a connection is counted. For IPv6 this is the network of the
+    address's first 64 bits (/64), because one machine can have all addresses of such a network.
     """
     peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):
@@ -214,8 +216,8 @@ def _visitor(transport: asyncio.BaseTransport) -> str:
 
 
 def _is_closed(transport: asyncio.BaseTransport) -> bool:
-    """Returns whether the connection has released its file descriptor. A connection that is still closing has
-    not.
+    """Returns whether the connection has released its file descriptor. Returns False for a connection that is
+    still closing.
     """
     socket = transport.get_extra_info("socket")
     return socket is None or socket.fileno() < 0

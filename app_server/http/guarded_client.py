@@ -1,8 +1,7 @@
-"""HTTP clients for addresses that users have entered. These clients never connect to private addresses,
-whatever the host name is.
+"""HTTP clients for addresses that users have entered. These clients never connect to private addresses.
 
 A host name is resolved once, its addresses are checked, and the connection goes to exactly the address that
-was checked.
+was checked. So no host name can lead to a private address.
 """
 
 import asyncio
@@ -80,8 +79,8 @@ class FairResolver:
 
 @dataclass(frozen=True)
 class Route:
-    """The way to connect to a host: directly to `address`, or through `proxy`. One of the two fields is
-    None.
+    """The way in which a client connects to a host: directly to the IP address `address`, or through the
+    proxy `proxy`. One of the two fields is None.
     """
 
     address: str | None = None
@@ -89,8 +88,9 @@ class Route:
 
 
 class Guard:
-    """Checks that a host is not private. `named`: the private hosts and networks that an administrator
-    allows.
+    """A check that a host is not private, which is made before a connection to the host. `named`: the private
+    hosts and networks that an administrator allows.
+
     `upstream`: the proxies for requests to the internet. `home`: a URL whose origin is allowed even if it is
     private; None means that there is no such origin.
     """
@@ -108,8 +108,9 @@ class Guard:
         self._home = httpx.URL(home) if home else None
 
     def trusting(self, url: str) -> "Guard":
-        """Returns a guard that allows the origin of this URL and checks all other addresses. An administrator
-        has configured the URL, but its server may refer to other addresses, for example in redirects.
+        """Returns a guard (a check of network addresses) that allows the origin of this URL and refuses
+        private addresses everywhere else. An administrator has configured the URL, but its server may refer
+        to other addresses, for example in redirects.
         """
         return Guard(self._named, self._resolve, self._upstream, home=url)
 
@@ -146,8 +147,8 @@ class Guard:
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """An HTTP transport that checks each host first. Raises Forbidden `private_address` before anything is
-    sent.
+    """An HTTP transport that checks before each request that the host is not private. For a private host, it
+    raises Forbidden `private_address` and sends nothing.
     """
 
     def __init__(self, guard: Guard, *, verify: ssl.SSLContext | None = None) -> None:
@@ -184,9 +185,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
 
 class BoundClient(httpx.AsyncClient):
-    """An HTTP client for administrators that calls any address. A request with the extensions of `bound_to`
-    that leads to another origin is sent through `guarded` instead. `guard`: the guard of the client
-    `guarded`.
+    """An HTTP client for administrators that may call any address. If a request has the extensions that the
+    function `bound_to` returns and goes to another origin than its configured URL, the client `guarded` sends
+    the request, so that private addresses are refused. `guard`: the guard of the client `guarded`.
     """
 
     def __init__(self, guarded: httpx.AsyncClient, guard: Guard, **options: Any) -> None:
@@ -214,8 +215,8 @@ def bound_to(home: str) -> dict[str, Any]:
 
 
 class GuardedSyncTransport(httpx.BaseTransport):
-    """An HTTP transport that does the same as GuardedTransport for synchronous libraries. Works only in
-    threads that anyio has started.
+    """A synchronous HTTP transport that checks before each request that the host is not private, as
+    GuardedTransport does. Works only in threads that anyio has started.
     """
 
     def __init__(self, guard: Guard) -> None:

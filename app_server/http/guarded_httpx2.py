@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def guarded_transport(guard: Guard) -> "httpx2.AsyncBaseTransport":
-    """Returns an httpx2 transport that does the same as GuardedTransport. It raises Forbidden
-    `private_address` before anything is sent.
+    """Returns an httpx2 transport that checks before each request that the host is not private. For a private
+    host, the transport raises Forbidden `private_address` and sends nothing.
     """
     import httpx2  # loaded with the libraries that use it
 

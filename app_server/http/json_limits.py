@@ -21,8 +21,8 @@ def values_in(piece: bytes) -> int:
 
 
 def bounded_values(scope: Scope, receive: Receive) -> Receive:
-    """Returns a `receive` that raises HTTPException 413 as soon as a JSON body has more than MAX_VALUES
-    values.
+    """Returns an ASGI `receive` function that reads the request body by calling `receive`. It raises
+    HTTPException 413 as soon as a JSON body has more than MAX_VALUES values.
     """
     media_type = Headers(scope=scope).get("content-type", "")
     # FastAPI also decodes a body whose type is not given.

@@ -1,8 +1,8 @@
-"""Reads larger request bodies only if the sender is a known user. Large bodies of one user are read one after
-the other.
+"""A middleware that reads large request bodies only if the sender is a known user. Large bodies of one user
+are read one after the other.
 
-The framework decodes a body before it asks who has sent it, and decoding blocks the event loop. Therefore
-this middleware identifies the sender before it reads the body. Plain ASGI.
+The web framework decodes a body before it finds out which user has sent it, and decoding blocks the event
+loop. Therefore this middleware identifies the sender before it reads the body. It is a plain ASGI class.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ _FIX = "Sign in, or send an API key."
 
 class LargeBodies:
     def __init__(self, app: ASGIApp, *, identify: Identify, but: tuple[str, ...] = ()) -> None:
-        """Stores the arguments. `identify`: returns the sender of a request. `but`: the prefixes of paths
-        whose routes identify the sender themselves before they decode the body.
+        """Creates the middleware. `identify`: a function that returns the sender of a request. `but`: the
+        prefixes of paths whose routes identify the sender themselves before they decode the body.
         """
         self._app = app
         self._but = but

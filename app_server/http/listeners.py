@@ -1,4 +1,4 @@
-"""Listening sockets and the server class for their connections, from opening a port to a clean shutdown."""
+"""Listening sockets and the class of web servers that use them, from opening a port to a clean shutdown."""
 
 import asyncio
 import fcntl
@@ -24,8 +24,8 @@ WAITING_CONNECTIONS = 2048
 
 
 class PortTaken(Exception):
-    """Raised if another program already uses a port that the server needs. The message names the port and the
-    setting.
+    """The error that is raised if another program already uses a port that the server needs. The message
+    names the port and the setting.
     """
 
 

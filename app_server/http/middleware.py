@@ -1,6 +1,5 @@
-"""Middleware for every request: a request id, checks of Host and Origin, size limits and response headers.
-
-All classes are plain ASGI, so that streams and WebSockets pass through unchanged.
+"""Middleware for every request: a request id, checks of the headers Host and Origin, size limits and response
+headers. All classes are plain ASGI, so that streams and WebSockets pass through unchanged.
 """
 
 import asyncio
@@ -73,7 +72,7 @@ def api_key_of(connection: HTTPConnection) -> str | None:
     """Returns the API key in the headers: `X-Session-API-Key: KEY` or `Authorization: Bearer KEY`.
 
     Returns None if there is no such header. Returns an empty text for an empty key. An empty key counts as a
-    wrong key, so that the cookie is not used instead.
+    wrong key, so that the cookie is not used in its place.
     """
     headers = connection.headers
     if key := headers.get("x-session-api-key"):
@@ -106,8 +105,8 @@ def security_headers(config: Config) -> Mapping[str, str]:
 
 
 class RequestContext:
-    """The outermost middleware. It gives the request an id, adds headers to the response and turns an
-    unexpected error into a problem response.
+    """The outermost middleware. It gives each request an id, adds headers to the response and turns an
+    unexpected error into an error reply (problem document, RFC 9457).
 
     `page_headers`: headers for every response. If `page_headers` is empty, no header is added, not even the
     request id; this is used for pages of sandboxes.
@@ -288,8 +287,8 @@ def allowed_host_names(config: Config) -> frozenset[str]:
 
 
 def host_name(host: str) -> str | None:
-    """Returns the name in a Host header, in lower case, without port and brackets. Returns None if the header
-    is not valid.
+    """Returns the host name in a Host header, in lower case, without port and brackets. Returns None if the
+    header is not valid.
     """
     try:
         return urlsplit(f"//{host}").hostname

@@ -12,6 +12,8 @@ def is_same_origin(one: str, other: str) -> bool:
 
 
 def is_at(url: httpx.URL, scheme: str, host: str, port: int | None) -> bool:
-    """Returns whether a URL has this scheme, host and port. `port`: None means the default port."""
+    """Returns whether a URL has this scheme, host and port. `port`: None means the default port of the
+    scheme.
+    """
     usual = _DEFAULT_PORTS.get(scheme)
     return (url.scheme, url.host, url.port or usual) == (scheme, host.lower(), port or usual)

@@ -52,8 +52,8 @@ class Upstream:
 
 
 def upstream_of(environment: Mapping[str, str] = os.environ) -> Upstream:
-    """Reads the outgoing proxies from the environment variables. Raises ConfigurationError for a proxy whose
-    URL does not begin with `http://`.
+    """Reads the outgoing proxies from the environment variables. Returns the proxies. Raises
+    ConfigurationError for a proxy whose URL does not begin with `http://`.
     """
     return Upstream(
         http=_proxy(environment, "http_proxy"),

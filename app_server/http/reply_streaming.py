@@ -8,11 +8,12 @@ from starlette.types import Receive, Scope, Send
 
 
 class Passing(StreamingResponse):
-    """A response that forwards the reply of another server while it arrives. At the end, the connection to
-    the other server is always closed.
+    """An HTTP response that forwards the reply of another server while the reply arrives. At the end, the
+    connection to the other server is always closed.
 
-    The connection is closed even if the client disconnects before the first piece: then `pieces` has not
-    started, so code in `pieces` would not run. `at_end`: a function that releases other resources at the end.
+    The connection is also closed if the client disconnects before the first piece. In this case the iterator
+    `pieces` has not started, so it cannot close the connection itself. `at_end`: a function that releases
+    other resources at the end.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ MIN_CHARACTERS = 8
 
 
 class ResponseRedaction:
-    """A filter that removes secret values from one reply.
+    """A filter that removes secret values from one reply of a server, piece by piece.
 
     `values`: the secret texts to remove. Values with fewer than `min_characters` characters are not removed.
     `instead`: the text that replaces a value. None: one asterisk for each character, so that the length of
@@ -41,8 +41,9 @@ class ResponseRedaction:
         return text
 
     def feed(self, piece: bytes) -> bytes:
-        """Takes the next piece of the reply and returns the part that can be sent now. If the end of the
-        piece may be the beginning of a secret value, that end is held back until the next piece.
+        """Takes the next piece of the reply and returns the part that can be sent now, with secrets replaced.
+        If the end of the piece may be the beginning of a secret value, this end is returned only by a later
+        call.
         """
         text = self.hide(self._held + piece)
         keep = max((_overlap(text, form) for form in self._forms), default=0)

@@ -17,7 +17,7 @@ def certificate_file(config: Config) -> Path:
 
 def trust_variables(config: Config) -> dict[str, str]:
     """Returns the environment variables that make an agent server trust Slipway's certificate authority. The
-    result is empty if there is no certificate yet. Reads a small file, so it blocks briefly.
+    result is empty if there is no certificate yet. Reads a small file, so it blocks the thread briefly.
 
     The value is one line of base64. PEM has several lines, and some container engines cannot store several
     lines in a variable.
@@ -28,7 +28,7 @@ def trust_variables(config: Config) -> dict[str, str]:
 
 def read_authority(config: Config) -> str | None:
     """Returns the certificate of Slipway's authority as PEM. Returns None if there is no certificate yet.
-    Reads a small file, so it blocks briefly.
+    Reads a small file, so it blocks the thread briefly.
     """
     try:
         return certificate_file(config).read_text()

@@ -13,7 +13,9 @@ from app_server.core.config import Config
 
 @dataclass(frozen=True)
 class SealedCookie:
-    """An encrypted cookie. `name`: the cookie's name without the prefix `__Host-`."""
+    """A cookie with an encrypted value. The class reads, sets and removes the cookie. `name`: the cookie's
+    name without the prefix `__Host-`.
+    """
 
     name: str
     lifetime: timedelta
@@ -37,8 +39,8 @@ class SealedCookie:
         )
 
     def forget(self, reply: Response, config: Config) -> None:
-        """Removes the cookie from the browser by the reply, because each sign-in can be completed only
-        once.
+        """Removes the cookie from the browser when the response `reply` arrives there, because each sign-in
+        can be completed only once.
         """
         reply.delete_cookie(self._full_name(config), httponly=True, samesite="lax", secure=_is_https(config))
 

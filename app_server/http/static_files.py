@@ -1,4 +1,4 @@
-"""Serves the built front end. All paths of pages that the front end itself knows are answered with
+"""Serves the built front end. For each path of a page that only the front end knows, the server returns
 index.html.
 """
 
@@ -68,8 +68,8 @@ class Frontend(StaticFiles):
         return response
 
     async def check_config(self) -> None:
-        """Does nothing. Starlette's version stops the server if the directory of the front end is missing;
-        Slipway shows a page that explains the problem instead.
+        """Does nothing. It replaces Starlette's method, which stops the server if the directory of the front
+        end is missing. In this case, Slipway shows a page that explains the problem.
         """
 
     async def get_response(self, path: str, scope: Scope) -> Response:

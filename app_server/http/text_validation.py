@@ -18,9 +18,9 @@ _ILL_FORMED = re.compile("[\x00\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class WellformedText:
-    """A FastAPI dependency that refuses requests whose JSON body contains null characters or lone surrogates.
-
-    `but`: the prefixes of paths whose routes check their bodies themselves.
+    """A FastAPI dependency (a check before the route runs) that refuses requests whose JSON body contains
+    null characters or lone surrogates. `but`: the prefixes of paths whose routes check their bodies
+    themselves.
     """
 
     but: tuple[str, ...] = ()

@@ -93,13 +93,15 @@ async def passed(
 
 
 def _is_shared_with(user: User, profile: LLMProfile) -> bool:
-    """Returns True if the profile belongs to another user, who is an administrator of the organisation."""
+    """Returns whether the profile belongs to another user, who is an administrator of the organisation and
+    shares the profile with this user.
+    """
     return profile.user_id != user.id
 
 
 def _is_trusted(user: User, profile: LLMProfile) -> bool:
-    """Returns True if an administrator of the installation has set the base URL of a shared profile. The base
-    URL may then be a private address.
+    """Returns whether the base URL of the profile may be a private network address: the profile is shared,
+    and an administrator of the installation has set the base URL.
     """
     return _is_shared_with(user, profile) and user.is_of_default_organisation
 

@@ -17,7 +17,8 @@ from app_server.settings.models import LLMProfile
 async def quota_of_calls(
     session: AsyncSession, user_id: UUID, caller: Caller, profile: LLMProfile
 ) -> LevelValue | None:
-    """Returns the user's quota for the number of parallel model calls. Returns None if there is no limit.
+    """Returns the user's quota for the number of model calls that run at the same time. Returns None if there
+    is no limit.
 
     Raises Forbidden `quota_reached` if the conversation has reached its quota of events. The HTTP status is
     not 429, because the agent would then repeat a call that is always refused. Raises PaymentRequired

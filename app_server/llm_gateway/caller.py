@@ -38,8 +38,8 @@ async def require_caller(
 ) -> Caller:
     """Returns the conversation that makes the model call. If several conversations share the sandbox, the
     call must contain the secret text that proves which conversation it comes from (see proof.py).
-    `is_proven`: the call contains this proof.
 
+    `find`: the function that looks the conversation up. `is_proven`: whether the call contains this proof.
     Raises NotFound `conversation_not_found`, Forbidden `conversation_proof_missing`.
     """
     caller = await find(session, sandbox, conversation_id)

@@ -29,8 +29,9 @@ async def completed(
     *,
     working_dir: str,
 ) -> Response:
-    """Makes a chat completion. If the model supports only OpenAI's Responses protocol, the request and the
-    reply are translated. `size`: the size of the request's body in bytes.
+    """Makes a chat completion, charges its cost to the payer and returns the reply. If the model supports
+    only OpenAI's Responses protocol, the request and the reply are translated. `size`: the size of the
+    request's body in bytes.
     """
     vendor, model = vendor_of(profile.model, profile.base_url), effective(profile)
     if isinstance(vendor, PassThrough) and chat_as_responses.is_needed(model):

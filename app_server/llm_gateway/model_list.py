@@ -62,8 +62,8 @@ class ServerModels(BaseModel):
 
 @router.post("")
 async def list_models(user: CurrentUser, body: ListModels, request: Request) -> ServerModels:
-    """Lists the models of a server that speaks OpenAI's protocol. 502 if the server cannot be reached or does
-    not list its models.
+    """Lists the models of a server that supports OpenAI's protocol. 502 if the server cannot be reached or
+    does not list its models.
     """
     key = await _key(user, body, request)
     headers = {"authorization": f"Bearer {key}"} if key else {}

@@ -35,8 +35,8 @@ from app_server.users.tokens import token_hash
 
 @dataclass(frozen=True)
 class Program:
-    """The conversation that pays for the model calls of a program in its sandbox, and the name of its model
-    profile.
+    """A program in a sandbox that calls a model: the conversation that pays for its calls, and the name of
+    the conversation's model profile.
     """
 
     conversation_id: UUID
@@ -51,7 +51,9 @@ another sandbox.
 
 
 class _MessagesRoute(APIRoute):
-    """A route whose errors have the JSON format that Anthropic's packages read."""
+    """The class of the routes in Anthropic's protocol. Their errors have the JSON format that Anthropic's
+    packages read.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -94,22 +96,24 @@ async def list_models(sandbox: CurrentSandbox, request: Request) -> dict[str, An
 
 @router.post("/chat/completions")
 async def complete(sandbox: CurrentSandbox, request: Request) -> Response:
-    """Sends a chat completion for a program."""
+    """Sends a chat completion for a program in a sandbox to the conversation's model. Returns the model's
+    reply.
+    """
     return await _call(calls.completion, sandbox, request)
 
 
 @router.post("/responses")
 async def respond(sandbox: CurrentSandbox, request: Request) -> Response:
-    """Sends a call in OpenAI's Responses protocol for a program. 400 `model_protocol_unsupported` for models
-    that do not support it.
+    """Sends a call in OpenAI's Responses protocol for a program in a sandbox to the conversation's model and
+    returns the reply. 400 `model_protocol_unsupported` for models that do not support this protocol.
     """
     return await _call(calls.response, sandbox, request)
 
 
 @messages_router.post("/messages")
 async def send_message(sandbox: CurrentSandbox, request: Request) -> Response:
-    """Sends a call in Anthropic's Messages protocol for a program. Every model can be called in this
-    protocol.
+    """Sends a call in Anthropic's Messages protocol for a program in a sandbox to the conversation's model
+    and returns the reply. Every model can be called in this protocol.
 
     400 `vendor_tool_refused`, `unknown_model_input`, `unknown_model_field`.
     """

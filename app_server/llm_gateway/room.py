@@ -61,8 +61,8 @@ class CallCapacity:
     async def slot(
         self, sandbox_id: UUID, user_id: UUID, quota: LevelValue | None
     ) -> AsyncIterator["CallSlot"]:
-        """Waits for a slot for one model call, as `enter` does, and yields the slot. Frees the slot if the
-        `with` block raises an error.
+        """Waits for a slot (the permission for one model call), as `enter` does, and yields the slot. Frees
+        the slot if the `with` block raises an error.
         """
         slot = await self.enter(sandbox_id, user_id, quota)
         try:
@@ -74,8 +74,8 @@ class CallCapacity:
     async def enter(
         self, sandbox_id: UUID | None, user_id: UUID, quota: LevelValue | None = None
     ) -> "CallSlot":
-        """Waits until one more call may run and returns the slot of the call. The caller must free the slot
-        when the reply has ended.
+        """Waits until one more model call may run and returns the slot (permission) of the call. The caller
+        must free the slot when the reply has ended.
 
         `sandbox_id`: None for a call that the user makes without a sandbox. The limit of a user covers all of
         the user's sandboxes together, so that one user cannot take the slots of other users. `quota`: the
@@ -109,7 +109,8 @@ class CallCapacity:
         return shares
 
     async def body_of(self, request: Request, *shares: "_Share") -> tuple[dict[str, Any], int]:
-        """Reads the body of the request. Returns the body as a JSON object, and its size in bytes.
+        """Reads the body of the request. Returns the body as a JSON object, and its size in bytes. `shares`:
+        the slots of the sandbox and the user for large bodies.
 
         A large body is read only when a slot for large bodies is free. Raises BadRequest `malformed_json`,
         `body_too_slow`.
@@ -126,7 +127,7 @@ class CallCapacity:
 
     async def _decoded(self, content: bytearray) -> dict[str, Any]:
         """Decodes a large JSON body in a thread. Only one large body is decoded at a time, with pauses in
-        between, because orjson blocks the event loop while it decodes.
+        between, because orjson blocks the event loop while it decodes. Returns the JSON object.
         """
         loop = asyncio.get_running_loop()
         await self._decoding.acquire()
@@ -139,8 +140,8 @@ class CallCapacity:
 
 
 class CallSlot:
-    """The right to run one model call. `left_after` frees the slot when a response has ended. `leave` frees
-    the slot at once.
+    """The permission to run one model call. `left_after` gives the permission back when a response has ended.
+    `leave` gives it back at once.
     """
 
     def __init__(self, room: CallCapacity, *shares: "_Share") -> None:
@@ -162,8 +163,8 @@ class CallSlot:
 
 
 class _Share:
-    """The slots for parallel model calls of one sandbox or one user. `refusal`: a function that returns the
-    error for a call that gets no slot.
+    """The slots (permissions for parallel model calls) of one sandbox or one user. `refusal`: a function that
+    returns the error for a call that gets no slot.
     """
 
     def __init__(self, limit: int, refusal: Callable[[], AppError], *, large: int) -> None:
@@ -172,8 +173,8 @@ class _Share:
         self.large = asyncio.Semaphore(large)
 
     async def take(self, until: float) -> None:
-        """Takes a slot. If none is free, waits until the time `until` of the event loop's clock. Raises
-        TooManyRequests.
+        """Takes a slot (the permission for one model call). If none is free, waits until the time `until` of
+        the event loop's clock. Raises TooManyRequests.
         """
         try:
             async with asyncio.timeout_at(until):
@@ -209,8 +210,8 @@ class _LeavingAfter(Response):
 
 
 async def _read(request: Request) -> bytearray:
-    """Reads the request body piece by piece into one buffer. If all pieces were joined at the end, the event
-    loop would be blocked for long, and the body would need twice the memory.
+    """Reads the request body piece by piece into one buffer and returns the buffer. Joining all pieces at the
+    end would block the event loop for long and need twice the memory.
     """
     content = bytearray()
     try:

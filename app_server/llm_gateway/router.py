@@ -39,8 +39,9 @@ Paid = Callable[[CallSlot, Payer, LLMProfile, Caller, Request], Awaitable[Respon
 async def complete_with_proof(
     profile_name: str, conversation_id: UUID, proof: str, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """Sends a chat completion for one of the sandbox's conversations. The app server has given this address,
-    with the conversation's proof, to the conversation.
+    """Sends a chat completion for one of the sandbox's conversations and returns the reply. The app server
+    has given this URL, which contains a secret text that proves which conversation calls, to the
+    conversation.
     """
     is_proven = is_proof(request.state.cipher, conversation_id, proof)
     return await _call(completion, profile_name, conversation_id, sandbox, request, is_proven=is_proven)
@@ -50,10 +51,10 @@ async def complete_with_proof(
 async def respond_with_proof(
     profile_name: str, conversation_id: UUID, proof: str, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """Sends a call in OpenAI's Responses protocol, for models that support this protocol. The vendor stores
-    no data of the call.
+    """Sends a call in OpenAI's Responses protocol for one of the sandbox's conversations and returns the
+    reply. The vendor stores no data of the call.
 
-    400 `model_protocol_unsupported` for other models.
+    400 `model_protocol_unsupported` for models that do not support this protocol.
     """
     is_proven = is_proof(request.state.cipher, conversation_id, proof)
     return await _call(response, profile_name, conversation_id, sandbox, request, is_proven=is_proven)
@@ -63,15 +64,15 @@ async def respond_with_proof(
 async def complete_in_conversation(
     profile_name: str, conversation_id: UUID, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """Sends a chat completion for the only conversation of a sandbox. This route exists for older
-    conversations, whose model address contains no proof.
+    """Sends a chat completion for the only conversation of a sandbox and returns the reply. This route exists
+    for older conversations, whose model URL contains no proof.
     """
     return await _call(completion, profile_name, conversation_id, sandbox, request)
 
 
 @router.post("/{profile_name}/v1/chat/completions")
 async def complete(profile_name: str, sandbox: CurrentSandbox, request: Request) -> Response:
-    """Sends a chat completion for the conversation that the sandbox was made for."""
+    """Sends a chat completion for the conversation that the sandbox was made for, and returns the reply."""
     return await _call(completion, profile_name, sandbox.id, sandbox, request)
 
 
@@ -84,8 +85,8 @@ async def _call(
     *,
     is_proven: bool = False,
 ) -> Response:
-    """Checks which conversation makes the model call, waits for a slot, and makes the call. `paid`: the
-    function that sends the call in a certain protocol and charges its cost.
+    """Checks which conversation makes the model call, waits for a slot, and makes the call. Returns the
+    reply. `paid`: the function that sends the call in a certain protocol and charges its cost.
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
@@ -104,7 +105,9 @@ async def _call(
 async def completion(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Makes a call in the protocol of chat completions. Every model can be called in this protocol."""
+    """Sends a model call in the protocol of chat completions and returns the reply. Every model can be called
+    in this protocol. `place`: the slot of the call, which is freed when the reply has ended.
+    """
     user, working_dir = caller.user, caller.working_dir or "."
     body, size = await place.body_of(request)
     vendor = vendor_of(profile.model, profile.base_url)
@@ -117,7 +120,9 @@ async def completion(
 async def response(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Makes a call in the Responses protocol."""
+    """Sends a model call in OpenAI's Responses protocol and returns the reply. `place`: the slot of the call,
+    which is freed when the reply has ended.
+    """
     body, size = await place.body_of(request)
     vendor = responses.require_spoken(vendor_of(profile.model, profile.base_url), effective(profile))
     fields.check(body, responses.ResponsesFields)
@@ -130,8 +135,9 @@ async def response(
 async def message(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Makes a call in Anthropic's Messages protocol. Anthropic's own models get the call unchanged. For other
-    models the call is translated to a chat completion, and the reply is translated back.
+    """Sends a model call in Anthropic's Messages protocol and returns the reply. Anthropic's own models get
+    the call unchanged. For other models the call is translated to a chat completion, and the reply is
+    translated back.
     """
     given, size = await place.body_of(request)
     vendor = vendor_of(profile.model, profile.base_url)
@@ -156,8 +162,8 @@ async def message(
 async def counted(
     place: CallSlot, _payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Counts the tokens of a call in Anthropic's Messages protocol. For Anthropic's own models, Anthropic
-    counts the tokens at no cost. For other models, and for servers that cannot count, the number is
+    """Returns the number of tokens of a call in Anthropic's Messages protocol. For Anthropic's own models,
+    Anthropic counts the tokens at no cost. For other models, and for servers that cannot count, the number is
     estimated.
     """
     body, _ = await place.body_of(request)

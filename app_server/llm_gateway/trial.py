@@ -81,9 +81,9 @@ def _asked(profile: LLMProfile, messages: list[dict[str, Any]], *, with_tool: bo
 class Heard:
     """The parsed content of the reply to a test call.
 
-    `pieces`: the number of pieces of the stream. `colour`: the colour that the model named in the call of the
-    test's tool; None if the model did not call the tool. `calls_in_text`: the model wrote the
-    tool call into the text of its reply.
+    `pieces`: the number of pieces of the stream. `colour`: the colour that the model named when it called the
+    test's tool; None if the model did not call the tool. `calls_in_text`: whether the model wrote the tool
+    call into the text of its reply.
     """
 
     text: str = ""

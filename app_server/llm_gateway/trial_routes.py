@@ -99,8 +99,8 @@ async def try_profile(user: CurrentUser, name: ProfileNameInPath, request: Reque
 
 @dataclass
 class _Answer:
-    """The reply to one test call. `is_stream`: whether the reply was streamed. `refusal`: the vendor's error
-    text; None if the vendor did not refuse the call.
+    """The model's reply to one test call. `is_stream`: whether the reply was streamed. `refusal`: the
+    vendor's error text; None if the vendor did not refuse the call.
     """
 
     status: int
@@ -111,7 +111,7 @@ class _Answer:
     @property
     def is_refused_by_content(self) -> bool:
         """Whether the vendor refused the call because of something in the request body, such as an image or a
-        tool, and not because of the caller's key.
+        tool. False if the reason was for example the key.
         """
         return self.refusal is not None and self.status in range(400, 500) and self.status not in _OF_CALLERS
 
@@ -217,8 +217,9 @@ def _skipped(profile: LLMProfile, *, answers: bool) -> Literal["no_answer", "no_
 
 
 async def _cached(calls: _Calls, *, is_native: bool) -> _Answer:
-    """Sends a long prompt until a reply reports tokens from the cache, three times at most: some vendors fill
-    their caches only after a reply. Returns the last reply.
+    """Sends a long prompt up to three times, until a reply reports tokens from the vendor's cache. More than
+    two calls can be necessary, because some vendors fill their caches only after a reply. Returns the last
+    reply.
     """
     body = trial.cached_call_of(calls.profile, f"Test {uuid4()}", is_native=is_native)
     answer = await calls.make(body)

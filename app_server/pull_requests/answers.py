@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 
 
 def ask(row: ConversationPullRequest, thread_ids: Sequence[str], head_commit: str | None) -> None:
-    """Stores that the agent was asked to address these review threads. Threads that were stored earlier
-    remain stored. `head_commit`: the present last commit of the pull request's branch.
+    """Stores in `row` that the agent was asked to address these review threads, in addition to threads that
+    were stored earlier. `head_commit`: the last commit of the pull request's branch at this moment.
     """
     if not row.asked_threads:
         row.asked_at_commit = head_commit

@@ -1,4 +1,4 @@
-"""Drafts the text of a pull request from the events of a conversation. Pure."""
+"""Drafts the text of a pull request from the events of a conversation. Does no I/O."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Builds the messages that ask the agent to address a review or to correct failing checks. Pure.
+"""Builds the messages that ask the agent to address a review or to correct failing checks. Does no I/O.
 
 Texts of reviewers and of logs are put between marks, because the user did not write them.
 """
@@ -33,8 +33,8 @@ def about_review(
 
 
 def about_checks(row: ConversationPullRequest, failing: Sequence[tuple[Check, str]]) -> str:
-    """Returns the message that asks the agent to correct failing checks. `failing`: each check with the end
-    of its log; the log may be empty.
+    """Returns the message that asks the agent to correct failing checks. `row`: the pull request. `failing`:
+    each check with the end of its log; the log may be empty.
     """
     said = "\n\n".join(_check(check, log) for check, log in failing)
     return (

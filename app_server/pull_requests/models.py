@@ -13,10 +13,11 @@ from app_server.git_hosts.schemas import Mergeability, PullRequestState
 
 
 class ConversationPullRequest(Base):
-    """A pull request of a conversation, with the state that its git host reported last.
+    """One row of the table of pull requests: a pull request of a conversation, with the state that its git
+    host reported last.
 
     `origin`: the host, such as `https://github.com`. `checks`, `reviews`: lists of Check and Review as JSON.
-    `problem`: why the last request to the host failed.
+    `problem`: why the last request to the host failed; None if it succeeded.
     """
 
     __tablename__ = "conversation_pull_requests"

@@ -20,8 +20,8 @@ FRESH = timedelta(seconds=20)
 
 
 def is_stale(row: ConversationPullRequest) -> bool:
-    """Returns whether the stored state of the pull request is so old that the host must be asked again.
-    Returns False for a closed pull request.
+    """Returns whether the stored state of the pull request is so old that Slipway must ask the git host for
+    the current state. Returns False for a closed pull request.
     """
     return row.state is PullRequestState.OPEN and now() - row.refreshed_at > FRESH
 

@@ -32,8 +32,8 @@ class HostedRepository:
     base_commit: str | None = None
 
     def place(self, place: Workplace) -> Workplace:
-        """Returns the directory of this repository in the sandbox. `place`: the main directory of the
-        conversation.
+        """Returns the workplace (directory in the sandbox) of this repository. `place`: the workplace of the
+        conversation, which has the directory of the first repository.
         """
         if self.directory is None:
             return place

@@ -170,7 +170,9 @@ async def change_pull_request(
     body: ChangePullRequest,
     request: Request,
 ) -> PullRequestInfo:
-    """Changes the title, the text or the draft state of the pull request at the git host."""
+    """Changes the title, the text or the draft state of the pull request at the git host. Returns the changed
+    pull request.
+    """
     changes = PullRequestChanges(title=body.title, body=body.body, is_draft=body.draft)
     await client.update_pull_request(pull_request.repository, pull_request.number, changes)
     return await _refreshed(request, hosts, pull_request)
@@ -186,7 +188,7 @@ async def address_review(
     request: Request,
 ) -> AgentAsked:
     """Sends the unresolved review comments to the agent as one message. Slipway replies to each review thread
-    after the branch has a new commit.
+    after the branch has a new commit. Returns the number of review threads and reviews in the message.
 
     409 `nothing_to_address`.
     """
@@ -215,8 +217,8 @@ async def fix_checks(
     pull_request: OwnedPullRequest,
     request: Request,
 ) -> AgentAsked:
-    """Sends the failing checks to the agent as one message, with the end of each check's log. 409
-    `nothing_to_address`.
+    """Sends the failing checks to the agent as one message, with the end of each check's log, so that the
+    agent corrects the code. Returns the number of checks. 409 `nothing_to_address`.
     """
     found = await client.pull_request(pull_request.repository, pull_request.number)
     checks = await client.checks(pull_request.repository, found)

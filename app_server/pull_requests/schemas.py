@@ -20,7 +20,8 @@ Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Fie
 
 class PullRequestInfo(BaseModel):
     """The reply about a pull request of the conversation, with the state that the git host reported last.
-    `problem`: why the last request to the host failed; then the other fields are older.
+    `problem`: why the last request to the host failed, so that the other fields contain an older state; null
+    if it succeeded.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -135,8 +136,8 @@ class ChangePullRequest(BaseModel):
 
 
 class AgentAsked(BaseModel):
-    """The reply after Slipway has sent a message to the agent. `count`: the number of review threads or
-    checks in the message.
+    """The reply after Slipway has sent a message to the agent. `count`: the number of review threads and
+    reviews, or of checks, in the message.
     """
 
     message_id: str

@@ -80,8 +80,8 @@ async def address_of(session: AsyncSession, conversation_id: UUID, shot: Screens
 
 @dataclass(frozen=True)
 class ChosenScreenshots:
-    """The screenshots that a user has chosen for the description of a pull request. `link`: the address of
-    the conversation's page.
+    """The screenshots that a user has chosen for the description of a pull request. The methods add the
+    images, or links to them, to the description. `link`: the address of the conversation's page.
     """
 
     shots: Sequence[Screenshot]

@@ -1,4 +1,6 @@
-"""Stores the pull requests of conversations and their state at the git host, and checks new pull requests."""
+"""Stores the pull requests of conversations and their state at the git host. Also checks whether a new pull
+request is allowed.
+"""
 
 from collections.abc import Sequence
 from datetime import timedelta

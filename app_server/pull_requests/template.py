@@ -1,10 +1,11 @@
 """Finds the template that a repository contains for the text of pull requests.
 
-File names and folders (upper and lower case do not matter): GitHub "Creating a pull request template for your
-repository", GitLab "Description templates" (the template with the name Default), Azure DevOps "Improve pull
-request descriptions using templates", Forgejo "Issue and pull request templates". Bitbucket stores its
-default text in the settings of the repository and shows it only in its own form, so Slipway finds no template
-there.
+The file names and folders in which the template is searched follow the documentation of each git host. Upper
+and lower case do not matter. The pages of the documentation are: GitHub "Creating a pull request template for
+your repository", GitLab "Description templates" (only the template with the name Default is used), Azure
+DevOps "Improve pull request descriptions using templates", Forgejo "Issue and pull request templates".
+Bitbucket stores the template in the settings of the repository, where Slipway cannot read it, so Slipway
+finds no template for Bitbucket.
 """
 
 import shlex

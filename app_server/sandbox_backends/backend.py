@@ -18,11 +18,10 @@ MachineState = Literal["running", "halted", "stopped"]
 
 @dataclass(frozen=True)
 class WorkspaceCapacity:
-    """The size limit of new workspaces, and how it is enforced. `bytes`: the limit; None means no limit.
-
-    `kept_by`: with "disk", each workspace is a separate disk of that size. With "watch", the app server
-    measures workspaces and stops a sandbox whose workspace is too large. With "none", there is no limit.
-    `reason`: why workspaces are not separate disks.
+    """The size limit of new workspaces, and how it is enforced. A workspace is the directory of a sandbox's
+    files. `bytes`: the limit; None means no limit. `kept_by`: with "disk", each workspace is a separate disk
+    of that size. With "watch", the app server measures workspaces and stops a sandbox whose workspace is too
+    large. With "none", there is no limit. `reason`: why workspaces are not separate disks.
     """
 
     bytes: int | None
@@ -83,8 +82,8 @@ class MemoryCapacity:
 
 @dataclass(frozen=True)
 class LastWords:
-    """The reason why the container or process of a sandbox does not answer, and the end of its output. The
-    fields are copied into a StartFailure.
+    """The reason why the container or process of a sandbox does not answer, and the last output of the
+    container or process. The fields are copied into a StartFailure.
     """
 
     cause: str
@@ -112,14 +111,14 @@ class Backend(Protocol):
         """Prepares the backend. Raises StartFailure if the backend cannot work on this machine."""
 
     async def secure(self) -> None:
-        """Prevents sandboxes from reaching services of this host, as far as possible.
+        """Prevents sandboxes from reaching services of this host, as far as this is possible.
 
         Called before the server listens for connections of sandboxes.
         """
 
     async def examine(self) -> None:
-        """Starts a test machine to find out what sandboxes can reach on this host and whether workspace disks
-        work. A gap in the isolation becomes the warning of `kind`.
+        """Starts a test machine to find out what sandboxes can reach on this host and whether workspaces can
+        be separate disks. If the isolation has a gap, the property `kind` then contains a warning.
 
         The first call takes seconds, later calls take almost no time.
         """
@@ -169,7 +168,7 @@ class Backend(Protocol):
         """Pauses the sandbox's machine with all its processes. After that, `start` resumes the machine within
         moments.
 
-        A backend that cannot pause machines ends the machine instead.
+        A backend that cannot pause machines ends the machine.
         """
 
     async def find_frozen(self) -> set[UUID]:
@@ -188,9 +187,9 @@ class Backend(Protocol):
         """Writes these parts of the sandbox's workspace to `sink` as a tar. The tar has the restrictions of
         workspace_tar.py. Runs in a thread.
 
-        folder: a directory in each part; if given, only the content of this directory is written instead of
-        the whole part. Running processes are paused meanwhile if the backend can do that. Call `prepare`
-        first. Raises StartFailure `workspace_missing` if there is no workspace.
+        folder: a directory in each part; if given, only the content of this directory is written, and not the
+        whole part. Running processes are paused meanwhile if the backend can do that. Call `prepare` first.
+        Raises StartFailure `workspace_missing` if there is no workspace.
         """
 
     async def restore(self, sandbox_id: UUID, source: TarSource) -> None:
@@ -223,7 +222,7 @@ class Backend(Protocol):
 
     async def forget(self, sandbox_id: UUID, /) -> None:
         """Removes the sandbox's data on hosts from which `abandon` has removed its assignment. Called after
-        `delete`, when the sandbox is deleted for good.
+        `delete`, when the user has deleted the sandbox.
         """
 
     def host_name(self, sandbox_id: UUID, /) -> str | None:
@@ -247,8 +246,8 @@ class Backend(Protocol):
         """
 
     async def capacities(self) -> Sequence[int] | None:
-        """Returns the memory capacity of each host in bytes. The sum of the memory limits of a host's
-        sandboxes may not be greater than this capacity.
+        """Returns the memory capacity of each host in bytes: the maximum for the sum of the memory limits of
+        the host's sandboxes.
 
         Returns None if the memory is not limited.
         """

@@ -6,7 +6,9 @@ LIMIT_SECONDS = 20
 
 
 def measuring(folder: str | PurePath) -> list[str]:
-    """Returns the command line that measures the size of the folder: `du` within a time limit."""
+    """Returns the command line that measures the size of the folder. The command is `du`, which is ended if
+    it reaches a time limit.
+    """
     return [
         "timeout",
         str(LIMIT_SECONDS),

@@ -3,7 +3,7 @@ data.
 
 Member names are relative and begin with a part of the workspace (`project/…`). Only directories, regular
 files, symbolic links (never followed here) and hard links between members are allowed; no devices, owners or
-set-uid bits. All functions block.
+set-uid bits. All functions block the thread.
 """
 
 import errno
@@ -42,10 +42,12 @@ class TarSink(Protocol):
 
 
 def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder: str | None = None) -> None:
-    """Copies the allowed members of the untrusted tar `raw` to `tar`. All members must be below `part`.
+    """Copies the allowed members of the untrusted tar `raw` to `tar`. All members must be below `part`, the
+    name of a part of the workspace. `owner`: the user id that the copied members get.
 
-    folder: a directory in the part; if given, only its content is copied, in place of the part's. Raises
-    StartFailure `archive_failed` if `raw` is damaged, incomplete or too large.
+    folder: a directory in the part; if given, only the content of this directory is copied, with the names
+    that members of the part have. Raises StartFailure `archive_failed` if `raw` is damaged, incomplete or too
+    large.
     """
     watched = _Watched(raw)
     skipped: set[str] = set()
@@ -83,7 +85,7 @@ def pack(
 
 def unpack(source: TarSource, folder: Path) -> None:
     """Unpacks a tar that `clean` or `pack` has written into the empty directory `folder`. Never changes files
-    outside of `folder`, whatever the tar contains.
+    outside of `folder`, even if the tar contains other paths or links.
 
     Creates symbolic links last, so that no member is written through a link. Raises StartFailure
     `archive_failed`.
@@ -109,7 +111,9 @@ def unpack(source: TarSource, folder: Path) -> None:
 
 
 def below(source: TarSource, folder: str) -> Iterator[bytes]:
-    """Yields the bytes of the tar `source`, with `folder` put in front of the names of all members."""
+    """Yields the bytes of a copy of the tar `source`. In the copy, the names of all members begin with
+    `folder`.
+    """
     with reading(source) as tar:
         for member in members(tar):
             content = tar.extractfile(member) if member.isreg() else None
@@ -124,12 +128,12 @@ def below(source: TarSource, folder: str) -> Iterator[bytes]:
 
 
 def reading(source: TarSource) -> tarfile.TarFile:
-    """Opens a tar for reading from a stream."""
+    """Opens the stream `source` as a tar for reading, and returns the tar."""
     return tarfile.open(fileobj=source, mode="r|", bufsize=_BUFFER_BYTES)  # type: ignore[call-overload, no-any-return]
 
 
 def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Yields the members of a streamed tar. Does not keep earlier members in memory."""
+    """Yields the members of a streamed tar one after the other. Earlier members are not kept in memory."""
     for member in tar:
         _forget(tar)
         yield member
@@ -137,7 +141,9 @@ def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 @contextmanager
 def writing(sink: TarSink) -> Iterator[tarfile.TarFile]:
-    """Opens a tar for writing to a stream. The tar is complete only if the block ends without an error."""
+    """Opens a tar for writing to the stream `sink`, and yields the tar for the block of a `with` statement.
+    The tar is complete only if the block ends without an error.
+    """
     gate = _Gate(sink)
     tar = tarfile.open(  # noqa: SIM115 (closed only when all went well)
         fileobj=gate, mode="w|", format=tarfile.PAX_FORMAT, bufsize=_BUFFER_BYTES
@@ -172,8 +178,8 @@ class ChunkReader(io.RawIOBase):
 
 
 class _Gate:
-    """A file-like object that ignores writes after it is closed, because an abandoned tar still writes its
-    buffer.
+    """A file-like object that passes writes on to the output until it is closed. After that, it ignores
+    writes, because a tar that was given up still writes its buffer.
     """
 
     def __init__(self, sink: TarSink) -> None:
@@ -279,7 +285,9 @@ class _Exactly(io.RawIOBase):
 
 
 class _Watched:
-    """A reader that remembers the last bytes that were read, to check whether a tar is complete."""
+    """A reader that stores the last bytes that were read. With these bytes, a caller checks whether a tar is
+    complete.
+    """
 
     def __init__(self, file: TarSource) -> None:
         self._file = file

@@ -1,5 +1,5 @@
-"""Keeps a browser signed in after a sign-in of any kind. The browser gets a session cookie and a page proof:
-a secret that only pages of this server can send.
+"""Stores the result of a sign-in in the browser, so that the browser stays signed in. The browser gets a
+session cookie and a page proof: a secret that only pages of this server can send.
 """
 
 from typing import Final
@@ -16,9 +16,9 @@ _COOKIE_SECONDS: Final = 400 * 24 * 3600
 
 
 class SignedInUser(UserInfo):
-    """The reply of a sign-in: the signed-in user. A page sends `page_proof` in the header `X-Slipway-Proof`
-    with every request that the cookie authorises. Pages store it where only pages of the same origin can read
-    it.
+    """The reply of a sign-in: the signed-in user. `page_proof`: a secret that a page sends in the header
+    `X-Slipway-Proof` with every request that the cookie authorises. Pages store the secret where only pages
+    of the same origin can read it.
     """
 
     page_proof: str
@@ -32,8 +32,8 @@ def browser_of(request: Request) -> Browser:
 
 
 def keep_in_browser(signed_in: NewBrowserSession, config: Config, response: Response) -> SignedInUser:
-    """Sets the session cookie in the HTTP response. Returns the body of the response, which contains the page
-    proof.
+    """Sets the session cookie in the HTTP response. Returns the body of the response, which contains the user
+    and the page proof (a secret that pages send with their requests).
     """
     response.set_cookie(
         session_cookie(config),

@@ -19,7 +19,9 @@ from app_server.users.service import create_user, find_owner
 
 
 async def create_account(session: AsyncSession, *, name: str, role: Role, organisation_id: UUID) -> User:
-    """Creates an account in an organisation, with the model profiles that every new account gets."""
+    """Creates an account in an organisation, with the model profiles that every new account gets. Returns the
+    account.
+    """
     person = await create_user(session, name=name, role=role, organisation_id=organisation_id)
     await add_first_profiles(session, person.id)
     return person
@@ -67,10 +69,10 @@ async def invite(
     email: str | None = None,
 ) -> tuple[User, SignInLinkInfo | None]:
     """Creates an account and a one-time link by which its person signs in. Returns the account and the link.
-    The actor of `trail` is the inviter.
+    The actor of `trail` (the user who sends the request) is the inviter.
 
-    email: an `EmailAddress`, or None. With an address, a job creates the link and sends it to this address;
-    None is then returned in place of the link. Raises Conflict `no_mail_server`.
+    email: an `EmailAddress`, or None. With an address, a job creates the link and sends it to this address,
+    and this function returns None in place of the link. Raises Conflict `no_mail_server`.
     """
     if email is not None:
         require_mail_server(config.mail)
@@ -93,7 +95,8 @@ async def invite(
 
 async def send_again(session: AsyncSession, config: Config, trail: AuditTrail, person: User) -> str:
     """Sends the invitation of a person by e-mail once more, to the same address, and returns the address. All
-    earlier links of the person become invalid at once. The actor of `trail` becomes the inviter.
+    earlier links of the person become invalid at once. The actor of `trail` (the user who sends this request)
+    becomes the inviter.
 
     Raises Conflict `no_mail_server`, `already_signed_in`, `not_invited_by_mail`.
     """

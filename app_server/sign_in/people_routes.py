@@ -37,10 +37,10 @@ async def invite_person(
 ) -> Invitation:
     """Creates an account, and the link by which its person signs in.
 
-    With `email`, the server sends the link to that address, and the reply has no link. The list of people
-    shows whether the message is sent.
+    If `email` is given, the server sends the link to that address, and the reply has no link. The list of
+    people then shows whether the e-mail was sent.
 
-    403 `role_not_manageable`, 409 `no_mail_server` for `email`.
+    403 `role_not_manageable`, 409 `no_mail_server` if `email` is given.
     """
     people.require_can_manage(manager, body.role)
     person, link = await invite(
@@ -59,9 +59,9 @@ async def invite_person(
 async def change_person(
     manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, body: ChangePerson
 ) -> User:
-    """Changes a person's account. The change takes effect at once: if the person is disabled, their open
-    connections are closed within two seconds. Their conversations stay. 403 `role_not_manageable`, 404
-    `person_not_found`, 409 `person_being_deleted`.
+    """Changes a person's account. The change takes effect at once. If the account is disabled, the person's
+    open connections are closed within two seconds, but the person's conversations stay. 403
+    `role_not_manageable`, 404 `person_not_found`, 409 `person_being_deleted`.
     """
     person = await people.find(session, person_id, manager.organisation_id)
     people.change(session, manager, trail, person, body)
@@ -87,8 +87,8 @@ async def reset_totp(manager: CurrentUser, trail: CurrentTrail, session: Session
 async def create_sign_in_link(
     manager: CurrentUser, trail: CurrentTrail, session: Session, person_id: UUID, config: ServerConfig
 ) -> SignInLinkInfo:
-    """Creates another one-time link for a person, for example for another browser. 403 `role_not_manageable`,
-    404 `person_not_found`, 409 `service_account_cannot_sign_in`.
+    """Creates another one-time link by which the person signs in, for example in another browser. Returns the
+    link. 403 `role_not_manageable`, 404 `person_not_found`, 409 `service_account_cannot_sign_in`.
     """
     person = await people.find(session, person_id, manager.organisation_id)
     people.require_can_manage(manager, person.role)

@@ -30,7 +30,7 @@ class RegisteredAddress(BaseModel):
 
 
 class ProviderProblem(BaseModel):
-    """The problem because of which sign-ins by a provider fail at the moment."""
+    """The problem that makes sign-ins by a provider fail now, in an administrator's overview."""
 
     code: str
     detail: str
@@ -55,8 +55,9 @@ class ProviderOverview(BaseModel):
 async def list_sign_in_providers(
     config: ServerConfig, identity_providers: ServerProviders, saml_providers: ServerSamlProviders
 ) -> list[ProviderOverview]:
-    """Lists the identity providers, with the URLs to register at each provider. Metadata that are not cached
-    are fetched from the provider. So the reply can take ten seconds for each provider that cannot be reached.
+    """Lists the identity providers, with the URLs to register at each provider. Metadata that are not in the
+    cache are fetched from the provider. So for each provider that cannot be reached, the reply can take ten
+    seconds.
     """
     oidc: Providers = identity_providers
     saml: SamlProviders = saml_providers

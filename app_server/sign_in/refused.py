@@ -37,8 +37,9 @@ class RefusedSignIns:
 
     @contextmanager
     def watched(self, connection: HTTPConnection, means: ActorMeans) -> Iterator[None]:
-        """Runs the block of a sign-in. If the block raises an AppError, records a refused sign-in in the
-        audit log and raises the error again.
+        """Runs the block of a `with` statement that signs a user in. If the block raises an AppError, records
+        a refused sign-in in the audit log and raises the error again. `means`: how the user wanted to sign
+        in.
         """
         try:
             yield
@@ -55,8 +56,9 @@ class RefusedSignIns:
         provider: str | None = None,
         user_id: UUID | None = None,
     ) -> None:
-        """Writes an entry about a refused sign-in to the audit log. A separate transaction is used, because
-        the transaction of the request may be rolled back.
+        """Writes an entry about a refused sign-in to the audit log. `means`: how the user wanted to sign in.
+        `code`: the code of the error. A separate transaction is used, because the transaction of the request
+        may be rolled back.
         """
         while self._recent and monotonic() - self._recent[0] > 60:
             self._recent.popleft()

@@ -30,7 +30,7 @@ class SignInWithLink(BaseModel):
 
 class SignedInByLink(SignedInUser):
     """The reply of a sign-in by a one-time link: the signed-in user. `may_choose_password`: true if the user
-    was invited and has no password yet, so that the page suggests to set a password.
+    was invited and has no password yet; the page then suggests to set a password.
     """
 
     may_choose_password: bool

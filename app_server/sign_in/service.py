@@ -39,8 +39,8 @@ async def create_link(session: AsyncSession, user_id: UUID, *, origin: LinkOrigi
     """Creates a one-time sign-in link and returns its token. Only the token's hash is stored. The link is
     valid for 24 hours.
 
-    `origin`: the sign-in at a provider in which the link is created, or None. With `origin` the link is valid
-    for one minute, because the browser uses it at once.
+    `origin`: the sign-in at an identity provider in which the link is created; None if there is none. With
+    `origin` the link is valid for one minute only, because the browser uses it at once.
     """
     await session.execute(delete(SignInLink).where(SignInLink.expires_at < now() - _KEPT_FOR_EXPLANATION))
     token = new_token()
@@ -65,7 +65,8 @@ async def end_links(session: AsyncSession, user_id: UUID) -> None:
 
 @dataclass(frozen=True)
 class NewBrowserSession:
-    """A new browser session, with the cookie for the browser and the page proof for the server's pages.
+    """A new browser session, with the cookie for the browser and the page proof. The page proof is a secret
+    that the server's pages send with their requests.
 
     `accepts_invitation`: this is the user's first session, and the user signed in with a link, not by a
     provider.
@@ -91,7 +92,7 @@ async def sign_in_with_link(
     session: AsyncSession, token: str, *, browser: Browser, expires_at: datetime
 ) -> NewBrowserSession:
     """Exchanges the link for a new browser session. If two browsers use the link at once, only the first gets
-    a session.
+    a session. Returns the session.
 
     Raises BadRequest `sign_in_link_invalid`, Gone `sign_in_link_expired`, Gone `sign_in_link_used`,
     NotAuthenticated `account_disabled`. A link of a disabled account stays unused.
@@ -123,8 +124,8 @@ async def open_session(
     expires_at: datetime,
     origin: LinkOrigin | None = None,
 ) -> NewBrowserSession:
-    """Opens a browser session and records the sign-in. Every successful sign-in calls this function. The user
-    must not be disabled.
+    """Opens a browser session, records the sign-in in the audit log, and returns the session. Every
+    successful sign-in calls this function. The user must not be disabled.
     """
     signed_in = NewBrowserSession(
         user,

@@ -28,8 +28,9 @@ router = APIRouter(prefix="/api/v1/people/service-accounts", tags=["People"])
 async def create_service_account(
     manager: CurrentUser, trail: CurrentTrail, session: Session, body: InvitePerson
 ) -> User:
-    """Creates a service account: a user for programs that cannot sign in. It is listed with the people, and
-    changed, disabled, exported and deleted like them. 403 `role_not_manageable`.
+    """Creates a service account: a user for programs that cannot sign in. Administrators see it in the list
+    of people, and can change, disable, export and delete it like a person. Returns the account. 403
+    `role_not_manageable`.
     """
     people.require_can_manage(manager, body.role)
     account = await create_account(

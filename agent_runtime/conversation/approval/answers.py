@@ -16,9 +16,9 @@ from agent_runtime.security.policy import read_policy
 
 
 async def until_answers_are_taken(conversation: ConversationEngine) -> None:
-    """Waits until the user's decision about waiting actions can be recorded. The log shows that actions wait
-    for confirmation shortly before the run ends, because the run still saves a checkpoint of the files. This
-    function waits until that run has ended.
+    """Waits until the user's decision about waiting actions can be recorded. This is possible when the run
+    that asked for confirmation has ended. That run still saves a checkpoint of the files after the log
+    already shows that actions wait.
     """
     if (
         conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION

@@ -17,14 +17,14 @@ CHANGES = "mcp_changes"
 
 
 class McpApprovals:
-    """The MCP tools that the user has approved or refused in one conversation. The approvals stay the same
-    when the conversation goes back to an earlier event.
+    """The MCP tools that the user has approved or refused in one conversation. The approvals do not change
+    when the user returns the conversation to an earlier event.
     """
 
     def __init__(self, log: EventLog, given: Mapping[str, JsonObject]) -> None:
-        """Loads the approvals that are stored for the conversation. If none are stored yet, starts with
-        `given`: tools that the user approved in other conversations, by server name. Raises
-        pydantic.ValidationError.
+        """Loads the approvals that are stored for the conversation. If no approvals are stored yet, starts
+        with `given`: the tools that the user has approved in other conversations, by the name of their
+        server. Raises pydantic.ValidationError.
         """
         self._log = log
         kept = log.get_meta(_META)
@@ -43,8 +43,8 @@ class McpApprovals:
         }
 
     def keep(self) -> list[ConversationStateUpdateEvent]:
-        """Stores the approvals if they have changed since the last call. Returns the events that report the
-        new approvals; empty if nothing has changed.
+        """Stores the approvals if they have changed since the last call of this method. Returns the events
+        that report the new approvals to clients, or an empty list if nothing has changed.
         """
         if self.approvals == self._told:
             return []

@@ -1,5 +1,5 @@
-"""Holds the questions that MCP servers ask the user (elicitations) until the user has answered. The event log
-lists the open questions.
+"""Stores the questions that MCP servers ask the user (elicitations) until the user has answered. The event
+log lists the open questions.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ class _Open:
 
 
 class McpQuestions:
-    """The questions of MCP servers that the user has not answered yet. They exist only while the conversation
-    is open in this process. After a crash, `close_lost` closes the questions of which the log says that they
-    are open.
+    """The questions of MCP servers that the user has not answered yet. The questions exist only while the
+    conversation is open in this process. After a crash, `close_lost` logs that the questions from before the
+    crash are closed.
     """
 
     def __init__(self, log: EventLog, emit: Callable[[ConversationStateUpdateEvent], None]) -> None:
@@ -63,7 +63,9 @@ class McpQuestions:
         asked.answered.set_result(_checked(asked.question, answer))
 
     def close_lost(self) -> None:
-        """Logs that the questions which were open when the server crashed are closed."""
+        """Logs that questions are closed which the log still shows as open although the server has crashed
+        since. Nothing can answer these questions any more.
+        """
         if self._has_lost and not self._open:
             self._tell()
 

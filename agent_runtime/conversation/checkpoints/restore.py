@@ -20,16 +20,17 @@ REWIND = "rewind"
 
 
 def tell(context: RunContext, what: JsonObject) -> None:
-    """Logs that the files or the chat of a conversation were reset to a checkpoint (a rewind). `what`: the
+    """Logs a rewind: the files or the chat of the conversation were reset to a checkpoint. `what`: the
     details of the rewind, as they appear in the log.
     """
     context.emit(ConversationStateUpdateEvent(key="agent_state", value={REWIND: what}))
 
 
 async def carry_out(context: RunContext, checkpoints: Checkpoints, intended: Checkpoint) -> None:
-    """Restores the files for a stored rewind, and logs the rewind. `intended`: the checkpoint that contains
-    the rewind's details. The caller must hold the lock of `checkpoints`. Raises RewindIncompleteError if some
-    files could not be restored, or CheckpointsUnavailableError.
+    """Restores the files for a rewind (a reset to a checkpoint) whose details are stored, and logs the
+    rewind. `intended`: the checkpoint that contains the details of the rewind. The caller must hold the lock
+    of `checkpoints`. Raises RewindIncompleteError if some files could not be restored, or
+    CheckpointsUnavailableError.
     """
     assert intended.restoring is not None
     failure, expected = None, None
@@ -47,7 +48,9 @@ async def carry_out(context: RunContext, checkpoints: Checkpoints, intended: Che
 
 
 async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
-    """Completes a rewind that a crash has interrupted. Does nothing if there is no such rewind."""
+    """Completes a rewind (a reset to a checkpoint) that a crash has interrupted. Does nothing if there is no
+    such rewind.
+    """
     async with checkpoints.lock:
         for intended in [one for one in checkpoints.made if one.restoring is not None]:
             try:
@@ -57,9 +60,9 @@ async def complete(context: RunContext, checkpoints: Checkpoints) -> None:
 
 
 async def _put_back(checkpoints: Checkpoints, intended: Checkpoint, wanted: Restoring) -> str:
-    """Restores the files for a rewind. Returns the hash of the git tree that the workspace should contain
-    afterwards. `intended`: the checkpoint of the files before the rewind. `wanted`: the git tree to restore,
-    and the paths to leave unchanged.
+    """Restores the files for a rewind (a reset to a checkpoint). Returns the hash of the git tree that the
+    workspace should contain afterwards. `intended`: the checkpoint of the files before the rewind. `wanted`:
+    the git tree to restore, and the paths to leave unchanged.
     """
     shadow, leave = checkpoints.shadow, set(map(read, wanted.leave))
     # Files that already differ from the intended start were restored before the interruption, or were edited

@@ -90,10 +90,10 @@ def _intend(
     leave: Collection[str],
     told: JsonObject,
 ) -> Checkpoint:
-    """Stores the details of a rewind before any file is changed, so that the rewind can be completed after a
-    crash. Returns the stored checkpoint, which contains these details. `safety`: a checkpoint of the current
-    files. `target`: the checkpoint to restore. `leave`: the paths that the rewind must not change. `told`:
-    the details of the rewind for the event log.
+    """Stores the details of a rewind (a reset to a checkpoint) before any file is changed, so that the rewind
+    can be completed after a crash. Returns the stored checkpoint, which contains these details. `safety`: a
+    checkpoint of the current files. `target`: the checkpoint to restore. `leave`: the paths that the rewind
+    must not change. `told`: the details of the rewind for the event log.
     """
     restoring = Restoring(tree=target.tree, leave=sorted(map(written, leave)), told=told)
     intended = safety.model_copy(update={"restoring": restoring})

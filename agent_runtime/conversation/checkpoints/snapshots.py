@@ -38,8 +38,9 @@ _REPOSITORY = "checkpoints.git"
 
 
 class Restoring(BaseModel):
-    """The details of a rewind whose files are not all restored yet. `tree`: the hash of the git tree to
-    restore. `leave`: the paths that the rewind must not change, encoded by the function `written`.
+    """The details of a rewind (a reset to a checkpoint) whose files are not all restored yet. `tree`: the
+    hash of the git tree to restore. `leave`: the paths that the rewind must not change, encoded by the
+    function `written`.
 
     `told`: the details of the rewind that are logged when it is complete.
     """
@@ -135,9 +136,9 @@ class Checkpoints:
     async def add(
         self, kind: CheckpointKind, position: Position, found: Snapshot, *, before: str
     ) -> Checkpoint:
-        """Creates a checkpoint from a snapshot of the files, stores the checkpoint and returns it. `before`:
-        the hash of the git tree of the files after the agent's last change. Raises
-        CheckpointsUnavailableError.
+        """Creates a checkpoint from a snapshot of the files, stores the checkpoint and returns it. `kind`:
+        why it is made. `position`: the point in the log. `found`: the snapshot. `before`: the hash of the git
+        tree of the files after the agent's last change. Raises CheckpointsUnavailableError.
         """
         info = CheckpointInfo(
             id=self.made[-1].info.id + 1 if self.made else 1,
@@ -182,8 +183,8 @@ class Checkpoints:
         return found
 
     async def diff(self, number: int) -> CheckpointDiff:
-        """Returns the changes that a rewind to this checkpoint would undo. Raises CheckpointNotFoundError or
-        CheckpointsUnavailableError.
+        """Returns the changes that a rewind (a reset to a checkpoint) to this checkpoint would undo. Raises
+        CheckpointNotFoundError or CheckpointsUnavailableError.
         """
         async with self.lock:
             target = self.get(number)
@@ -191,7 +192,7 @@ class Checkpoints:
 
     async def difference(self, target: Checkpoint, present: str) -> CheckpointDiff:
         """Returns how the files of the checkpoint differ from those of the git tree `present`, and which
-        paths a rewind could not restore safely. Raises CheckpointsUnavailableError.
+        paths a rewind (a reset to a checkpoint) could not restore safely. Raises CheckpointsUnavailableError.
         """
         with self._noting():
             changes = await self.shadow.changes(target.tree, present)
@@ -205,8 +206,8 @@ class Checkpoints:
         )
 
     async def conflicts(self, target: Checkpoint, present: str) -> "Conflicts":
-        """Returns the paths that a rewind to the checkpoint `target` must not change. `present`: the hash of
-        the git tree of the current files. Raises CheckpointsUnavailableError.
+        """Returns the paths that a rewind (a reset to a checkpoint) to the checkpoint `target` must not
+        change. `present`: the hash of the git tree of the current files. Raises CheckpointsUnavailableError.
         """
         later = [one for one in self.made if one.info.id > target.info.id]
         pairs = {(one.before, one.tree) for one in later} | {(self.last_tree or present, present)}
@@ -231,9 +232,9 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Conflicts:
-    """The paths that a rewind cannot restore safely. `edited`: files that the user or another program has
-    changed. `blocked`: paths where a file or directory now exists that is in no snapshot, so the rewind would
-    destroy it.
+    """The paths that a rewind (a reset to a checkpoint) cannot restore safely. `edited`: files that the user
+    or another program has changed. `blocked`: paths where a file or directory now exists that is in no
+    snapshot, so the rewind would destroy it.
     """
 
     edited: frozenset[str]

@@ -13,13 +13,14 @@ from agent_runtime.wire import CheckpointKind
 
 
 class CheckpointTriggers:
-    """Makes the checkpoints of one conversation when a run starts, gets a message, or ends. The model can be
-    asked while a checkpoint is being made; only tools wait until the checkpoint is complete.
+    """An object that makes the checkpoints of one conversation when a run starts, when the user sends a
+    message during the run, and when the run ends. While a checkpoint is being made, a request to the model
+    may already be sent. Only tools wait until the checkpoint is complete.
     """
 
     def __init__(self, model_input: ModelInput, checkpoints: Checkpoints, begin: Begin) -> None:
         """Prepares the object and makes no checkpoint yet. `model_input`: gives the user's new messages.
-        `begin`: starts a coroutine as a background task.
+        `checkpoints`: stores the checkpoints. `begin`: starts a coroutine as a background task.
         """
         self._model_input = model_input
         self._checkpoints = checkpoints
@@ -40,15 +41,15 @@ class CheckpointTriggers:
             self._take(CheckpointKind.TURN, self._before(message), by_others=True)
 
     def steer(self) -> None:
-        """Starts to make a checkpoint if the user has sent a message during the run. Called before each
-        request to the model.
+        """Starts to make a checkpoint if the user has sent a message during the run. The run calls this
+        method before each request to the model.
         """
         message = self._new_message()
         if message is not None:
             self._take(CheckpointKind.TURN, self._before(message), by_others=False)
 
     async def ready(self) -> None:
-        """Waits until the current checkpoint is complete, so that tools may change files."""
+        """Waits until the checkpoint that is being made is complete. After that, tools may change files."""
         if self._taking is not None and not self._taking.done():
             await asyncio.wait([self._taking])
 

@@ -39,8 +39,9 @@ _LOOKS = re.compile(
 
 
 def kind_of(command: str) -> CommandKind:
-    """Returns the kind of a shell command: `tests` if it runs tests, otherwise `changes` if a part of it
-    changes files, `looks` if all parts only read, and `runs` for every other command.
+    """Returns the kind of a shell command. The kind is `tests` if the command runs tests, otherwise `changes`
+    if a part of it changes files, otherwise `looks` if all parts only read. Every other command has the kind
+    `runs`.
     """
     plain = _QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))
     parts = [part for piece in _SEPARATORS.split(_without_streams(plain)) if (part := _program(piece))]
@@ -52,8 +53,9 @@ def kind_of(command: str) -> CommandKind:
 
 
 def tells_result(command: str) -> bool:
-    """Returns whether the exit code of a command line tells if the tests in it passed. This is the case if
-    everything after the last tests is joined by `&&`, or by a pipe under `pipefail`.
+    """Returns whether the exit code of a command line shows if the tests in it passed. This is the case if
+    every command after the last test command is joined by `&&`, or by a pipe while the shell option
+    `pipefail` is set.
     """
     plain = _without_streams(_QUOTED.sub("''", _HERE_DOCUMENT.sub(" ", command))).strip()
     kept = {"&&", "|"} if "pipefail" in plain else {"&&"}

@@ -37,8 +37,9 @@ class _Measure:
 
 
 class Fold:
-    """Computes the state of a conversation, and the messages for its model, from the records of a log in
-    order. Starting from a saved snapshot gives the same result as reading the whole log.
+    """An object that computes the state of a conversation, and the messages for its model, from the records
+    of its log. The records must be added in order. A start from a saved snapshot gives the same result as a
+    start from the beginning of the log.
     """
 
     def __init__(self, usage_id: str) -> None:
@@ -77,8 +78,8 @@ class Fold:
         return self
 
     def snapshot(self) -> str | None:
-        """Returns the state and the messages as text. The function `restore` reads this text. Returns None
-        while a tool call has no result.
+        """Returns the computed state and messages as text, from which `restore` creates an equal object.
+        Returns None while a tool call has no result.
         """
         if self.state.pending:
             return None
@@ -101,8 +102,8 @@ class Fold:
 
     @classmethod
     def restore(cls, snapshot: str | None, usage_id: str) -> "Fold":
-        """Creates a Fold from a text that `snapshot` returned. Returns a Fold with the state of an empty log
-        if `snapshot` is None or cannot be parsed.
+        """Creates a Fold, which holds the state and the messages, from a text that `snapshot` returned.
+        Returns a Fold with the state of an empty log if `snapshot` is None or cannot be parsed.
 
         A lost snapshot is no problem: the log contains all data, and a snapshot only saves time when a
         conversation is opened.

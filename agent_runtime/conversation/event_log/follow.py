@@ -18,21 +18,21 @@ MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 
 class SlowConsumerError(Exception):
-    """The reader of an event stream is too many events behind and is disconnected. The reader may connect
+    """The error that ends the event stream of a reader that is too many events behind. The reader may connect
     again and continue after the last event that it got.
     """
 
 
 class EndedError(Exception):
-    """The event stream ends because the conversation was closed."""
+    """The error that ends an event stream because the conversation was closed."""
 
 
 async def follow(
     conversation: ConversationEngine, *, after_seq: int, told: ConversationStateUpdateEvent | None = None
 ) -> AsyncGenerator[EventFrame, None]:
-    """Yields all frames of a conversation after the position `after_seq`, without gaps and repetitions. First
-    come the stored events, then the full state and the output of running tool calls, then new frames as they
-    are published.
+    """Yields all frames (messages to clients) of a conversation after the position `after_seq`, without gaps
+    and repetitions. First come the stored events, then the full state and the output of running tool calls,
+    then new frames as they are published.
 
     `told`: the full state that the reader already has; the state is sent again only if something has happened
     since. Raises SlowConsumerError or EndedError at the end. The caller must close the iterator to end its
@@ -63,8 +63,8 @@ async def follow(
 
 
 class _Listener:
-    """A queue of limited size that collects the frames of a conversation for one reader. If the reader is too
-    slow, the queue is full and the reader is disconnected.
+    """A queue of limited size that collects the frames (messages to clients) of a conversation for one
+    reader. If the reader is too slow, the queue is full and the reader is disconnected.
     """
 
     def __init__(self, conversation: ConversationEngine) -> None:

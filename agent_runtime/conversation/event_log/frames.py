@@ -80,8 +80,8 @@ def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = 
 
 
 def output(shown: Mapping[str, Shown]) -> EventFrame:
-    """Returns the frame that shows the current output of all running tool calls. `shown`: the output by the
-    id of the event of the tool call.
+    """Returns the frame (a message to clients) that shows the current output of all running tool calls.
+    `shown`: the output by the id of the event of the tool call.
     """
     outputs = [
         CallOutput(action_id=action_id, text=one.text, styles=list(one.styles))

@@ -39,7 +39,9 @@ Subscriber = Callable[[EventFrame], None]
 
 
 class History:
-    """The only writer of a conversation's event log. Also holds the state computed from the log."""
+    """The object that writes the event log of a conversation; no other object writes to this log. It also
+    holds the state that is computed from the log.
+    """
 
     def __init__(self, log: EventLog, usage_id: str, masker: Masker) -> None:
         """Computes the state from the log. `usage_id`: the id under which the tokens and cost of the agent's

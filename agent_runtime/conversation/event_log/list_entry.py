@@ -26,9 +26,9 @@ _STATE: TypeAdapter[State] = TypeAdapter(State)
 
 @dataclass(frozen=True)
 class Entry:
-    """One conversation in a list of conversations. `status`: the last logged status; it is still `running` if
-    a crash ended the run. `acknowledged_seq`: the position of the last event that the app server has
-    confirmed as received.
+    """The data of one conversation in a list of conversations. `status`: the last logged status; it is still
+    `running` if a crash ended the run. `acknowledged_seq`: the position of the last event that the app server
+    has confirmed as received.
     """
 
     created_at: datetime
@@ -54,9 +54,8 @@ def entry_of(spec: Spec, state: State, status: ExecutionStatus) -> Entry:
 
 
 def save(log: EventLog, state: State) -> None:
-    """Saves a summary of the conversation's state beside the log, so that a list of conversations can be
-    built without reading the whole log. The list reads from the log only events that are newer than the
-    summary.
+    """Saves a summary of the conversation's state next to the log. With the summary, a list of conversations
+    is built quickly: it reads from the log only the events after the summary.
     """
     body = {"format": _FORMAT, "state": _STATE.dump_python(state, mode="json")}
     log.set_meta(_KEY, orjson.dumps(body).decode())

@@ -32,15 +32,19 @@ CREATE TABLE IF NOT EXISTS checkpoints (number INTEGER PRIMARY KEY, body TEXT NO
 
 
 class LogInUseError(Exception):
-    """Another process has already opened this conversation's log for writing."""
+    """The error that is raised when another process has already opened this
+    conversation's log for writing.
+    """
 
 
 class LogMissingError(Exception):
-    """The directory contains no event log of a conversation."""
+    """The error that is raised when the directory contains no event log of a conversation."""
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """The log file may have been written by a program other than the server, so it cannot be trusted."""
+    """The error that is raised when a program other than the server may have written the log file, so that
+    the file cannot be trusted.
+    """
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,8 @@ _HAS_TEXT = """kind = 'MessageEvent' AND EXISTS (
 
 @dataclass(frozen=True)
 class Filter:
-    """The conditions of a search for events. None means no condition. `text`: occurs in the event's message,
-    ignoring upper and lower case.
+    """The conditions of a search for events. A field with the value None is no condition. `text`: a text that
+    must occur in the event's message; upper and lower case are equal.
     """
 
     kind: str | None = None
@@ -113,7 +117,9 @@ ORDER BY seq DESC LIMIT 1
 
 
 class LogReader:
-    """Reads an event log, also while another process or thread writes to it. The methods block briefly."""
+    """An object that reads an event log, also while another process or thread writes to the log. Each method
+    blocks the caller for a short time.
+    """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         """Reads through this connection to the log's SQLite file. The caller closes the connection."""
@@ -233,7 +239,9 @@ class LogReader:
 
 @contextmanager
 def reading(directory: Path) -> Iterator[LogReader]:
-    """Opens the log in this directory for reading, in any thread. Raises LogMissingError without a log."""
+    """Opens the log in this directory for reading, in any thread. Yields the reader for the `with` block.
+    Raises LogMissingError if there is no log.
+    """
     path = directory / LOG_NAME
     if not path.exists():
         raise LogMissingError(str(directory))
@@ -252,8 +260,8 @@ def reading(directory: Path) -> Iterator[LogReader]:
 
 
 class EventLog(LogReader):
-    """An event log that can be written. At most one object per conversation may be open. Methods block for a
-    short time. When `append` returns, the events are safely on disk.
+    """An event log that can be read and written. At most one such object may be open for a conversation.
+    Methods block the caller for a short time. When `append` returns, the events are safely on disk.
     """
 
     def __init__(self, directory: Path, *, create: bool = False, seal: SpecSeal = UNSEALED) -> None:
@@ -310,7 +318,9 @@ class EventLog(LogReader):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Stores all writes inside the `with` block, or none. An inner block is part of the outer block."""
+        """Runs the `with` block as one transaction: all writes inside the block are stored, or none. An inner
+        block is part of the outer block.
+        """
         if self._db.in_transaction:
             yield
             return

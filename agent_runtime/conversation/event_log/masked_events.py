@@ -31,8 +31,8 @@ _OWN_UPDATES = frozenset({"execution_status", "leaf_event_id", "stats"})
 
 
 def masked(event: Event, masker: Masker) -> AnyEvent:
-    """Returns a copy of the event with a mask in place of each secret value, also if the value is encoded or
-    quoted.
+    """Returns a copy of the event in which a mask replaces each value of a secret. Values that are encoded or
+    quoted are also found and replaced.
     """
     if isinstance(event, ConversationStateUpdateEvent) and event.key in _OWN_UPDATES:
         return event

@@ -9,8 +9,8 @@ from agent_runtime.events.message import MessageEvent
 
 
 class ModelInputCursor:
-    """Tracks which events the model had seen when it wrote each reply. It must get the events of a log in
-    order. A reply counts as having seen all events before it.
+    """An object that determines which events the model had seen when it wrote each reply. It must get the
+    events of a log in order. A reply counts as having seen all events before it.
     """
 
     def __init__(self, reply_id: str | None = None, seq: int = 0) -> None:

@@ -89,8 +89,8 @@ def tell_restored(
     """Ends the tool calls and tasks that cannot continue after a restore from a backup, and tells the agent
     how old its files are. Does nothing if the last message to the agent already says this.
 
-    Actions that wait for confirmation keep waiting, because none of them has begun. An interrupted run does
-    not continue automatically. `is_there`: returns whether a conversation with this id exists.
+    Actions that wait for confirmation continue to wait, because none of them has begun. An interrupted run
+    does not continue automatically. `is_there`: returns whether a conversation with this id exists.
     """
     state = conversation.state
     mark = f"restored-{restored.id}-"

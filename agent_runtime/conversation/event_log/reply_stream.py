@@ -11,7 +11,9 @@ _KINDS: tuple[PieceKind, ...] = ("text", "reasoning")
 
 
 class ReplyStream:
-    """Publishes one reply of the model to clients, piece by piece, while the model writes the reply."""
+    """An object that publishes one reply of the model to clients, piece by piece, while the model writes the
+    reply.
+    """
 
     def __init__(self, item_id: str, publish: Callable[[EventFrame], None], masker: Masker) -> None:
         """Prepares the publication of a reply. `item_id`: the id of the reply's first event. `publish`: sends

@@ -1,5 +1,5 @@
-"""Makes and checks the seal of a conversation's specification: a keyed digest that shows whether another
-program has changed the specification. The agent's commands cannot read the key.
+"""Makes and checks the seal of a conversation's specification. The seal is a keyed checksum that shows
+whether another program has changed the specification. The agent's commands cannot read the key.
 """
 
 import hmac
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 
 class SpecChangedError(Exception):
-    """The check of a conversation's specification has failed: a program other than the server has changed the
-    specification, or a required seal is missing.
+    """The error that is raised when the check of a conversation's specification fails: a program other than
+    the server has changed the specification, or a required seal (checksum) is missing.
     """
 
 
 @dataclass(frozen=True)
 class SpecSeal:
-    """Makes and checks seals of conversations' specifications. A seal is a keyed digest that shows later
-    changes.
+    """An object that makes and checks the seals of conversations' specifications. A seal is a keyed checksum
+    that shows whether the specification was changed later.
 
-    `keys`: the keys for the digests, newest first; without keys, no seal is made or checked.
+    `keys`: the keys for the checksums, newest first; without keys, no seal is made or checked.
 
     `takes_unsealed`: whether a specification without a seal is accepted; old versions of Slipway wrote such
     specifications.

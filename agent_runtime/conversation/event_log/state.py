@@ -58,11 +58,12 @@ class State:
     `critique`: the critic's last judgement of the agent's work; `critiques`: the number of these judgements;
     `stop_denials`: how often Stop hooks have made the agent continue. These three fields cover the time since
     the user's last message. `replied_without_call`: whether the agent's last reply has no tool call.
-    `told_to_finish`: whether, since its last tool call, the agent was told to go on or to finish. `work`:
-    which files were changed, and which commands ran since.
+    `told_to_finish`: whether, since its last tool call, the runtime has told the agent to continue or to
+    finish. `work`: which files were changed, and which commands ran since.
 
-    `wants_condensation`: whether a condensation was requested and is neither complete nor failed yet.
-    `given_rules`: the names of the path rules that the model has got with results of tool calls.
+    `wants_condensation`: whether a condensation (a summary that replaces older events) was requested and is
+    neither complete nor failed yet. `given_rules`: the names of the path rules (instructions for certain
+    files) that the model has got with results of tool calls.
 
     `agent`: the agent's configuration after its last change, without keys. `agent`, `title`, `tags`: None
     while the values from the creation apply. `safeguards`: the confirmation policy and the security analyzer
@@ -125,7 +126,9 @@ class State:
 
     @property
     def refused_calls(self) -> tuple[ActionEvent, ...]:
-        """The pending tool calls that are not executed, because the agent must ask the user first."""
+        """The pending tool calls (those without a result) that are not executed, because the agent must ask
+        the user first.
+        """
         return tuple(action for action in self.pending if self.must_ask and action.tool_name != FINISH)
 
     @property
@@ -142,8 +145,8 @@ if TYPE_CHECKING:
 else:
 
     def replace(state: State, /, **changes: Any) -> State:
-        """Returns a copy of the state with some fields changed. `dataclasses.replace` does the same for a
-        frozen class, but takes ten times as long.
+        """Returns a copy of the state with some fields changed. It is used in place of `dataclasses.replace`,
+        which gives the same result but takes ten times as long.
         """
         changed = object.__new__(State)
         vars(changed).update(vars(state), **changes)

@@ -1,5 +1,5 @@
-"""A task that a conversation has given to a sub-agent, as the conversation's log describes the task. Has no
-side effects.
+"""Defines a task that a conversation has given to a sub-agent, as the conversation's log describes the task.
+Has no side effects.
 """
 
 from collections.abc import Mapping

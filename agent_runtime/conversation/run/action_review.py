@@ -1,4 +1,4 @@
-"""The security review of the actions in a reply of the model."""
+"""Reviews the security of the actions in a reply of the model, before these actions run."""
 
 from collections.abc import Sequence
 

@@ -16,7 +16,7 @@ MAX_EMPTY_REPLIES = 3
 
 
 class RunError(Exception):
-    """A run cannot continue because of an error. The user sees the text of the error."""
+    """The error that is raised when a run cannot continue. The user sees the text of the error."""
 
     def __init__(self, code: str, detail: str, classification: ErrorClassification) -> None:
         super().__init__(detail)
@@ -25,8 +25,8 @@ class RunError(Exception):
 
 @dataclass
 class Budget:
-    """Counts the replies that the model may still give in one run, and the empty replies in a row that it may
-    still give.
+    """A counter for one run: how many replies the model may still give, and how many empty replies in a row
+    it may still give.
     """
 
     iterations: int
@@ -50,8 +50,8 @@ class Budget:
 
 
 def check_cost(context: RunContext) -> None:
-    """Raises RunError if the conversation's budget is spent. The user may then start another run, which gets
-    the same amount again.
+    """Checks the budget of the conversation. Raises RunError if the budget is spent. The user may then start
+    another run, for which the same amount of money is added to the budget.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -67,8 +67,8 @@ def check_cost(context: RunContext) -> None:
 
 
 def renewed(context: RunContext) -> list[Event]:
-    """Returns the event that raises a spent budget at the beginning of a run, so that the run gets the same
-    amount again. Returns an empty list if the budget is not spent, or if there is no budget.
+    """Returns the event that raises a spent budget at the beginning of a run, so that the run may spend the
+    same amount again. Returns an empty list if the budget is not spent, or if there is no budget.
     """
     limit, spent = _limit(context), total_cost(context.state.stats)
     if limit is None or spent < limit:
@@ -83,8 +83,8 @@ def budget_update(context: RunContext, dollars: float | None) -> ConversationSta
 
 
 def check_price(context: RunContext, reply: Reply) -> None:
-    """Raises RunError if the conversation has a budget and the price of the reply is unknown, because the
-    budget cannot be enforced without prices.
+    """Checks that the price of the reply is known if the conversation has a budget, because a budget cannot
+    be enforced without prices. Raises RunError otherwise.
     """
     if _limit(context) is None or reply.usage.cost is not None:
         return

@@ -11,8 +11,8 @@ from agent_runtime.conversation.run.proof_check import is_questioned, report
 
 
 async def is_sent_back(context: RunContext) -> bool:
-    """Returns whether the agent must continue although it says that it is done. If the agent must continue,
-    the function has already logged the reason as a message to the agent.
+    """Decides whether an agent that says it is done must continue. Returns True if it must; in this case, the
+    function has already logged the reason as a message to the agent.
     """
     if context.state.must_ask:
         return False  # it is the user's turn
@@ -30,7 +30,8 @@ async def is_sent_back(context: RunContext) -> bool:
 
 def _is_told_to_go_on(context: RunContext) -> bool:
     """Tells the agent to continue if its last reply has no tool call although this agent must end with a call
-    of `finish`. Returns whether the agent was told this. The agent is told at most once after each tool call.
+    of `finish`. Returns whether the function has logged such a message to the agent. This happens at most
+    once after each tool call.
     """
     state = context.state
     if not (context.request.expects_finish and state.replied_without_call) or state.told_to_finish:

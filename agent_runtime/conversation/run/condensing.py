@@ -12,8 +12,8 @@ from agent_runtime.events.condensation import CondensationRequest
 
 
 class Condensing:
-    """Makes the condensations that a user requests for one conversation, one at a time. A condensation
-    replaces older events in the model's prompt by a summary.
+    """An object that makes the condensations which a user requests for one conversation, one at a time. A
+    condensation replaces older events in the model's prompt by a summary.
     """
 
     def __init__(self, context: RunContext) -> None:
@@ -22,8 +22,8 @@ class Condensing:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a condensation is being made now outside of a run. Condensations that a run makes do not
-        count.
+        """Whether a condensation (a summary that replaces older events) is being made now outside of a run.
+        Condensations that a run makes do not count.
         """
         return self._task is not None
 
@@ -46,7 +46,9 @@ class Condensing:
         await asyncio.wait([self._task])
 
     async def wait(self) -> None:
-        """Waits until the requested condensation, if there is one, is complete."""
+        """Waits until the requested condensation (a summary that replaces older events), if there is one, is
+        complete.
+        """
         if self._task is not None:
             await asyncio.wait([self._task])
 

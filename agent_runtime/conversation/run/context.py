@@ -1,5 +1,5 @@
-"""The objects that a run of a conversation uses: the event log and the state computed from it, the agent, the
-agent's tools, and the model's messages.
+"""Contains the objects that a run of a conversation uses: the event log and the state computed from it, the
+agent, the agent's tools, and the model's messages.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -164,11 +164,11 @@ class RunContext:
 
     @asynccontextmanager
     async def making_room(self) -> AsyncIterator[None]:
-        """Frees the run slot inside the `async with` block, so that another conversation can run. At the end
-        of the block, waits for a slot again.
+        """Gives the permission to run (the run slot) to another conversation inside the `async with` block.
+        At the end of the block, waits for a new permission.
 
-        If the user has requested a pause, the end of the block does not wait for a slot, because the run only
-        has to log the pause.
+        If the user has requested a pause, the end of the block does not wait, because the run only has to log
+        the pause.
         """
         assert self.slot is not None, "only a run has a slot"
         self.slots.step_aside(self.slot)

@@ -32,9 +32,9 @@ async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) 
     the critic's result. Returns `turn` unchanged if there is no critic, or if the critic does not judge such
     events.
 
-    If the request to the critic fails, the reply is kept and the failure is logged. `turn`: the reply of the
-    agent's model as events. `stream`: the publication of the reply, which is dropped if the task is
-    cancelled.
+    If the request to the critic fails, the failure is logged and the reply is returned without a result of
+    the critic. `turn`: the reply of the agent's model as events. `stream`: the publication of the reply,
+    which is dropped if the task is cancelled.
     """
     critic, subject = context.agent.critic, turn.events[-1]
     if critic is None or not _is_looked_at(critic, subject):

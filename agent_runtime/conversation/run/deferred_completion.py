@@ -16,8 +16,8 @@ LONGEST_PAUSE_SECONDS = 60.0
 
 
 async def log_end(context: RunContext, cause: BaseException) -> None:
-    """Tries again and again to log that a run has ended with an error. Stops when this has succeeded or when
-    a new run has begun. `cause`: the error that ended the run.
+    """Logs that a run has ended with an error. If this fails, tries again until it succeeds or until a new
+    run has begun. `cause`: the error that ended the run.
     """
     pause = FIRST_PAUSE_SECONDS
     while True:

@@ -11,8 +11,8 @@ from agent_runtime.events.state import ExecutionStatus
 
 
 def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: int) -> None:
-    """Sets the goal of a conversation and starts a run. The run continues until a judge finds that the goal
-    is reached, or until the judge has found `max_iterations` times that the goal is not reached.
+    """Sets the goal of a conversation and starts a run. The run continues until a judge (a model) finds that
+    the goal is reached, or until the judge has found `max_iterations` times that the goal is not reached.
 
     Raises AlreadyRunningError while a run is going on or actions wait for confirmation.
     """

@@ -61,8 +61,8 @@ def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession
 
 
 class OpenSession:
-    """Runs the hooks of a conversation while it is open. For the hooks, the time until the conversation is
-    closed is one session.
+    """An object that runs the hooks of a conversation while the conversation is open. The hooks see the time
+    until the conversation is closed as one session.
     """
 
     def __init__(self, hooks: Hooks) -> None:
@@ -161,15 +161,15 @@ async def call_tool(context: RunContext, action: ActionEvent) -> None:
 
 
 def _with_rules(context: RunContext, result: ToolResult) -> ToolResult:
-    """Returns the result of a tool call together with the path rules for files that no earlier call has
-    touched.
+    """Returns the result of a tool call together with the path rules (instructions for certain files) for
+    files that no earlier call has touched.
     """
     return with_rules(result, context.state, context.tools, context.spec)
 
 
 async def has_something_to_answer(context: RunContext) -> bool:
-    """Runs the hooks for new messages of the user, which may refuse messages. Returns whether the agent still
-    has something to do afterwards.
+    """Runs the hooks for new messages of the user; a hook may refuse a message. Returns whether the agent
+    still has something to do afterwards.
     """
     if context.hooks is not None and not context.state.pending:
         await context.hooks.admit(context, context.model_input.unseen_messages())

@@ -1,5 +1,5 @@
-"""Builds the texts that stay in the prompt word for word when older events are condensed: the user's last
-message, the agent's plan and the names of recent files.
+"""Builds the texts that stay in the prompt word for word when a summary replaces older events: the user's
+last message, the agent's plan and the names of recent files.
 
 A summary may lose this information. The agent would then continue with a task that differs from the user's
 task.

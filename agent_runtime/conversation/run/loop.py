@@ -1,5 +1,5 @@
-"""The loop of a run. While the agent has something to do, the loop executes pending tool calls; if there are
-none, it asks the model for the next reply.
+"""The loop of a run. While the agent has something to do, the loop executes pending tool calls (those without
+a result); if there are none, it asks the model for the next reply.
 """
 
 import asyncio
@@ -119,7 +119,7 @@ def _failures() -> Iterator[list[ConversationErrorEvent]]:
 
 
 def unexpected(error: BaseException) -> ConversationErrorEvent:
-    """Returns the event that tells the users of a conversation about an unexpected error of the server."""
+    """Returns the event that informs the users of a conversation about an unexpected error of the server."""
     return ConversationErrorEvent(
         code=type(error).__name__,
         detail=f"The agent server had an internal error: {error}",
@@ -168,8 +168,8 @@ def _find_loop(context: RunContext) -> Loop | None:
 
 
 async def _execute_pending(context: RunContext) -> None:
-    """Executes the pending tool calls of one reply, in parallel where the tools allow it. Logs each result as
-    soon as the call has ended.
+    """Executes the pending tool calls (those without a result) of one reply, in parallel where the tools
+    allow it. Logs each result as soon as the call has ended.
 
     After a pause request, calls that have begun are completed. While a call waits for the user's answer,
     other calls continue. No call is still running when this function returns or raises.
@@ -201,7 +201,8 @@ async def _first_done(
     context: RunContext, running: Mapping[str, asyncio.Task[None]]
 ) -> set[asyncio.Task[None]]:
     """Waits until at least one of the running tool calls has ended, and returns the tasks of the ended calls.
-    While all calls wait for an answer of the user, the run slot is free for other conversations.
+    While all calls wait for an answer of the user, the run slot (the permission to run) is free for other
+    conversations.
     """
     first = partial(asyncio.wait, running.values(), return_when=asyncio.FIRST_COMPLETED)
     begun = [action for action in context.state.pending if action.id in running]

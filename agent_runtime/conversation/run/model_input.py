@@ -16,7 +16,7 @@ from agent_runtime.llm.messages import Prompt
 
 
 class ModelInput:
-    """Reads the input of the agent's model from the event log. Writes nothing."""
+    """An object that builds the input of the agent's model from the event log. It writes nothing."""
 
     def __init__(self, conversation_id: UUID, log: EventLog, history: History, toolbox: Toolbox) -> None:
         self._conversation_id = conversation_id
@@ -75,8 +75,8 @@ class ModelInput:
         return next((one for one in plans if one is not None), None)
 
     def kept_words(self, plan: CondensationPlan) -> str:
-        """Returns the texts that are kept word for word beside the summary: the user's last message, the
-        agent's plan and the names of recent files. `plan`: which events the summary replaces.
+        """Returns the texts that stay in the prompt word for word beside the summary: the user's last
+        message, the agent's plan and the names of recent files. `plan`: which events the summary replaces.
         """
         message_id = self.state.last_user_message_id
         record = self._log.get(message_id) if message_id is not None else None

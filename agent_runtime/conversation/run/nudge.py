@@ -1,5 +1,5 @@
-"""The message to an agent that works without a user and whose last reply has no tool call. The message tells
-the agent to go on or to call `finish`.
+"""Contains the text of a message to an agent that works without a user. The agent gets the message if its
+last reply has no tool call. The text tells the agent to continue or to call `finish`.
 """
 
 from agent_runtime.events.message import MessageEvent, told

@@ -9,15 +9,15 @@ from agent_runtime.events.state import ExecutionStatus, status_update
 
 
 def results_of_dangling_calls(context: RunContext, *, by: str) -> list[AgentErrorEvent]:
-    """Returns an error event as the result of each pending tool call. The caller logs them. `by`: who or what
-    ended the calls, as in "by the user".
+    """Returns an error event as the result of each pending tool call (a call without a result). The caller
+    logs them. `by`: who or what ended the calls, as in "by the user".
     """
     return dangling_calls.give_up(context.state.pending, context.agent, context.tools, by=by)
 
 
 def give_up(context: RunContext, *, by: str) -> None:
-    """Logs an error as the result of each pending tool call. `by`: who or what ended the calls, as in "by the
-    user".
+    """Logs an error as the result of each pending tool call (a call without a result). `by`: who or what
+    ended the calls, as in "by the user".
     """
     context.emit(*results_of_dangling_calls(context, by=by))
 
@@ -30,8 +30,8 @@ def recover(context: RunContext) -> None:
 
 def settle(context: RunContext, *, by: str) -> None:
     """Ends everything that is unfinished in a log that was copied from another conversation: pending tool
-    calls get error results, and the status `running` becomes `idle`. `by`: who or what ended the calls, as in
-    "by the user".
+    calls (those without a result) get error results, and the status `running` becomes `idle`. `by`: who or
+    what ended the calls, as in "by the user".
     """
     give_up(context, by=by)
     if context.state.status is ExecutionStatus.RUNNING and not context.is_running:

@@ -1,5 +1,5 @@
 """Limits how many conversations of a server run at the same time. Other runs wait in a queue for a free run
-slot.
+slot (the permission to run).
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 class RunSlot:
-    """The permission of one run to work. The permission is granted, or the run still waits for it in the
+    """The permission of one run to work. Either the permission is granted, or the run waits for it in the
     queue.
     """
 
@@ -39,8 +39,9 @@ class RunSlot:
 
 
 class RunSlots:
-    """The run slots of a server, shared by all its conversations. `limit`: the number of runs that may work
-    at the same time; None means no limit.
+    """The limit of how many conversations of a server run at the same time, with the queue of the waiting
+    runs. All conversations of the server share this object. `limit`: the number of runs that may work at the
+    same time; None means no limit.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -78,8 +79,8 @@ class RunSlots:
         self._admit()
 
     async def come_back(self, slot: RunSlot) -> bool:
-        """Puts a run that had stepped aside at the end of the queue, and waits. Returns True if the run may
-        continue, False if it was removed from the queue.
+        """Puts a run that has given up its permission (see `step_aside`) at the end of the queue, and waits
+        for the permission. Returns True if the run may continue, False if it was removed from the queue.
         """
         slot.queue_again()
         self._waiting.append(slot)

@@ -15,7 +15,9 @@ INTERRUPT_GRACE_SECONDS = 10
 
 
 class RunTask:
-    """The asyncio task of a conversation's run. There is no task while no run is going on."""
+    """An object that holds the asyncio task of a conversation's run. There is no task while no run is going
+    on.
+    """
 
     def __init__(self, conversation_id: UUID) -> None:
         self._conversation_id = conversation_id

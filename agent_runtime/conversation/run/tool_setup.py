@@ -8,7 +8,7 @@ from agent_runtime.security.policy import NeverConfirm
 
 
 async def prepare_tools(context: RunContext) -> None:
-    """Connects to the agent's MCP servers if this is needed. Logs which tools each server offers, or why a
+    """Connects to the agent's MCP servers if this is needed. Logs which tools each server has, or why a
     server is not available.
     """
     context.mcp_questions.close_lost()
@@ -20,7 +20,7 @@ async def prepare_tools(context: RunContext) -> None:
 
 
 def apply_analyzer(context: RunContext) -> None:
-    """Adds the fields that the security analyzer needs, such as the risk, to the schema of each tool. The
-    model then fills them in with each call.
+    """Adds the parameters that the security analyzer needs, such as the risk, to the schema of each tool. The
+    model then gives values for these parameters with each call.
     """
     context.toolbox.ask_about_calls(asks_model(analyzer_of(context.spec, context.state)))

@@ -1,4 +1,4 @@
-"""The message to an agent whose claims about its work are not proved by the event log."""
+"""Builds the message to an agent whose claims about its work are not proved by the event log."""
 
 from agent_runtime.events.message import MessageEvent, told
 

@@ -1,4 +1,6 @@
-"""Exports a conversation in the Agent Trajectory Interchange Format (events/atif.py)."""
+"""Exports a conversation in the Agent Trajectory Interchange Format (ATIF), whose data types are in
+events/atif.py.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -33,8 +33,8 @@ MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 
 
 class NotATrajectoryError(Exception):
-    """The file to import is not an exported conversation, or is incomplete. The text of the error says what
-    is wrong.
+    """The error that is raised when the file to import is not an exported conversation, or is incomplete. The
+    text of the error says what is wrong.
     """
 
 

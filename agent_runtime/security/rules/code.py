@@ -1,5 +1,5 @@
-"""The rules for shell commands that run downloaded code or code in their arguments, and for software
-installations.
+"""Contains the security rules for shell commands that run downloaded code or code in their arguments, and
+that install software.
 """
 
 from agent_runtime.security.rules import environment, escapes, package_calls

@@ -1,5 +1,5 @@
-"""Tests for the table of security rules. They check whether a container could change or read files of the
-machine, and whether volumes are deleted.
+"""Contains tests that the table of security rules uses. The tests check whether a container could change or
+read files of the machine, and whether a command deletes volumes.
 """
 
 import re

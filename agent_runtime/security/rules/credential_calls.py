@@ -1,4 +1,6 @@
-"""A test for the table of security rules: whether a program is called in a way that prints credentials."""
+"""Contains a test that the table of security rules uses: whether a program is called in a way that prints
+credentials.
+"""
 
 import re
 

@@ -1,5 +1,5 @@
-"""Tests for the table of security rules. They check whether a command sets environment variables that make a
-program run other code than its own.
+"""Contains tests that the table of security rules uses. The tests check whether a command sets environment
+variables that make a program run foreign code.
 """
 
 import re
@@ -45,9 +45,10 @@ def loads_code(call: Call, workspace: str) -> bool:
 
 
 def hides_programs(call: Call, workspace: str) -> bool:
-    """Returns whether the command sets a search path in which a directory that the agent can write to comes
-    before the system's directories, so that other programs would run. Library search paths do not count for
-    programs of the workspace.
+    """Returns whether the command sets a search path for programs in which a directory that the agent can
+    write to comes before the system's directories. A program in this directory would then run in place of a
+    system program of the same name. A search path for libraries does not count if it is set for programs of
+    the workspace.
     """
     first = call.command.words[0] if call.command.words else Word("")
     path = resolve(first, call.directory) if "/" in first.text else None
@@ -92,9 +93,9 @@ def _puts_writable_first(value: str, directory: str | None, workspace: str) -> b
 
 
 def _is_writable(place: str, directory: str | None, workspace: str) -> bool:
-    """Returns whether the agent can write to this directory of a search path. An empty entry means the
-    current directory. Entries with unknown parts count as not writable. So do the directories where package
-    managers install programs.
+    """Returns whether the agent can write to a directory of a search path. `place`: the entry of the search
+    path; an empty entry means the current directory. Returns False for entries with unknown parts, and for
+    the directories where package managers install programs.
     """
     if "\0" in place or _INSTALLED.search(place):
         return False

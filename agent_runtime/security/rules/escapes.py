@@ -1,5 +1,5 @@
-"""Tests for the table of security rules. They find arguments that make a program run code or other programs,
-such as `tar --checkpoint-action`, `sed` with `e`, or `python -c`.
+"""Contains tests that the table of security rules uses. The tests find arguments that make a program run code
+or other programs, such as `tar --checkpoint-action`, `sed` with `e`, or `python -c`.
 """
 
 import re
@@ -63,7 +63,7 @@ _SAME = {
 
 
 def runs_inline(call: Call, workspace: str) -> bool:
-    """Returns whether an interpreter gets code in its arguments or its input, and the code could do harm (see
+    """Returns whether an interpreter gets code in its arguments or its input that could do harm (see
     `can_harm`).
     """
     del workspace

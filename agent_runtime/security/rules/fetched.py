@@ -101,7 +101,7 @@ def _unpack(call: Call, fetched: _Fetched) -> None:
 
 
 def _cloned(call: Call) -> list[Word]:
-    """Returns the directories into which the command may clone a repository."""
+    """Returns the directories into which a `git clone` or similar command may clone a repository."""
     texts = [word.text for word in call.operands]
     if "clone" not in texts[:3]:
         return []

@@ -1,4 +1,6 @@
-"""Tests for the table of security rules. They check which files a command deletes, reads or writes."""
+"""Contains tests that the table of security rules uses. The tests check which files a command deletes, reads
+or writes.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -48,8 +50,8 @@ def deletes_outside(call: Call, workspace: str) -> bool:
 
 
 def deletes_in_container(call: Call, workspace: str) -> bool:
-    """Returns whether the command deletes files of another container recursively or irrecoverably, outside
-    the container's temporary directories.
+    """Returns whether a command that runs in another container deletes files there recursively or
+    irrecoverably. The temporary directories of the container do not count.
     """
     del workspace
     if not call.in_container or not (call.has(*_RECURSIVE) or call.name in {"shred", "srm"}):
@@ -140,8 +142,8 @@ def _is_any_outside(call: Call, words: list[Word], workspace: str) -> bool:
 
 
 def _paths(call: Call, words: list[Word]) -> list[str | None]:
-    """Returns the paths on this machine that the words name; None for an unknown path. Leaves out URLs,
-    numbers (file descriptors) and `-`.
+    """Returns the paths on this machine that the words name. An item is None if the path is not known. URLs,
+    numbers (file descriptors) and `-` are left out.
     """
     return [
         call.path(word)

@@ -1,5 +1,5 @@
-"""Tests for the table of security rules. They find git commands that affect other people or uncommitted
-changes, or that run programs.
+"""Contains tests that the table of security rules uses. The tests find git commands that affect other people
+or uncommitted changes, or that run programs.
 """
 
 import re
@@ -98,8 +98,8 @@ def drops_changes(call: Call) -> bool:
 
 
 def drops_outside(call: Call, workspace: str) -> bool:
-    """Returns whether the command drops changes outside the workspace, as `git -C / clean -fdx` does. Files
-    there may belong to another project or to no repository.
+    """Returns whether a git command drops uncommitted changes outside the workspace, as `git -C / clean -fdx`
+    does. Files there may belong to another project or to no repository.
     """
     if not drops_changes(call):
         return False
@@ -119,7 +119,7 @@ def drops_outside(call: Call, workspace: str) -> bool:
 
 
 def runs_programs(call: Call) -> bool:
-    """Returns whether the command has settings, options or addresses that make git run other programs."""
+    """Returns whether a git command has settings, options or addresses that make git run other programs."""
     git = git_of(call)
     if git.subcommand == "config" and git.has(
         "--get", "--get-all", "--unset", "-l", "--list", "--get-regexp"
@@ -143,7 +143,9 @@ def pushes_unknown(call: Call) -> bool:
 
 
 def names_remote(call: Call) -> bool:
-    """Returns whether the command pushes to an address in its arguments, or sets the address of a remote."""
+    """Returns whether a git command pushes to an address in its arguments, or sets the
+    address of a remote.
+    """
     git = git_of(call)
     if git.subcommand == "remote":
         return bool({"add", "set-url"} & set(git.arguments[:1]))

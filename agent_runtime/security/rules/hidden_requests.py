@@ -1,5 +1,5 @@
-"""Tests for the table of security rules. They find downloads whose addresses or settings are read from
-files.
+"""Contains tests that the table of security rules uses. The tests find downloads whose addresses or settings
+are read from files, so that the command itself does not show them.
 """
 
 import re
@@ -26,8 +26,9 @@ _HARMLESS_SETTING = re.compile(r"\s*(robots|quiet|verbose|continue|tries|timeout
 
 
 def is_configured(call: Call, workspace: str) -> bool:
-    """Returns whether a download program reads settings from a configuration file, or gets other than
-    harmless settings from `wget -e`. Such settings can make the program send, write and run anything.
+    """Returns whether a download program reads settings from a configuration file, or gets settings from
+    `wget -e` that are not known to be harmless. Such settings can make the program send, write and run
+    anything.
     """
     del workspace
     if any(name in _CONFIGURING.get(call.name, ()) for name, _ in assignments(call)):

@@ -1,5 +1,5 @@
-"""Searches code for names that are signs of possible harm: names that start programs, use the network, delete
-files, read secrets, write outside the workspace, or hide what the code does.
+"""Searches the code of a program for names that are signs of possible harm: names that start programs, use
+the network, delete files, read secrets, write outside the workspace, or hide what the code does.
 """
 
 import re

@@ -31,8 +31,8 @@ def made_link(call: "Call") -> tuple[str, str] | None:
 
 
 def through(call: "Call", links: Mapping[str, str]) -> "Call":
-    """Returns the command with symbolic links in its paths resolved. `links`: the target of each link, by the
-    path of the link.
+    """Returns a copy of the command in which symbolic links in paths are replaced by their targets. `links`:
+    the target of each link, by the path of the link.
     """
     if not links or call.name == "ln":
         return call
@@ -56,8 +56,8 @@ def _led(word: Word, call: "Call", links: Mapping[str, str]) -> Word:
 
 
 def written(call: "Call", text: str | None) -> dict[str, str | None]:
-    """Returns the files that this command writes: their paths, each with `text` as the content. `text`: None
-    if the content is unknown.
+    """Returns the files that this command writes, by path, each with `text` as the content. `text`: None if
+    the content is unknown.
     """
     words = [one.target for one in call.redirects if one.operator in _WRITING]
     if call.name == "tee":

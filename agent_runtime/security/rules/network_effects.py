@@ -1,5 +1,5 @@
-"""Tests for the table of security rules. They check what a command downloads, sends or runs over the
-network.
+"""Contains tests that the table of security rules uses. The tests check what a command downloads from the
+network, sends to the network, or runs from the network.
 """
 
 import re
@@ -64,13 +64,15 @@ def runs_fetched(call: Call, workspace: str) -> bool:
 
 
 def _reads_program(call: Call) -> bool:
-    """Returns whether the interpreter reads its code from a pipe, because no argument says what to run."""
+    """Returns whether the interpreter reads its code from a pipe, because no argument contains the code or
+    names a file with the code.
+    """
     return not call.operands or call.operands[0].text in {"-", "/dev/stdin"} or call.has("-s")
 
 
 def sends_files(call: Call, workspace: str) -> bool:
-    """Returns whether the command sends a file, the output of another command, or its input to another
-    machine.
+    """Returns whether the command sends data to another machine: a file, the output of another command, or
+    its input.
     """
     if call.name in {"curl", "wget", "http", "https", "xh"}:
         is_file = any("@" in text for text in call.texts if not text.startswith("http")) or call.has(

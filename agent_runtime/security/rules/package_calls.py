@@ -1,5 +1,5 @@
-"""Tests for the table of security rules. They check from where package managers download packages, and where
-they install them.
+"""Contains tests that the table of security rules uses. The tests check from where package managers download
+packages, and where they install them.
 """
 
 import re
@@ -136,8 +136,8 @@ def _installs(call: Call) -> bool:
 
 
 def manages_machine(call: Call, workspace: str) -> bool:
-    """Returns whether the command changes packages of the operating system. Listing and searching packages is
-    no change.
+    """Returns whether the command installs, changes or removes packages of the operating system. A command
+    that only lists or searches packages does not count.
     """
     del workspace
     return call.has("-i", "-S", "-R", "--install", "-U", "-r") or not _CHANGES.isdisjoint(call.texts)

@@ -18,8 +18,9 @@ _SHELL_CELL = re.compile(r"\A\s*%%(?:bash|sh|script|!)[^\n]*\n(.*)", re.DOTALL)
 
 
 def judge_program(code: str, workspace: str) -> Judgement:
-    """Judges the risk of a notebook cell, including its shell commands (`!…`, `%%bash`). The `likeness` of
-    the result is the exact text of the cell, because another text is another program.
+    """Returns a judgement of the risk of a notebook cell, including its shell commands (`!…`, `%%bash`). The
+    `likeness` of the result is the exact text of the cell, because a cell with another text is another
+    program.
     """
     found = [INLINE_PROGRAM] if can_harm(code) else []
     for command in _shell_lines(code):

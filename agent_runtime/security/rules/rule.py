@@ -1,4 +1,4 @@
-"""The type of the security rules, which say which commands are risky."""
+"""Defines the type of the security rules. The rules say which commands are risky."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from agent_runtime.security.shell.calls import Call
 
 @dataclass(frozen=True)
 class Rule:
-    """One row of the table of security rules: which commands it matches, and why they are risky.
+    """One row of the table of security rules: which commands the rule matches, and why they are risky.
 
     `programs`: the names of the programs that the rule is for; empty means all programs. `test`: a function
-    that gets the command and the workspace and returns whether the rule applies; None means that it always
-    applies.
+    that gets the command and the workspace, and returns whether the rule matches; None means that the rule
+    matches every command of these programs.
     """
 
     name: str

@@ -1,9 +1,11 @@
-"""Parses shell text: which commands it runs, with which words, and which files and pipes they read and write.
+"""Parses shell text: which commands the text runs, with which words, and which files and pipes the commands
+read and write.
 
 This package has its own parser, because a security rule needs words as the shell sees them: quotes removed,
-escapes resolved, known variables replaced, here-documents and substitutions read as scripts. tree-sitter-bash
-0.25.1 was tried on the 1,468 commands of the tests. It reports errors in six hostile commands that bash runs
-(such as `{rm,-rf,/}` and redirects to `/dev/tcp`), takes `time` for a program, and leaves quotes and escapes
-to its caller. This parser understands five of the six; the sixth is not valid shell, and the user is asked
-about it. With tree-sitter-bash, the results for the tests' commands were not better.
+escapes resolved, known variables replaced, here-documents and substitutions read as scripts. The library
+tree-sitter-bash 0.25.1 was tried on the 1,468 commands of the tests. It reports errors in six hostile
+commands that bash runs (such as `{rm,-rf,/}` and redirects to `/dev/tcp`), takes `time` for a program, and
+leaves quotes and escapes to its caller. This parser understands five of the six commands. The sixth is not
+valid shell, and the user is asked about it. With tree-sitter-bash, the results for the tests' commands were
+not better.
 """

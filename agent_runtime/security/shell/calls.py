@@ -87,7 +87,7 @@ class Call:
 
 @dataclass
 class Calls:
-    """The programs that a script would run. `is_understood`: whether the list is complete."""
+    """The list of the programs that a script would run. `is_understood`: whether the list is complete."""
 
     found: list[Call] = field(default_factory=list)
     is_understood: bool = True
@@ -156,8 +156,8 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
 
 
 def _run_files(call: Call, calls: Calls, depth: int) -> None:
-    """Adds the programs of the script files that this call runs. The files were written earlier in the same
-    command, or are on the disk.
+    """Adds to `calls` the programs of the script files that this call runs. The files were written earlier in
+    the same command, or are on the disk. `depth`: how deeply this script is nested in other scripts.
     """
     for path in _files_run(call):
         if path in calls.scripts:
@@ -182,7 +182,9 @@ def _collect_script(text: str, calls: Calls, depth: int) -> None:
 
 
 def _collect_contained(text: str, calls: Calls, directory: str | None, depth: int) -> None:
-    """Adds the programs of a script that runs in another container. They change no files of this machine."""
+    """Adds to `calls` the programs of a script that runs in another container. These programs change no files
+    of this machine. `depth`: how deeply this script is nested in other scripts.
+    """
     inner = Calls(directory=directory, in_container=True)
     _collect(text, inner, depth)
     calls.is_understood = calls.is_understood and inner.is_understood
@@ -202,7 +204,9 @@ def _changed_directory(call: Call) -> str | None:
 
 
 def _inner(call: Call) -> Iterator[Call]:
-    """Yields the programs that this call starts, as named in its arguments."""
+    """Yields the programs that this call starts and that are named in its arguments, as
+    `env` and `xargs` do.
+    """
     if call.name == "find":
         yield from _found_by_find(call)
     elif call.name in _CONTAINERS and "exec" in call.texts:
@@ -214,8 +218,8 @@ def _inner(call: Call) -> Iterator[Call]:
 
 
 def _in_container(call: Call) -> Iterator[Call]:
-    """Yields the program that `docker exec` or `docker compose exec` runs. Its directory is the one that the
-    options name, or `/`.
+    """Yields the program that `docker exec` or `docker compose exec` runs in a container. The directory of
+    the program is the one that the options name, or `/`.
     """
     words, directory = list(call.arguments[call.texts.index("exec") + 1 :]), Word("/")
     while words and words[0].text.startswith("-"):
@@ -256,7 +260,9 @@ def _placeholders(call: Call, options: int) -> Iterable[str]:
 
 
 def _only_asks(call: Call) -> bool:
-    """Returns whether the call only prints where a program is, as `command -v make` does."""
+    """Returns whether the call runs no other program and only prints where a program is, as `command -v make`
+    does.
+    """
     return call.name == "command" and call.has("-v", "-V")
 
 
@@ -266,7 +272,9 @@ def _wrapped(call: Call, words: tuple[Word, ...]) -> Call:
 
 
 def behind(call: Call) -> tuple[Word, ...]:
-    """Returns the program that a wrapper such as `sudo` starts, followed by the program's arguments."""
+    """Returns the words of the program that a wrapper such as `sudo` starts: the program
+    and its arguments.
+    """
     with_value, words = WRAPPERS[call.name], list(call.arguments)
     operands = OPERANDS.get(call.name, 0)
     while words:
@@ -304,7 +312,9 @@ def _find_starts(words: list[Word]) -> tuple[Word, ...]:
 
 
 def _scripts(call: Call) -> Iterator[str | None]:
-    """Yields the texts that this call runs as shell scripts; None for a text that is not known in advance."""
+    """Yields the texts that this call runs as shell scripts, as `sh -c` does. Yields None for a text that is
+    not known in advance.
+    """
     name, arguments = call.name, call.arguments
     if name == "eval":
         yield known_text(arguments)

@@ -24,7 +24,7 @@ _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0
 
 
 class ShellSyntaxError(Exception):
-    """The text is not valid for any shell."""
+    """The error that is raised when a text is not valid for any shell."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Splits a shell text into tokens. Raises ShellSyntaxError if the text is not valid for any shell."""
+    """Splits a shell text into tokens and returns them. Raises ShellSyntaxError if the text is not valid for
+    any shell.
+    """
     return _Lexer(text).tokens()
 
 
@@ -157,8 +159,8 @@ class _Lexer:
                 return [self._expansion(is_quoted=False)]
 
     def _until(self, end: str) -> str:
-        """Returns the text from the current character to the next `end`, and moves to the character after
-        `end`. Raises ShellSyntaxError if there is no `end`.
+        """Returns the text from the current character to the next `end`, and moves the current position
+        behind `end`. Raises ShellSyntaxError if there is no `end`.
         """
         close = self._text.find(end, self._at + 1)
         if close < 0:
@@ -186,7 +188,9 @@ class _Lexer:
         raise ShellSyntaxError
 
     def _expansion(self, *, is_quoted: bool) -> Piece:
-        """Reads the expansion (variable or substitution) that begins at the current `$` or backtick."""
+        """Reads the expansion (variable or substitution) that begins at the current `$` or backtick, and
+        returns it. `is_quoted`: whether it is inside double quotes.
+        """
         text, at = self._text, self._at
         if text[at] == "`":
             self._scripts.append(self._backticked())

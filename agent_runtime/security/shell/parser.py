@@ -69,7 +69,8 @@ class Script:
 
 def parse(text: str, *, depth: int = 0, variables: Mapping[str, str | None] = HOME) -> Script:
     """Returns all commands in a shell text, including those in substitutions, functions and branches. Never
-    raises: the result says if a part was not understood.
+    raises an error: the result says if a part was not understood. `variables`: the known values of variables
+    at the beginning; None for an unknown value.
     """
     if depth > MAX_DEPTH or len(text) > MAX_CHARS:
         return Script((), is_understood=False)
@@ -83,7 +84,7 @@ def parse(text: str, *, depth: int = 0, variables: Mapping[str, str | None] = HO
 
 @dataclass
 class _Open:
-    """A command of which the parser has read only a part."""
+    """A command that the parser has not read to its end yet."""
 
     source: Command | None = None
     words: list[Pieces] = field(default_factory=list)
@@ -179,8 +180,8 @@ class _Parser:
         )
 
     def _assign(self, opened: _Open) -> list[Word]:
-        """Records the variable assignments at the beginning of a command. Returns the other words,
-        expanded.
+        """Records the variable assignments at the beginning of a command. Returns the other words of the
+        command, in which variables are replaced by their values.
         """
         rest = list(opened.words)
         while rest and (noted := self._note(rest[0])):
@@ -199,8 +200,8 @@ class _Parser:
         return expanded
 
     def _note(self, pieces: Pieces) -> tuple[str, str] | None:
-        """Records a variable assignment, and returns the variable's name and value. Returns None if the word
-        is no assignment.
+        """Records the variable assignment in a word, and returns the variable's name and value. Returns None
+        if the word is no assignment.
         """
         first = pieces[0] if pieces else None
         found = _ASSIGNMENT.match(first.text or "") if first and not first.is_quoted else None

@@ -1,12 +1,12 @@
-"""Finds the texts that a command prints or reads, if the script contains them."""
+"""Finds the texts that a shell command prints or reads, if these texts are part of the script."""
 
 from agent_runtime.security.shell.parser import Command
 from agent_runtime.security.shell.words import Word
 
 
 def fed_text(command: Command) -> str | None:
-    """Returns the text that the command reads, if the script contains it in a here-document or prints it into
-    the pipe. Returns None if the text is not known.
+    """Returns the text that the command reads from its standard input, if the script contains this text in a
+    here-document or prints it into the pipe. Returns None if the text is not known.
     """
     if command.stdin is not None or command.source is None:
         return command.stdin

@@ -1,4 +1,4 @@
-"""The words of a shell command, as far as they are known without running the command."""
+"""Contains the words (arguments) of a shell command, as far as they are known without running the command."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,6 @@
-"""Stores events about commands and their output in memory, up to a limit, for the routes below /api/bash."""
+"""Stores events about the commands of clients and about their output in memory, up to a limit. The routes
+below /api/bash return these events.
+"""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -32,8 +34,8 @@ class BashEventStore:
     """
 
     def __init__(self, retention_seconds: float | None = None) -> None:
-        """Creates an empty store. retention_seconds: events older than this number of seconds are dropped;
-        None means that only the number and size are limited.
+        """Creates an empty store. `retention_seconds`: events older than this number of seconds are dropped;
+        None means that events are dropped only when the store has too many of them or they are too large.
         """
         self._retention = None if retention_seconds is None else timedelta(seconds=retention_seconds)
         self._events: dict[str, BashCommand | BashOutput] = {}
@@ -41,7 +43,8 @@ class BashEventStore:
         self._subscribers: list[Callable[[str], None]] = []
 
     def subscribe(self, subscriber: Callable[[str], None]) -> Callable[[], None]:
-        """Calls `subscriber` with every later event as JSON. `subscriber` must return quickly.
+        """Calls the function `subscriber` with each event that is added from now on, as JSON. `subscriber`
+        must return quickly.
 
         Returns a function that ends the subscription.
         """
@@ -68,7 +71,7 @@ class BashEventStore:
         return self._events.get(event_id)
 
     def clear(self) -> int:
-        """Removes all events. Returns the number of removed events."""
+        """Removes all events from the store. Returns the number of removed events."""
         count = len(self._events)
         self._events.clear()
         self._chars = 0
@@ -77,8 +80,8 @@ class BashEventStore:
     def search(
         self, matches: Filter, *, sort_order: BashEventSortOrder, page_id: str | None, limit: int
     ) -> BashEventPage:
-        """Returns up to `limit` events that match, beginning at the event with the id `page_id`. `page_id`:
-        None means at the first matching event.
+        """Returns a page of at most `limit` events that match, beginning at the event with the id `page_id`.
+        If `page_id` is None, begins at the first matching event.
         """
         self._drop_old()
         items: list[BashCommand | BashOutput] = []

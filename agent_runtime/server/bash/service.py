@@ -36,9 +36,9 @@ KILLED = -1
 
 
 class BashService:
-    """Runs commands for clients and stores the events about these commands.
+    """An object that runs commands for clients and stores the events about these commands.
 
-    When the block `async with BashService(default_dir)` is left, all commands are ended.
+    Use it as `async with BashService(default_dir)`: all running commands are ended at the end of the block.
     """
 
     def __init__(self, default_dir: Path, *, retention_seconds: float | None = None) -> None:
@@ -55,8 +55,8 @@ class BashService:
         await self.close()
 
     async def start(self, request: ExecuteBashRequest) -> BashCommand:
-        """Starts a command and returns its event. Raises ServerProblem if the command's directory does not
-        exist.
+        """Starts a command and returns the event about its start. Does not wait for the end. Raises
+        ServerProblem if the command's directory does not exist.
         """
         command, _ = self._begin(request)
         return command
@@ -109,7 +109,7 @@ class BashService:
 
 
 class _Run:
-    """One run of a client's command, from its start to its end."""
+    """One run of a client's command, from the start of its process to the end."""
 
     def __init__(self, command: BashCommand, directory: Path, publish: Callable[[BashOutput], None]) -> None:
         self._command = command
@@ -196,11 +196,11 @@ class _Run:
 
 
 class _Pipe:
-    """The reading end of the pipe for a command's stdout or stderr. It decodes the output while it arrives
-    and never splits a character.
+    """The reading end of the pipe for the stdout or stderr of a command. The object decodes the output while
+    it arrives, and never splits a character.
 
-    It does not use asyncio's pipes: asyncio waits until the pipes are closed, even after the process has
-    ended.
+    It is used in place of asyncio's pipes. After the process has ended, asyncio would still wait until the
+    pipes are closed.
     """
 
     def __init__(self, on_due: Callable[[], None]) -> None:
@@ -222,7 +222,7 @@ class _Pipe:
         """Returns the new output since the last call, with secrets masked. Text that may be the beginning of
         a secret is held back until the next call.
 
-        `is_last`: also returns the text that was held back.
+        `is_last`: whether this is the last call; then the text that was held back is returned, too.
         """
         if self._due:
             self._due.cancel()
@@ -286,7 +286,9 @@ def _check(command: str) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ends a command: sends SIGTERM to its process group, and SIGKILL after TERMINATE_GRACE_SECONDS."""
+    """Ends the process of a command: sends SIGTERM to its process group, and SIGKILL after
+    TERMINATE_GRACE_SECONDS.
+    """
     try:
         signal_group(process.pid, signal.SIGTERM)
         async with asyncio.timeout(TERMINATE_GRACE_SECONDS):

@@ -1,5 +1,5 @@
-"""Lists all conversations of this server in pages. Conversations that are not in memory are not opened for
-this.
+"""Lists all conversations of this server in pages. A conversation that is not in memory is not opened for the
+list; its data is read from its log.
 """
 
 import asyncio
@@ -44,8 +44,8 @@ class _Fingerprint:
 
 
 class Catalog:
-    """Lists the conversations of a server. live: the conversations in memory, whose state is newer than their
-    files on disk. leaving: the conversations that are being deleted.
+    """The list of all conversations of a server. `live`: the conversations in memory, whose state is newer
+    than their files on disk. `leaving`: the conversations that are being deleted.
     """
 
     def __init__(
@@ -57,7 +57,8 @@ class Catalog:
         self._known: dict[UUID, tuple[_Fingerprint, Entry | None]] = {}
 
     def scan(self) -> dict[UUID, Entry]:
-        """Returns the catalog entries of all conversations on disk. Damaged conversations are left out.
+        """Returns the data for the list of conversations, by conversation id, for all conversations on disk.
+        Damaged conversations are left out.
 
         Reads only the logs that have changed since the last call.
         """
@@ -121,7 +122,8 @@ def _key(conversation_id: UUID, entry: Entry, order: ConversationSortOrder) -> _
 
 
 def _page_id(key: _Key) -> str:
-    """Returns a page id: the sort key of the conversation with which the page begins, as text.
+    """Returns the id of a page of the list as text. The id contains the sort key of the conversation with
+    which the page begins: its time and its id.
 
     The page id stays valid if that conversation is deleted.
     """

@@ -42,9 +42,10 @@ Isolation = Literal["worktree", "shared"]
 
 
 class Children:
-    """Starts and deletes child conversations. root: the directory of the children's git work trees.
+    """An object that starts and deletes child conversations. `root`: the directory of the children's git work
+    trees.
 
-    tidy: called with the working directory of every deleted conversation.
+    `tidy`: a function that is called with the working directory of each deleted conversation.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Children:
 
     def delegation_of(self, conversation_id: UUID) -> Delegation:
         """Returns the functions with which the agent of this conversation starts child conversations and
-        sub-agents.
+        gives tasks to sub-agents.
         """
         return Delegation(
             launch_child=partial(self.start_for_agent, conversation_id),
@@ -108,7 +109,8 @@ class Children:
     ) -> StartChildConversationResponse:
         """Creates a child conversation and starts its agent on the task.
 
-        404 if the parent does not exist, 409 `too_many_children`, 422 `worktree_failed`.
+        Raises ServerProblem: 404 if the parent does not exist, 409 `too_many_children`, 422
+        `worktree_failed`.
         """
         with self._registry.using(parent_id) as parent:
             self._check_limits(parent)
@@ -140,8 +142,8 @@ class Children:
     async def start_for_agent(
         self, parent_id: UUID, wanted: StartChildConversationRequest
     ) -> StartChildConversationResponse:
-        """Starts a child conversation as `start` does. On failure raises ChildNotStartedError, whose text is
-        for the agent.
+        """Starts a child conversation as `start` does. If this fails, raises ChildNotStartedError, whose text
+        is for the agent.
         """
         try:
             return await self.start(parent_id, wanted)
@@ -173,10 +175,10 @@ class Children:
     async def _place(
         self, parent: ConversationEngine, child_id: UUID, isolation: Isolation
     ) -> tuple[Path, Isolation]:
-        """Returns the working directory of a new child, and whether this directory is a separate git work
-        tree.
+        """Returns the working directory of a new child, and the isolation that the child really has: a
+        separate git work tree, or the directory of its parent.
 
-        If the parent's directory is in no repository, the child works in the parent's directory.
+        If the parent's directory is in no git repository, the child works in the parent's directory.
         """
         if isolation == "shared":
             return parent.spec.working_dir, "shared"

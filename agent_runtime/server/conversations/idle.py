@@ -1,5 +1,5 @@
-"""Closes conversations in memory that were not used for some time, to free memory. A closed conversation is
-opened again at its next use.
+"""Closes conversations that were not used for some time, to free memory. A closed conversation is opened
+again at its next use.
 """
 
 import asyncio
@@ -14,10 +14,12 @@ logger = logging.getLogger(__name__)
 
 
 class IdleWatch:
-    """Stores when each conversation was last used, and calls `put_away` after `ttl_seconds` without use.
+    """An object that stores when each conversation was last used, and calls the function `put_away` for each
+    conversation that was not used for `ttl_seconds`.
 
     `put_away` returns whether it has closed the conversation. If it returns False, for example because a run
-    is going on, `put_away` is called again after another `ttl_seconds`. `ttl_seconds`: None means never.
+    is going on, it is called again after another `ttl_seconds`. `ttl_seconds`: None means that `put_away` is
+    never called.
     """
 
     def __init__(self, ttl_seconds: float | None, put_away: Callable[[UUID], Awaitable[bool]]) -> None:

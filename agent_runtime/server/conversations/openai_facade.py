@@ -34,9 +34,8 @@ _LAST_ERROR = Filter(kind="ConversationErrorEvent")
 class Asked:
     """A request of an OpenAI client, split into its parts.
 
-    system: instructions that are added to the agent's own instructions.
-    history: the messages before the user's last message.
-    last: the content of the user's last message.
+    `system`: instructions that are added to the agent's own instructions. `history`: the messages before the
+    user's last message. `last`: the content of the user's last message.
     """
 
     system: str
@@ -53,8 +52,9 @@ class FacadeUsage:
 
 
 def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked: Asked) -> ConversationEngine:
-    """Creates a conversation with the model of the profile `model` and with the earlier messages of the
-    request. 404 if the profile does not exist.
+    """Creates a conversation for a request of an OpenAI client. The conversation has the model of the profile
+    `model` and the earlier messages of the request. The last message is not sent yet. Raises ServerProblem
+    404 if the profile does not exist.
     """
     llm = require_model(saved, model)
     settings = {key: value for key, value in saved.agent_settings.items() if key != "agent_kind"}
@@ -76,7 +76,9 @@ def begin(registry: Registry, saved: Saved, model: str, working_dir: str, asked:
 
 
 def require_model(saved: Saved, model: str) -> JsonObject:
-    """Returns the model profile with the name `model`. 404 if the profile does not exist."""
+    """Returns the model profile with the name `model`. Raises ServerProblem 404 if the profile does not
+    exist.
+    """
     llm = saved.profiles.get(model)
     if llm is None:
         known = ", ".join(sorted(saved.profiles)) or "none yet"
@@ -109,7 +111,8 @@ def answer_to(log: LogReader, question: str) -> str | None:
 
 
 class FacadeAnswer:
-    """Sends one question to the agent and collects the agent's answer for an OpenAI client.
+    """The answer of the agent to one question of an OpenAI client. The object sends the question to the agent
+    and collects the answer.
 
     From its creation on, the object receives the text that the model streams.
     """
@@ -153,7 +156,7 @@ class FacadeAnswer:
 
     @property
     def usage(self) -> FacadeUsage:
-        """The token usage of all model calls since this question was sent."""
+        """The number of tokens that all model calls have used since this question was sent."""
         now = _tokens(self.conversation)
         names = ("prompt_tokens", "cache_read_tokens", "completion_tokens", "reasoning_tokens")
         return FacadeUsage(*(now.get(name, 0) - self._before.get(name, 0) for name in names))

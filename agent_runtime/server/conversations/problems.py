@@ -1,4 +1,4 @@
-"""The error replies for conversations that cannot be found, created or opened."""
+"""Converts exceptions to the error replies for conversations that cannot be found, created or opened."""
 
 import logging
 import sqlite3

@@ -1,4 +1,4 @@
-"""Holds the conversations of this server that are in memory. Each conversation is opened at its first use,
+"""Stores the conversations of this server that are in memory. Each conversation is opened at its first use,
 and all routes use the same object for it.
 """
 
@@ -59,7 +59,9 @@ DelegationOf = Callable[[UUID], Delegation]
 
 
 class Registry:
-    """Finds, creates and deletes conversations, and reports the open conversations to the app server."""
+    """The conversations of this server. The object finds, creates and deletes conversations, and reports the
+    conversations in memory to the app server.
+    """
 
     def __init__(
         self,
@@ -70,10 +72,10 @@ class Registry:
         sealing: Sealing | None = None,
         seal: SpecSeal = UNSEALED,
     ) -> None:
-        """Creates the registry without opening a conversation. sealing: encrypts the keys of conversations on
-        disk; None means that keys are not written to disk.
+        """Creates the registry without opening a conversation. `sealing`: the cipher that encrypts the keys
+        of conversations on disk; None means that keys are not written to disk.
 
-        seal: signs the stored specifications of conversations, so that a changed specification is detected.
+        `seal`: signs the stored specifications of conversations, so that a changed specification is detected.
         """
         self._path = config.conversations_path
         self._client = client
@@ -115,12 +117,12 @@ class Registry:
     def create(
         self, request: StartConversationRequest, secrets: Secrets | None = None, git: GitState | None = None
     ) -> tuple[ConversationEngine, bool]:
-        """Creates a conversation. Returns the new conversation and True, or the existing one with this id and
-        False.
+        """Creates a conversation. Returns the new conversation and True. If a conversation with the id of the
+        request exists already, returns this conversation and False; the conversation then uses the keys and
+        secrets of the request.
 
-        An existing conversation takes the keys and secrets of the request.
-        `secrets`: secrets to share with other conversations; None means new ones. `git`: the state of the
-        workspace's git repository.
+        `secrets`: the store of secrets that the new conversation shares with other conversations; None means
+        a new store. `git`: the state of the git repository in the workspace.
         """
         conversation_id = request.conversation_id or uuid4()
         if conversation_id in self._leaving:
@@ -151,8 +153,8 @@ class Registry:
         return conversation, True
 
     async def fork(self, source: ConversationEngine, wanted: ForkRequest) -> ConversationEngine:
-        """Copies a conversation and opens the copy. 409 if the id of the copy exists. Raises
-        EventNotFoundError.
+        """Copies a conversation, opens the copy and returns it. Raises ServerProblem 409 if a conversation
+        with the id of the copy exists, or EventNotFoundError.
         """
         wanted = wanted.model_copy(update={"id": wanted.id or uuid4()})
         assert wanted.id is not None
@@ -165,8 +167,8 @@ class Registry:
         return copy
 
     async def receive(self, file: IO[bytes], wishes: Wishes) -> ConversationEngine:
-        """Creates a conversation from an exported file. 409 if its id exists already. Raises
-        NotATrajectoryError.
+        """Creates a conversation from an exported file and returns it. Raises ServerProblem 409 if a
+        conversation with its id exists already, or NotATrajectoryError.
         """
         directory = self._directory(wishes.conversation_id)
         # This directory is not named like a conversation, so an incomplete log is never opened.
@@ -185,11 +187,11 @@ class Registry:
         return conversation
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> ConversationEngine:
-        """Adds events to a conversation's log that the app server has and the log lacks, then reopens the
-        conversation.
+        """Adds events to a conversation's log that the app server has and the log lacks. Then opens the
+        conversation again and returns it.
 
-        404 if the conversation does not exist, 409 while it is busy, 422 for events that are not valid.
-        Raises LogGapError and LogDiffersError.
+        Raises ServerProblem: 404 if the conversation does not exist, 409 while it is busy, 422 for events
+        that are not valid. Raises LogGapError and LogDiffersError.
         """
         conversation = self.get(conversation_id)
         if conversation.is_busy:
@@ -213,8 +215,8 @@ class Registry:
         return self.get(conversation_id)
 
     def get(self, conversation_id: UUID) -> ConversationEngine:
-        """Returns the conversation and opens it if necessary. 404 if it does not exist, 409 if another
-        process uses it.
+        """Returns the conversation, and opens it before if necessary. Raises ServerProblem: 404 if it does
+        not exist, 409 if another process uses it.
         """
         found = self._find(conversation_id)
         if found is None:
@@ -234,8 +236,8 @@ class Registry:
         return conversation_id in self._live or (self._directory(conversation_id) / LOG_NAME).exists()
 
     def check(self, conversation_id: UUID) -> Path:
-        """Returns the directory of a conversation without opening it. 404 if the conversation does not
-        exist.
+        """Returns the directory of a conversation without opening the conversation. Raises ServerProblem 404
+        if it does not exist.
         """
         if not self.has(conversation_id):
             raise problems.not_found(conversation_id)
@@ -243,14 +245,16 @@ class Registry:
 
     @contextmanager
     def using(self, conversation_id: UUID) -> Iterator[ConversationEngine]:
-        """Yields the conversation as `get` returns it, and keeps it in memory until the `with` block ends."""
+        """Yields the conversation that `get` returns. The conversation stays in memory until the `with` block
+        ends.
+        """
         with self._idle.in_use(conversation_id):
             yield self.get(conversation_id)
 
     @contextmanager
     def reading(self, conversation_id: UUID) -> Iterator[LogReader]:
-        """Opens a conversation's log for reading, without opening the conversation. 404 if it does not
-        exist.
+        """Opens a conversation's log for reading, without opening the conversation. Raises ServerProblem 404
+        if the conversation does not exist.
         """
         if conversation_id in self._leaving:
             raise problems.not_found(conversation_id)

@@ -1,5 +1,5 @@
-"""The git work trees of conversations that are created with the option `worktree`. Each of them has a
-branch.
+"""Creates and removes the git work trees of conversations that are created with the option `worktree`. Each
+work tree has a separate branch.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ _ALL = 1_000_000
 
 
 class WorkTrees:
-    """Creates and removes the git work trees of conversations.
+    """An object that creates and removes the git work trees of conversations.
 
     The path of a work tree is `root`/<conversation id>/<name of the repository>.
     """
@@ -30,7 +30,7 @@ class WorkTrees:
 
     async def prepare(self, request: StartConversationRequest) -> StartConversationRequest:
         """Creates a git work tree for a new conversation. Returns the request with the work tree as its
-        workspace. 422 `worktree_failed`.
+        workspace. Raises ServerProblem 422 `worktree_failed`.
 
         The request is returned unchanged if its workspace is in no repository, or in a repository without a
         commit.

@@ -28,8 +28,8 @@ _ENV_START, _ENV_END = 47, 48
 
 
 class HandOverError(Exception):
-    """Raised if the configuration says that the server receives a session key at its start, but no key
-    arrives. The text says where the key was expected.
+    """The error that is raised when the configuration says that the server receives a session key at its
+    start, but no key arrives. The text says where the key was expected.
     """
 
 
@@ -44,8 +44,8 @@ def hide_from_own_user() -> None:
 
 
 def take_first_keys(source: str) -> FirstKeys:
-    """Reads the keys from the standard input (`-`), or from a file, which is then deleted. `source`: `-` or
-    the path.
+    """Reads the keys of the server from the standard input or from a file, and returns them. A file is
+    deleted after it is read. `source`: `-` for the standard input, or the path of the file.
 
     Raises HandOverError.
     """
@@ -63,8 +63,8 @@ def take_first_keys(source: str) -> FirstKeys:
 
 
 def erase_from_first_environment(prefixes: Sequence[str]) -> None:
-    """Overwrites the values of variables with these prefixes in the memory that holds the environment of the
-    process's start.
+    """Overwrites the values of environment variables whose names begin with one of `prefixes`, in the memory
+    of the process that contains the environment from its start.
 
     A variable that is only deleted stays readable in /proc, for root and after a change of user.
     """

@@ -1,5 +1,5 @@
-"""Holds the session keys that give access to this server. The server sends the current key in its requests to
-the app server.
+"""Stores the session keys that give access to this server. The server also sends the current key with its
+requests to the app server.
 """
 
 import hmac
@@ -51,8 +51,9 @@ class SessionKeys:
         return "expired" if self._is_expired(matches[0]) else "accepted"
 
     def may_replace(self, given: str | None) -> bool:
-        """Returns whether `given` is the current key and may be replaced, even if it has expired: the app
-        server may not have reached this server for a long time.
+        """Returns whether a caller with the key `given` may replace the current session key. This is allowed
+        only with the current key itself, even if it has expired: the app server may not have reached this
+        server for a long time.
         """
         return self.present is not None and _is_same(given, self.present)
 

@@ -1,5 +1,5 @@
-"""Creates the signer that protects the stored specifications of conversations against changes. A signature is
-a keyed checksum, called "seal".
+"""Creates the object that signs the stored specifications of conversations, so that changes by other programs
+are detected. A signature is a keyed checksum and is called "seal".
 """
 
 from agent_runtime.conversation.event_log.spec_seal import SpecSeal
@@ -7,8 +7,8 @@ from agent_runtime.server.config import Config
 
 
 def spec_seal_of(config: Config) -> SpecSeal:
-    """Returns the signer with the keys of the configuration. Without keys the signer neither signs nor checks
-    specifications.
+    """Returns the object that signs and checks specifications with the keys of the configuration. Without
+    keys the object neither signs nor checks specifications.
     """
     keys = [bytes.fromhex(key.get_secret_value()) for key in config.spec_seal_keys]
     return SpecSeal(keys, takes_unsealed=config.takes_unsealed_specs)

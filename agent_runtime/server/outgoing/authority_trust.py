@@ -34,10 +34,11 @@ logger = logging.getLogger(__name__)
 
 
 def trust(directory: Path, authority: bytes) -> None:
-    """Makes commands that start later trust `authority` (PEM). Writes a small file, so it blocks briefly.
-    Raises OSError.
+    """Makes all commands that start later trust the certificate authority `authority` (PEM). Writes a small
+    file, so the call blocks briefly. Raises OSError.
 
-    If the disk is full, only logs a warning: the agent that filled the disk must still be able to free space.
+    If the disk is full, the function only logs a warning, because the agent that filled the disk must still
+    be able to free space.
     """
     file, one_file, apt_file = directory / FILE, directory / ONE_FILE, directory / APT_FILE
     try:
@@ -54,16 +55,16 @@ def trust(directory: Path, authority: bytes) -> None:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Writes the file. Does nothing if the file already has this content, because a write needs free disk
-    space.
+    """Writes `content` to the file. Does nothing if the file already has this content, because a write needs
+    free disk space.
     """
     if not (path.is_file() and path.read_bytes() == content):
         replace_file(path, content, is_for_commands=True)
 
 
 def _of_system() -> bytes:
-    """Returns the certificate authorities that commands trust by default: from the file that an environment
-    variable names, otherwise from the system's file.
+    """Returns the certificate authorities (PEM) that commands trust by default. They are read from the file
+    that an environment variable names, otherwise from the file of the operating system.
     """
     named = [
         Path(os.environ[name]) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE") if os.environ.get(name)

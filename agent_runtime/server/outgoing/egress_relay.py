@@ -29,9 +29,10 @@ _UNREACHABLE = (
 
 
 class EgressRelay:
-    """Forwards connections of commands to the app server's proxy.
+    """A relay that forwards network connections of commands to the app server's proxy.
 
-    proxy_url: the URL of that proxy. session_key: returns the current session key, which the proxy requires.
+    `proxy_url`: the URL of that proxy. `session_key`: a function that returns the current session key, which
+    the proxy requires.
     """
 
     def __init__(self, proxy_url: str, session_key: Callable[[], str | None]) -> None:
@@ -90,8 +91,8 @@ class EgressRelay:
             await _close(proxy_writer)
 
     def _with_key(self, head: bytes) -> bytes:
-        """Returns the first request of a connection with the session key added. The proxy uses this key until
-        the connection ends.
+        """Returns the first request of a connection with the session key added. `head`: the request line and
+        the headers. The proxy uses this key until the connection ends.
         """
         request_line, _, headers = head.partition(b"\r\n")
         credentials = f"Proxy-Authorization: Bearer {self._session_key()}\r\n".encode()

@@ -60,8 +60,8 @@ _BEARER = re.compile(rb"[ \t]*bearer[ \t]+([!-~]+)[ \t]*", re.IGNORECASE)
 
 
 class _RefusedError(Exception):
-    """Raised if the relay refuses a request. status: code and reason of the reply, such as `404 Not Found`.
-    The text is the body of the reply.
+    """The error that is raised when the relay refuses a request. `status`: the status code and reason of the
+    reply, such as `404 Not Found`. The text is the body of the reply.
     """
 
     def __init__(self, status: str, text: str) -> None:
@@ -71,8 +71,8 @@ class _RefusedError(Exception):
 
 @dataclass(frozen=True)
 class _Listener:
-    """The address of the app server's listener for sandboxes. `path`: the prefix of the paths of its
-    routes.
+    """The address of the app server's listener for requests from sandboxes. `path`: the beginning of the
+    paths of its routes.
     """
 
     host: str
@@ -93,10 +93,12 @@ class _Listener:
 
 
 class GitRelay:
-    """Listens from `open` to `close` and sends the current value of `session_key` to the app server.
+    """A relay on loopback through which git commands reach the app server's git proxy, and programs reach the
+    model gateway. It listens from `open` to `close`. It sends the current value of `session_key` to the app
+    server.
 
-    The paths begin with a random word that only files of this sandbox contain, because other sandboxes may
-    use the same loopback address.
+    The paths of its URLs begin with a random text that only files of this sandbox contain, because other
+    sandboxes may use the same loopback address.
     """
 
     def __init__(self, report_url: str, session_key: Callable[[], str | None]) -> None:
@@ -112,7 +114,7 @@ class GitRelay:
     async def open(self, port: int) -> None:
         """Starts to listen on this port, or on any free port if another program uses it.
 
-        Git reads the port from its configuration file.
+        The git commands get the port from the git configuration file.
         """
         try:
             self._server = await self._listen(port)
@@ -135,7 +137,9 @@ class GitRelay:
 
     @property
     def models_url(self) -> str:
-        """The URL at which programs reach models through this relay, without the protocol's `/v1`."""
+        """The base URL at which programs reach models through this relay. The path `/v1` of OpenAI's protocol
+        is not included.
+        """
         return f"{self.url}-models"
 
     async def close(self) -> None:
@@ -241,8 +245,9 @@ def _kept(lines: list[bytes]) -> Iterator[bytes]:
 
 
 def _program_key(lines: list[bytes]) -> Iterator[bytes]:
-    """Yields the header with a program's model key, in the form that the app server reads. Programs send this
-    key as a bearer token, but in that header the relay sends its session key.
+    """Yields the header with the model key of a program, in the form that the app server reads. Yields
+    nothing if the request contains no such key. Programs send this key as a bearer token, but the relay needs
+    that header for its session key.
     """
     for line in lines:
         name, _, value = line.partition(b":")

@@ -1,8 +1,8 @@
 """Stores the repositories that git commands reach through the relay, and how git signs commits. Writes both
 as git configuration.
 
-The configuration is git's system-wide one. The configuration files of users and agents are not changed, and
-the URLs of remotes stay the public ones.
+The configuration is written as git's system-wide configuration. The configuration files of users and agents
+are not changed, and the URLs of remotes stay the public ones.
 """
 
 import logging
@@ -52,10 +52,11 @@ SIGNATURES = "commit-signatures"
 
 
 class RemotesFile:
-    """Writes two files with the repositories: one for the next start of the server, and the git configuration
-    of commands. If commits are signed, a third file is the program that git calls to sign.
+    """The files that store which repositories git commands reach through the relay: one file for the next
+    start of the server, and the git configuration of commands. If commits are signed, a third file is the
+    program that git calls to sign.
 
-    All files are small, and their writes block. Commands find the git configuration by the variable
+    All files are small. Writing them blocks the caller. Commands find the git configuration by the variable
     GIT_CONFIG_SYSTEM.
     """
 

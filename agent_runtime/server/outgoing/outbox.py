@@ -39,23 +39,23 @@ _MAX_REASON_CHARS = 500
 
 
 class _UnavailableError(Exception):
-    """Raised if the app server cannot accept reports at the moment."""
+    """The error that is raised when the app server cannot accept reports at the moment."""
 
 
 class _RefusedError(Exception):
-    """Raised if the app server refuses a report, so sending the report again does not help. The text is the
-    app server's reason.
+    """The error that is raised when the app server refuses a report, so that sending the report again does
+    not help. The text is the app server's reason.
     """
 
 
 class _UnknownConversationError(Exception):
-    """Raised if the app server does not have this conversation (any more), or if its log of the conversation
-    is full.
+    """The error that is raised when the app server does not have this conversation, or no longer has it, or
+    when its log of the conversation is full.
     """
 
 
 class Outbox:
-    """Sends the events of one conversation to the app server."""
+    """The sender of the events of one conversation to the app server."""
 
     def __init__(self, conversation: ConversationEngine, url: str, http: httpx.AsyncClient) -> None:
         self._conversation = conversation
@@ -74,8 +74,8 @@ class Outbox:
         self._then: Callable[[], None] | None = None
 
     def when_current(self, then: Callable[[], None]) -> None:
-        """Calls `then` once the app server has confirmed that it has no events beyond the end of this
-        server's log.
+        """Calls the function `then` as soon as the app server has confirmed that it has no events beyond the
+        end of this server's log.
 
         If the app server has more events than the log, `then` is never called. If the app server does not
         know the conversation, `then` is called.
@@ -107,8 +107,8 @@ class Outbox:
         self._wakeup.set()
 
     def _drop_whole(self) -> None:
-        """Drops the waiting frames that contain the complete state of the conversation, because a newer frame
-        replaces them. So a slow app server has less to read.
+        """Removes from the waiting frames (messages to clients) those that contain the complete state of the
+        conversation, because a newer frame replaces them. So a slow app server has less to read.
         """
         kept = [piece for piece in self._pieces if not piece[1].is_whole]
         if len(kept) < len(self._pieces):
@@ -172,8 +172,9 @@ class Outbox:
             await self._settle(acknowledged, expected=max((f.seq for f in batch if f.seq), default=0))
 
     async def _isolate(self, events: list[EventFrame], reason: str) -> None:
-        """Halves the batch until the event that the app server refused is found. Then sends another event in
-        place of the refused one.
+        """Finds the event that the app server refused, by sending smaller and smaller halves of the batch.
+        Then sends a substitute event in place of the refused one. `reason`: why the app server refused the
+        batch.
 
         One refused event must not stop all later ones. Pieces of streamed replies in the batch are lost.
         """
@@ -212,8 +213,8 @@ class Outbox:
         return found
 
     async def _post(self, body: bytes) -> int:
-        """Sends a report to the app server. Returns the number (seq) of the last event that the app server
-        has confirmed.
+        """Sends a report to the app server. Returns the position of the last event that the app server has
+        confirmed.
         """
         try:
             reply = await self._http.post(

@@ -37,11 +37,11 @@ Change = Callable[[str], str]
 
 
 class PromptMasking:
-    """Masks the prompts of one sandbox. Each text is searched for secrets once, and again after new secret
-    values were added.
+    """An object that masks secrets in the prompts of one sandbox. Each text is searched for secrets once, and
+    again after new secret values were added.
 
-    `masker`: called for each prompt; returns the Masker that replaces secrets. By default the Masker knows
-    all secret values of this process.
+    `masker`: a function that returns the Masker, which replaces the secrets; it is called for each prompt. By
+    default the Masker knows all secret values of this process.
     """
 
     def __init__(self, masker: Callable[[], Masker] = everything) -> None:
@@ -102,8 +102,8 @@ class PromptMasking:
 
 
 def _with_secret(texts: Sequence[str], masker: Masker) -> set[str]:
-    """Returns those of the texts that contain a secret. Searches many texts at once, because each search
-    takes time.
+    """Returns those of the texts that contain a secret. Searches many texts at once, because each single
+    search takes time.
     """
     if not texts or not masker.is_in(texts):
         return set()
@@ -161,8 +161,8 @@ def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
 
 
 def _is_sealed(block: dict[str, Any]) -> bool:
-    """Returns whether a vendor has signed or encrypted this block of a model's reasoning, so that it must not
-    change.
+    """Returns whether a vendor has signed or encrypted this block of a model's reasoning. Such a block must
+    not be changed.
     """
     kind = block.get("type")
     return isinstance(kind, str) and kind.startswith(_SEALED_TYPES) and any(map(block.get, _SEALS))

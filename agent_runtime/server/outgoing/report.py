@@ -1,4 +1,6 @@
-"""Reports conversations to the app server, with one outbox for each conversation in memory."""
+"""Reports conversations to the app server, with one outbox (a sender of events) for each conversation in
+memory.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -15,13 +17,13 @@ TIMEOUT_SECONDS = 30
 
 
 class Reporter:
-    """Reports conversations to the app server, each in a separate task. The reporter must be closed before
-    the conversations.
+    """An object that reports conversations to the app server, each in a separate asyncio task. The reporter
+    must be closed before the conversations are closed.
     """
 
     def __init__(self, url: str | None, keys: SessionKeys) -> None:
-        """Creates the reporter. url: the app server's URL for reports; None means that nothing is
-        reported.
+        """Creates the reporter. `url`: the app server's URL for reports; None means that
+        nothing is reported.
         """
         self._url = url
         self._keys = keys
@@ -34,8 +36,8 @@ class Reporter:
         return self._url is not None
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
-        """Calls `then` once the app server has confirmed that it has no events beyond the end of the
-        conversation's log.
+        """Calls the function `then` as soon as the app server has confirmed that it has no events beyond the
+        end of the conversation's log.
         """
         self._outboxes[conversation_id].when_current(then)
 
@@ -71,6 +73,8 @@ class Reporter:
         return self._http
 
     async def _sign(self, request: httpx.Request) -> None:
-        """Adds the current session key to a report's request. The key may change between two reports."""
+        """Adds the current session key to the request that sends a report. The key may change between two
+        reports.
+        """
         if self._keys.present is not None:
             request.headers[API_KEY_HEADER] = self._keys.present

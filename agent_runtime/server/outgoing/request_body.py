@@ -12,11 +12,13 @@ _PIECE_BYTES = 256 * 1024
 
 
 class BodyTooLargeError(Exception):
-    """Raised if the body has more than MAX_BYTES."""
+    """The error that is raised when the body of a request has more than MAX_BYTES bytes."""
 
 
 class UnreadableBodyError(Exception):
-    """Raised if the body does not arrive in time, ends too early, or its length is not stated correctly."""
+    """The error that is raised when the body of a request does not arrive in time, ends too early, or has a
+    length that is not stated correctly.
+    """
 
 
 async def read_body(head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:

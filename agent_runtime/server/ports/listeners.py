@@ -1,7 +1,8 @@
 """Finds the programs of this sandbox that listen on ports, from the files in /proc.
 
-A process sandbox without isolation shares the network of its machine. So this module counts only processes
-that descend from this agent server, or that have the environment variable that its commands inherit.
+If the sandbox is only a process without isolation, it shares the network of its machine with other programs.
+So this module counts only processes that descend from this agent server, or that have the environment
+variable that its commands inherit.
 """
 
 import hashlib
@@ -52,7 +53,8 @@ def mark_as_ours(place: Path) -> None:
     """Sets an environment variable that all later child processes inherit. The variable shows that a process
     belongs to this server.
 
-    place: a path of this server that no other server of this machine uses.
+    `place`: a path that no other agent server of this machine uses. The value of the variable is a hash of
+    this path.
     """
     os.environ[BELONGS_TO] = hashlib.sha256(str(place).encode()).hexdigest()[:32]
 
@@ -60,7 +62,7 @@ def mark_as_ours(place: Path) -> None:
 def find_ports() -> list[ListeningPort]:
     """Returns the ports on which programs of this sandbox listen, except the ports of this server.
 
-    Blocks for milliseconds.
+    The call blocks for some milliseconds.
     """
     listeners = list(_listeners())
     owners = _owners({one.inode for one in listeners})
@@ -87,7 +89,7 @@ def _is_of_kernel(port: int, pid: int) -> bool:
 def hosts_of(port: int) -> list[str]:
     """Returns the loopback addresses at which programs of this sandbox listen on `port`.
 
-    Blocks for milliseconds.
+    The call blocks for some milliseconds.
     """
     listeners = [one for one in _listeners() if one.port == port]
     return _hosts(port, listeners, _owners({one.inode for one in listeners}) if listeners else {})
@@ -114,8 +116,8 @@ def _listeners() -> Iterator[_Listener]:
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Parses an IP address from /proc/net/tcp: each 32-bit word is hexadecimal, in this machine's byte
-    order.
+    """Returns the IP address that is written in /proc/net/tcp. There, each 32-bit word is hexadecimal, in
+    this machine's byte order.
     """
     packed = b"".join(struct.pack("=I", int(text[at : at + 8], 16)) for at in range(0, len(text), 8))
     address = ipaddress.ip_address(packed)
@@ -124,8 +126,8 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 def _owners(inodes: Collection[int]) -> dict[int, int]:
-    """Returns the id of the process that has each of these sockets open, by inode, for processes of this
-    sandbox.
+    """Returns the ids of the processes that have these sockets open, by the inode of the socket. Only
+    processes of this sandbox are included.
     """
     owners: dict[int, int] = {}
     for pid in sorted(_own_processes(), reverse=True):

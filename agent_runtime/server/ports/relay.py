@@ -1,6 +1,8 @@
-"""Relays requests to any port of this sandbox through this server's own port: `/api/ports/PORT/relay/…`.
+"""Gives clients access to any port of this sandbox through the server's port: requests to
+`/api/ports/PORT/relay/…` are forwarded to the program on that port.
 
-It handles a request before all other parts of the server, so that programs receive requests unchanged.
+The relay handles a request before all other parts of the server, so that the program receives the request
+unchanged.
 """
 
 import asyncio
@@ -49,8 +51,8 @@ class PortConnections:
 
 
 class PortRelay:
-    """ASGI middleware in front of `app` that relays requests to ports of the sandbox. It always requires a
-    session key, even on a server without keys.
+    """The ASGI middleware in front of `app` that forwards requests to ports of the sandbox. It always
+    requires a session key, even on a server without keys.
     """
 
     def __init__(self, app: ASGIApp, state: Any) -> None:
@@ -78,8 +80,8 @@ class PortRelay:
             )
 
     def _noticing(self, receive: Receive) -> Receive:
-        """Returns a `receive` function that counts each received message as activity. So a sandbox whose
-        ports are used is not put to sleep.
+        """Returns a function like `receive` that also counts each received message as activity. So a sandbox
+        whose ports are used is not put to sleep.
         """
 
         async def receive_and_notice() -> Message:
@@ -139,7 +141,8 @@ def _query(scope: Scope) -> bytes:
 
 
 def _headers(scope: Scope, port: int) -> list[Header]:
-    """Returns the request's headers for the program on the port, with `localhost` in the Host header.
+    """Returns the headers of the request for the program on the port, with `localhost` as the host in the
+    Host header.
 
     Development servers often accept only this host name.
     """

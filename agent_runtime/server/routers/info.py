@@ -1,4 +1,6 @@
-"""Routes that tell whether the server runs, and its version and state. They need no session key."""
+"""Routes that report whether the server runs, and the version and state of the server. They need no session
+key.
+"""
 
 import os
 import platform
@@ -21,9 +23,9 @@ CAPABILITIES = ("idempotent_conversation_create_v1", "tool_catalog_v1", "skill_c
 class ServerInfo(BaseModel):
     """The reply of GET /server_info: version, state and abilities of the agent server.
 
-    uptime, idle_time: seconds. idle_time is 0 during a run, otherwise the time since the last event of any
-    conversation.
-    active_runs, queued_runs: the number of active runs, and of runs that wait because of the limit of runs.
+    `uptime`: the seconds since the start. `idle_time`: 0 during a run, otherwise the seconds since the last
+    event of any conversation. `active_runs`: the number of active runs. `queued_runs`: the number of runs
+    that wait because too many other runs are active.
     """
 
     uptime: float

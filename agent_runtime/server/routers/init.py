@@ -24,7 +24,7 @@ class InitRequest(BaseModel):
     """The request body of POST /api/init: settings that replace the server's settings from its start. It may
     contain further settings that are not listed here.
 
-    env: environment variables for this process. Commands see only the variables that the allow-list for
+    `env`: environment variables for this process. Commands see only the variables that the allow-list for
     commands contains.
     """
 
@@ -65,8 +65,8 @@ async def init(
     request: Request,
     key: Annotated[str | None, Header(alias=INIT_KEY_HEADER)] = None,
 ) -> InitStatus:
-    """Configures a waiting server for its user and starts the server's services. The request may be repeated
-    after a failure.
+    """Configures a server that waits for its user, and starts the server's services. The request may be
+    repeated after a failure.
     """
     initialization = _initialization(request)
     expected = initialization.config.init_key or ""

@@ -114,8 +114,8 @@ async def get_profile(name: Name, store: Saved, expose: Exposure) -> ProfileDeta
 
 @router.post("/{name}", status_code=201)
 async def save_profile(name: Name, wanted: SaveProfileRequest, store: Saved) -> ProfileChanged:
-    """Saves a model profile, or replaces the profile with the same name. Masked values leave the saved values
-    unchanged.
+    """Saves a model profile, or replaces the profile with the same name. If the request contains a mask in
+    place of a secret, the saved secret stays unchanged.
     """
     profiles = store.saved.profiles
     if name not in profiles and len(profiles) >= MAX_PROFILES:
@@ -156,7 +156,7 @@ async def rename_profile(name: Name, wanted: RenameProfileRequest, store: Saved)
 
 @router.post("/{name}/activate")
 async def activate_profile(name: Name, store: Saved) -> ProfileActivated:
-    """Sets the model of this profile in the agent settings."""
+    """Makes a model profile the active one: sets the model of the profile in the agent settings."""
     activate(store, name)
     return ProfileActivated(name=name, message=f"Profile '{name}' activated")
 
@@ -168,8 +168,8 @@ async def validate_profile(
     store: Saved,
     client: Annotated[LLMClient, Depends(_client)],
 ) -> ValidateProfileResponse:
-    """Checks a model profile by a short call of its model. If the vendor replies with a rate limit, the
-    profile counts as valid, because its settings may be right.
+    """Checks a model profile by a short call of its model. If the vendor replies that the rate limit is
+    exceeded, the profile counts as valid, because its settings may be right.
     """
     before = store.saved.profiles.get(name, {})
     kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
@@ -189,13 +189,17 @@ async def validate_profile(
 
 
 def activate(store: EncryptedSettings, name: str) -> None:
-    """Sets the model of this profile in the agent settings. 404 if the profile does not exist."""
+    """Sets the model of this profile in the agent settings. Raises ServerProblem 404 if the profile does not
+    exist.
+    """
     llm = profile_of(store, name)
     store.change(agent_settings={**store.saved.agent_settings, "llm": llm}, active_profile=name)
 
 
 def checked(llm: JsonObject) -> LLM:
-    """Validates model settings and returns them. 422 if the settings are not valid."""
+    """Validates model settings and returns them as an LLM object. Raises ServerProblem 422 if the settings
+    are not valid.
+    """
     try:
         return LLM.model_validate(llm)
     except ValidationError as error:
@@ -205,7 +209,7 @@ def checked(llm: JsonObject) -> LLM:
 
 
 def profile_of(store: EncryptedSettings, name: str) -> dict[str, Any]:
-    """Returns the settings of the profile `name`. 404 if the profile does not exist."""
+    """Returns the settings of the profile `name`. Raises ServerProblem 404 if the profile does not exist."""
     llm = store.saved.profiles.get(name)
     if llm is None:
         raise ServerProblem(404, "profile_not_found", f"There is no profile {name}.")

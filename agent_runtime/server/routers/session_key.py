@@ -25,7 +25,7 @@ async def replace_session_key(
     request: Request,
     key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None,
 ) -> Success:
-    """Replaces the current session key by a new one. The old key stays valid for some seconds.
+    """Replaces the current session key by the key in the request. The old key stays valid for some seconds.
 
     The current key may be replaced even after it has expired. The request may be repeated.
     """

@@ -28,8 +28,8 @@ SecretName = Annotated[str, Path(pattern=_NAME_PATTERN)]
 
 
 class SettingsResponse(BaseModel):
-    """The reply of GET /api/settings: the saved settings. is_kept: false if the server has no OH_SECRET_KEY;
-    then all saved values are lost at a restart.
+    """The reply of GET /api/settings: the saved settings. `is_kept`: whether saved values survive a restart;
+    false if the server has no OH_SECRET_KEY.
     """
 
     agent_settings: JsonObject
@@ -43,8 +43,8 @@ class SettingsResponse(BaseModel):
 
 
 class SettingsUpdateRequest(BaseModel):
-    """The request body of PATCH /api/settings: changes that are merged into the settings at every level. null
-    removes an entry.
+    """The request body of PATCH /api/settings: changes to the settings. The changes are merged into the saved
+    settings, also inside nested objects. The value null removes an entry.
     """
 
     agent_settings_diff: JsonObject | None = None
@@ -146,8 +146,8 @@ async def save_secret(wanted: SecretCreateRequest, store: Saved) -> SecretItem:
 
 @router.get("/secrets/{name}", response_class=PlainTextResponse, dependencies=[Depends(require_session_key)])
 async def get_secret(name: SecretName, store: Saved) -> PlainTextResponse:
-    """Returns the secret's value as plain text. Conversations look up the value of a LookupSecret at this
-    route.
+    """Returns the value of a secret as plain text. A conversation requests this route when a secret of its
+    request is of the kind LookupSecret, which means that the value is fetched from a URL.
     """
     return PlainTextResponse(_secret(store, name).value, headers={"Cache-Control": "no-store"})
 

@@ -46,8 +46,8 @@ class Bridge:
 
     @classmethod
     async def open(cls, socket: Path, vnc: Path) -> "Bridge":
-        """Starts the server. socket: the path of the Unix socket on which it listens, in a directory that
-        other users cannot enter. vnc: the Unix socket of the X server for VNC.
+        """Starts the server. `socket`: the path of the Unix socket on which it listens, in a directory that
+        other users cannot enter. `vnc`: the Unix socket of the X server for VNC.
         """
         bridge = cls(vnc)
         bridge._server = await unix_serve(

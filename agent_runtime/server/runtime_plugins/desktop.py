@@ -1,5 +1,5 @@
-"""The runtime plugin for a desktop: an X server that speaks VNC, a window manager with a panel, and a web
-page that shows the desktop.
+"""The runtime plugin for a desktop. It consists of an X server with a VNC connection, a window manager with a
+panel, and a web page that shows the desktop.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""Runtime plugins that the agent's tools start themselves. This module only reports whether such a plugin is
-available.
+"""Reports whether the runtime plugins are available that the agent's tools start themselves. This module
+starts no plugin.
 """
 
 import importlib.util

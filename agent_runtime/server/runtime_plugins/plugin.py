@@ -1,5 +1,5 @@
-"""The interface of runtime plugins: programs that run beside the agent server, for people or for tools, such
-as VS Code and a desktop.
+"""Defines the interface of runtime plugins. Runtime plugins are programs that run beside the agent server,
+for people or for tools, such as VS Code and a desktop.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Absence:
-    """The reason why a runtime plugin is not available on this server, and how to make it available. `code`
-    is stable and part of the API.
+    """The reason why a runtime plugin is not available on this server, with advice how to make it available.
+    `code`: identifies the reason; it is stable and part of the API.
     """
 
     code: str
@@ -19,8 +19,8 @@ class Absence:
 
 
 class RuntimePluginError(Exception):
-    """Raised if a plugin did not start. The text gives the reason; `output` is the last part of the plugin's
-    output.
+    """The error that is raised when a runtime plugin did not start. The text gives the reason; `output` is
+    the last part of the plugin's output.
     """
 
     def __init__(self, reason: str, output: str = "") -> None:
@@ -43,9 +43,10 @@ class RuntimePlugin(Protocol):
 
 
 class Startable(RuntimePlugin, Protocol):
-    """A runtime plugin that starts when a user opens it, and that users reach through the number `port`.
+    """The interface of a runtime plugin that starts when a user opens it. Users reach the plugin through the
+    number `port`.
 
-    No program listens on that port. The port relay uses the number to find `socket`, a Unix socket that no
+    No program listens on that port. The port relay uses the number to find `socket`: a Unix socket that no
     other user, no other sandbox and no web page can reach.
     """
 

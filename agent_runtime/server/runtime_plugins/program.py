@@ -18,8 +18,8 @@ _PIECE_BYTES = 2_000
 
 
 class PluginProgram:
-    """The running program of a runtime plugin, with its child processes in one process group. `start` starts
-    it, `end` ends it.
+    """The running program of a runtime plugin, with its child processes in one process group. The method
+    `start` starts the program, and `end` ends it.
     """
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:

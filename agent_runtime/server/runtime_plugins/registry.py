@@ -22,7 +22,9 @@ MAX_OUTPUT_CHARACTERS = 4_000
 
 
 class RuntimePlugins:
-    """Lists, starts and describes the runtime plugins. `close` stops all plugins that were started."""
+    """The runtime plugins of this server. The object lists, starts and describes them. `close` stops all
+    plugins that were started.
+    """
 
     def __init__(self, config: Config) -> None:
         # In the workspace beside the conversations: it survives the machine and is not in the project.
@@ -64,7 +66,9 @@ class RuntimePlugins:
             await self.start(name)
 
     def require(self, name: str) -> None:
-        """Raises ServerProblem 404 if the plugin does not exist, 503 if the plugin is not available."""
+        """Checks that a plugin is available. Raises ServerProblem: 404 if the plugin does not exist, 503 if
+        it is not available.
+        """
         plugin = self._all.get(name)
         if plugin is None:
             detail = f"There is no runtime plugin of this name. There are: {', '.join(self._all)}."

@@ -1,4 +1,4 @@
-"""The runtime plugin for VS Code in the browser: code-server on a private Unix socket.
+"""Contains the runtime plugin for VS Code in the browser: the program code-server on a private Unix socket.
 
 code-server has no sign-in: a program that reaches the socket can do all that the agent can do. People reach
 the socket through the gateway, which authenticates them.
@@ -50,9 +50,9 @@ _SETTINGS = {
 
 
 class VSCode:
-    """The runtime plugin that starts and stops code-server.
+    """The runtime plugin for VS Code in the browser. The object starts and stops the program code-server.
 
-    data: the directory of the settings and extensions of code-server, created when it starts. is_enabled:
+    `data`: the directory of the settings and extensions of code-server, created when it starts. `is_enabled`:
     whether the configuration enables VS Code.
     """
 

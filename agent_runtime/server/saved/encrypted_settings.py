@@ -1,4 +1,5 @@
-"""Stores what the user of an agent server without an app server saves: settings, model profiles, secrets.
+"""Stores the settings, model profiles and secrets of the user, on an agent server that runs without an app
+server.
 
 All saved values are in one encrypted file. Without a secret key nothing is written to disk, because the
 agent's commands may run as the same user and could read the file.
@@ -52,8 +53,8 @@ class Saved(BaseModel):
 
 
 class EncryptedSettings:
-    """Reads and writes the saved settings, model profiles and secrets of the user. The file is read at first
-    use.
+    """The store of the saved settings, model profiles and secrets of the user. The object reads and writes
+    the encrypted file. The file is read at the first use.
 
     Two servers must not use the same directory.
     """
@@ -79,8 +80,8 @@ class EncryptedSettings:
         return self._saved
 
     def change(self, **fields: object) -> Saved:
-        """Sets these fields of the saved values and writes all values atomically. Returns the new `Saved`
-        object.
+        """Sets these fields of the saved values and writes all values atomically. Returns the saved values
+        after the change.
         """
         after = Saved.model_validate({**dict(self.saved), **fields})
         if self.is_kept:
@@ -98,13 +99,13 @@ class EncryptedSettings:
             return None
 
     def seal(self, text: str) -> str:
-        """Encrypts a text for a client that stores the text but must not read it. 409 without a secret
-        key.
+        """Returns an encrypted form of a text. The text is for a client that stores it but must not read it.
+        Raises ServerProblem 409 without a secret key.
         """
         return self._fernet().encrypt(text.encode()).decode()
 
     def unseal(self, text: str) -> str:
-        """Decrypts a text that `seal` has encrypted. Returns any other text unchanged."""
+        """Returns the text that `seal` has encrypted, decrypted. Returns any other text unchanged."""
         if not self.is_kept or not text.startswith(_TOKEN_START):
             return text
         opened = self._opened(text)
@@ -118,7 +119,9 @@ class EncryptedSettings:
         return Sealing(self.seal, self._opened, is_renewing=len(self._keys) > 1) if self.is_kept else None
 
     def _opened(self, token: str) -> str | None:
-        """Decrypts a text that `seal` has encrypted. Returns None if no key can decrypt the text."""
+        """Returns the text that `seal` has encrypted as `token`, decrypted. Returns None if no key can
+        decrypt it.
+        """
         from cryptography.fernet import InvalidToken  # loaded at the first use: 30 ms
 
         try:
@@ -167,7 +170,8 @@ class EncryptedSettings:
 
 
 def merged(before: JsonObject, changes: JsonObject, *, is_kept: Callable[[object], bool]) -> JsonObject:
-    """Merges `changes` into `before` at every level and returns the result. null removes an entry.
+    """Returns a copy of `before` with the changes. Objects inside objects are merged in the same way. The
+    value null removes an entry.
 
     `is_kept`: returns True for a new value that must leave the old value unchanged, such as a mask.
     """

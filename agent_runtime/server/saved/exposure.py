@@ -27,8 +27,8 @@ Saved = Annotated[EncryptedSettings, Depends(_encrypted_settings)]
 
 
 def require_session_key(request: Request) -> None:
-    """Raises ServerProblem 403 if the server has no session keys. On such a server the agent's commands could
-    send the same request and read the secrets.
+    """Checks that the server has session keys. Raises ServerProblem 403 if it has none: on such a server the
+    agent's commands could send the same request and read the secrets.
     """
     if not request.app.state.config.session_keys:
         raise ServerProblem(

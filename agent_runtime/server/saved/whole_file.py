@@ -10,9 +10,9 @@ from agent_runtime.workspace.users import are_two, server_files
 def replace_file(
     path: Path, content: bytes, *, is_for_commands: bool = False, is_program: bool = False
 ) -> None:
-    """Writes the file atomically as a file of the server's user. Blocking. Raises OSError.
+    """Writes the file atomically as a file of the server's user. The call blocks. Raises OSError.
 
-    is_for_commands: whether commands of the agent may read the file. is_program: whether the file is
+    `is_for_commands`: whether commands of the agent may read the file. `is_program`: whether the file is
     executable. Several callers may write at the same time: each writes a separate temporary file, and the
     last caller to finish determines the content.
     """
@@ -33,6 +33,6 @@ def replace_file(
 
 
 def read_file(path: Path) -> bytes:
-    """Returns the content of a file that the server has written. Blocking. Raises OSError."""
+    """Returns the content of a file that the server has written. The call blocks. Raises OSError."""
     with server_files():
         return path.read_bytes()

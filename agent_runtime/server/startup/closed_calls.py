@@ -31,8 +31,8 @@ _X32 = 0x40000000
 class _Calls:
     """The numbers of the system calls of one processor architecture.
 
-    audit: the architecture's number in the kernel's audit. socket: the number of `socket`.
-    bundled: calls that contain other calls in arguments which a filter cannot see.
+    `audit`: the architecture's number in the kernel's audit. `socket`: the number of `socket`. `bundled`:
+    calls that contain other calls in arguments which a filter cannot see.
     """
 
     audit: int
@@ -46,14 +46,14 @@ _KNOWN = {"x86_64": (_X86_64, _I386), "aarch64": (_AARCH64, _ARM)}
 
 
 class FilterError(Exception):
-    """Raised if the kernel refuses the filter, or if no filter exists for this machine's architecture. The
-    text gives the reason.
+    """The error that is raised when the kernel refuses the filter for system calls, or when no filter exists
+    for this machine's architecture. The text gives the reason.
     """
 
 
 def close_calls() -> None:
-    """Installs the filter for this process and all its later child processes. Must be called before threads
-    start.
+    """Blocks the system calls that no program in a sandbox may make, for this process and all its later child
+    processes. Must be called before threads start.
 
     Does nothing unless the process has the flag `no_new_privs`, which containers and bubblewrap set. Without
     this flag an ordinary process may not install a filter. Raises FilterError.
@@ -68,8 +68,8 @@ def close_calls() -> None:
 
 
 def _section(calls: _Calls) -> bytes:
-    """Returns the filter's instructions for one architecture. On other architectures the filter skips these
-    instructions.
+    """Returns the part of the filter for one architecture, as encoded instructions. On other architectures
+    the filter skips these instructions.
     """
     refused = (*_IO_URING, *calls.bundled)
     body = [_instruction(_LOAD, _NUMBER)]
@@ -89,7 +89,7 @@ def _section(calls: _Calls) -> bytes:
 
 
 def _instruction(code: int, value: int, *, if_not: int = 0) -> bytes:
-    """Encodes one instruction of the filter. if_not: the number of instructions to skip if the comparison
+    """Encodes one instruction of the filter. `if_not`: the number of instructions to skip if the comparison
     fails.
     """
     return struct.pack("=HBBI", code, 0, if_not, value)

@@ -1,4 +1,4 @@
-"""The configuration of a server that is started before its user is known, and is configured later."""
+"""Configures a server that was started before its user was known."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal

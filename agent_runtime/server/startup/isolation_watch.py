@@ -1,5 +1,5 @@
-"""Ends this server when the process that isolates its commands has ended. After that, both processes are
-started again.
+"""Ends this server when the process that isolates its commands has ended, so that both processes can be
+started again together.
 """
 
 import logging

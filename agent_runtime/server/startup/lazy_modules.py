@@ -1,4 +1,6 @@
-"""Makes imports faster, and prevents imports of modules that are not used."""
+"""Makes the start of the server faster and smaller: speeds up imports, and prevents imports of modules that
+are not used.
+"""
 
 import gc
 import importlib.util
@@ -19,8 +21,8 @@ _OF_UVICORN = {
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Turns Python's garbage collection off in the `with` block, which makes the imports in the block a tenth
-    faster.
+    """Turns Python's garbage collection off in the `with` block. Imports in the block then take about ten
+    percent less time.
     """
     gc.disable()
     try:

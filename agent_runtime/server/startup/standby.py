@@ -1,4 +1,4 @@
-"""The application of a server that waits for POST /api/init and needs little memory until then.
+"""Contains the application of a server that waits for POST /api/init and needs little memory until then.
 
 POST /api/init imports the full application. Modules that take long to import are imported earlier: FastAPI,
 and all modules that conversations need. Modules that need much memory but little time are imported with the

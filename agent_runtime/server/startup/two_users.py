@@ -26,11 +26,13 @@ _LOG_FILES = ("log.sqlite", "writer.lock")
 
 
 class TwoUsersError(Exception):
-    """Raised if the process cannot run as two users. The text gives the reason."""
+    """The error that is raised when the process cannot run as two users (server and agent). The text gives
+    the reason.
+    """
 
 
 def parse_users(text: str) -> Users:
-    """Parses a text with two user ids, `SERVER:AGENT`. Raises ValueError."""
+    """Parses a text with two user ids, `SERVER:AGENT`, and returns them. Raises ValueError."""
     server, agent = (int(part) for part in text.split(":"))
     if min(server, agent) <= 0 or server == agent:
         raise ValueError(text)
@@ -130,8 +132,8 @@ def _is_directory(path: Path) -> bool:
 
 
 def _drop_bounding_set() -> None:
-    """Removes all capabilities from the process's bounding set, so that no child process can ever gain
-    one.
+    """Removes all capabilities from the bounding set of this process, which limits the capabilities of child
+    processes. So no child process can ever get a capability.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(64):

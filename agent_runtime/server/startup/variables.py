@@ -46,7 +46,7 @@ def read_variables(environment: Mapping[str, str], settings: Mapping[str, Any]) 
     """Returns the settings that the environment variables set, by setting name. Logs a warning for each
     unknown `OH_` variable.
 
-    settings: the type of each setting, by name.
+    `settings`: the type of each setting, by name.
     """
     found: dict[str, Any] = {}
     for name, annotation in settings.items():

@@ -13,7 +13,7 @@ _HARMLESS = {"data"}
 
 
 class AddressError(Exception):
-    """A URL is not valid or may not be opened. The error text is for the model."""
+    """The error that is raised when a URL is not valid or may not be opened. The text is for the model."""
 
 
 def admit(given: str, roots: Sequence[Path]) -> str:

@@ -62,7 +62,7 @@ logger = logging.getLogger(__name__)
 
 
 class Browser:
-    """A running browser with its tabs. roots: the directories whose files a page may read.
+    """A running browser with its tabs. `roots`: the directories whose files a page may read.
 
     Call `open` before other methods, and `end` when the browser is no longer needed.
     """
@@ -135,7 +135,9 @@ class Browser:
         return self._current
 
     async def wait_for_opened(self, seconds: float) -> None:
-        """Waits until a tab that a page is opening right now is ready. Waits at most `seconds`."""
+        """Waits until a tab that a page is opening now is ready. Returns at once if no tab is being opened.
+        Waits at most `seconds`.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._has_no_tab_to_come.wait()
@@ -150,7 +152,9 @@ class Browser:
         self._forget(tab.session)
 
     async def addresses(self) -> dict[str, tuple[str, str]]:
-        """Returns the URL and the title of each open page, by the DevTools target id of the page."""
+        """Returns the URL and the title of each open page. The keys are the ids of the pages in the DevTools
+        protocol (target ids).
+        """
         infos = (await self.call("Target.getTargets", {"filter": _PAGES}))["targetInfos"]
         return {info["targetId"]: (info["url"], " ".join(info["title"].split())[:200]) for info in infos}
 
@@ -168,8 +172,8 @@ class Browser:
         return notes
 
     async def ended_by(self) -> str:
-        """Returns a text that says how the browser has ended: with which exit code, or that it no longer
-        replies.
+        """The text that says how the browser has ended: with which exit code, or that it
+        no longer replies.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(5):
@@ -246,7 +250,8 @@ class Browser:
             waiting.set_result(tab)
 
     async def _equip(self, session: str, *further: tuple[str, Json]) -> None:
-        """Sends all commands that set up a new page at once.
+        """Sends to a new page all DevTools commands that set up the page, without waiting between them.
+        `session`: the DevTools session of the page. `further`: additional commands, each with its parameters.
 
         A paused page replies to some of these commands only after the last command, which resumes the page.
         """
@@ -317,7 +322,9 @@ class Browser:
 
 
 async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -> Browser:
-    """Starts a browser. Uses Chromium's sandbox if the system allows this sandbox. Raises ChromiumError."""
+    """Starts a browser and returns it. Uses Chromium's sandbox if the system allows this sandbox. Raises
+    ChromiumError.
+    """
     executable = await asyncio.to_thread(find_chromium)
     if executable is None:
         raise ChromiumError("There is no Chromium on PATH any more.")
@@ -345,8 +352,8 @@ async def start_browser(profile: Path, roots: Sequence[Path], downloads: Path) -
 
 
 async def _unless_gone(reaction: Coroutine[Any, Any, None]) -> None:
-    """Runs the reaction to a browser event. Ignores errors of the browser, because the page may have been
-    closed meanwhile.
+    """Runs the coroutine that reacts to a browser event. Ignores errors of the browser, because the page may
+    have been closed meanwhile.
     """
     try:
         await reaction

@@ -77,7 +77,7 @@ logger = logging.getLogger(__name__)
 
 
 class ChromiumError(Exception):
-    """Chromium is not installed or does not start. The error text says what to do."""
+    """The error that is raised when Chromium is not installed or does not start. The text says what to do."""
 
 
 def find_chromium() -> Path | None:
@@ -130,8 +130,8 @@ class Chromium:
 async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromium:
     """Starts Chromium and returns the running browser.
 
-    profile: Chromium's profile directory, which other users cannot read. sandboxed: whether each page runs in
-    Chromium's own sandbox.
+    `executable`: the path of the Chromium program. `profile`: Chromium's profile directory, which other users
+    cannot read. `sandboxed`: whether each page runs in Chromium's sandbox.
     """
     ours, theirs = socket.socketpair()
     # The descriptor must not be 3 or 4, to which bash copies it below.
@@ -162,8 +162,8 @@ async def launch(executable: Path, profile: Path, *, sandboxed: bool) -> Chromiu
 
 
 def may_be_sandboxed() -> bool:
-    """Returns False if this process runs as root, because Chromium's sandbox does not work for root.
-    Otherwise returns True.
+    """Returns whether Chromium's sandbox can be used. Returns False if this process runs as root, because the
+    sandbox does not work for root.
     """
     return os.geteuid() != 0
 

@@ -26,15 +26,21 @@ logger = logging.getLogger(__name__)
 
 
 class BrowserGoneError(Exception):
-    """The browser has ended, or sends messages that the runtime cannot understand."""
+    """The error that is raised when the browser has ended, or sends messages that the runtime cannot
+    understand.
+    """
 
 
 class CommandError(Exception):
-    """The browser refuses a DevTools command. The error text is the browser's error message."""
+    """The error that is raised when the browser refuses a DevTools command. The text is the browser's error
+    message.
+    """
 
 
 class NoAnswerError(Exception):
-    """A page does not reply to a DevTools command in time, because it is too busy."""
+    """The error that is raised when a page does not reply to a DevTools command in time, because it is too
+    busy.
+    """
 
 
 class Connection:

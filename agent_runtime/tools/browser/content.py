@@ -8,8 +8,9 @@ _LIMITS = {"chars": 1_000_000, "nodes": 200_000}
 
 
 async def read_content(tab: Tab, *, keeps_links: bool, start: int) -> str:
-    """Returns the text of the tab's page as Markdown from character `start` on. Adds a note if more text
-    follows. Raises PageError.
+    """Returns the text of the tab's page as Markdown, from the character with the number `start` on. If more
+    text follows, adds a note that says so. `keeps_links`: whether the text contains the URLs of links. Raises
+    PageError.
     """
     text, is_cut = await _whole(tab, keeps_links=keeps_links)
     if start and start >= len(text):

@@ -11,10 +11,10 @@ _MAX_NAME_CHARS = 200
 
 
 class Downloads:
-    """The running downloads of a browser. Cancels a download that is too large.
+    """The downloads of a browser that are running. A download that is too large is cancelled.
 
-    say: a function that gets each message for the model. cancel: a function that cancels the download with
-    the given id.
+    `say`: a function that gets each message for the model. `cancel`: a function that cancels the download
+    with the given id.
     """
 
     def __init__(self, directory: Path, say: Callable[[str], None], cancel: Callable[[str], None]) -> None:

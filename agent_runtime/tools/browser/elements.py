@@ -40,7 +40,7 @@ class Element:
 
 @dataclass(frozen=True)
 class PageState:
-    """The elements of a page that can be clicked or filled in, with a text that describes them. page: the
+    """The elements of a page that can be clicked or filled in, with a text that describes them. `page`: the
     scroll positions and the loading status of the page, as `elements.js` returns them.
     """
 
@@ -50,7 +50,9 @@ class PageState:
 
 
 async def look(tab: Tab) -> PageState:
-    """Finds the elements of the page that can be clicked or filled in. Raises PageError."""
+    """Returns the elements of the page that can be clicked or filled in, with a text that describes them.
+    Raises PageError.
+    """
     elements: list[Element] = []
     lines: list[str] = []
     page: Json = {}
@@ -89,8 +91,8 @@ async def fill(
 ) -> None:
     """Fills in an input field of the page. Raises PageError.
 
-    index: the field's index in `elements`. roots: the directories from which files may be uploaded. base: the
-    directory to which relative file paths refer.
+    `index`: the field's index in `elements`. `roots`: the directories from which files may be uploaded.
+    `base`: the directory to which relative file paths refer.
     """
     element, handle = await _find(tab, elements, index)
     ready = _checked(await tab.on(element.frame, handle, "fill", text.removesuffix("\n")), index)

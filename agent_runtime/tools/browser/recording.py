@@ -109,7 +109,9 @@ class Recording:
 
 
 async def start_recording(browser: Browser, working_dir: Path) -> Recording:
-    """Starts a recording, whose pictures are saved in a new numbered directory. Raises PageError."""
+    """Starts a recording of the browser's page and returns it. The pictures are saved in a new numbered
+    directory. Raises PageError.
+    """
     parent = working_dir / DIRECTORY
     number = await asyncio.to_thread(_free_number, parent)
     recording = Recording(browser, parent / f"{number:03}")

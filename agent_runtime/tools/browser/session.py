@@ -1,4 +1,6 @@
-"""The browser of one conversation. It starts at the first browser tool call, and again if it has ended."""
+"""Contains the browser of one conversation. The browser starts at the first browser tool call, and again if
+it has ended.
+"""
 
 import asyncio
 import shutil
@@ -37,8 +39,8 @@ _RESTARTED = (
 
 @dataclass(frozen=True)
 class BrowserReply:
-    """The result of a browser tool call. names_page: whether the URL and the title of the page are put above
-    the text.
+    """The result of a browser tool call. `names_page`: whether the URL and the title of the page are put
+    above the text.
     """
 
     text: str = ""
@@ -62,8 +64,8 @@ class Page:
 
 @dataclass(frozen=True)
 class BrowserPreview:
-    """The browser's tabs and a picture of its current page, for a user interface. image_url: the picture as a
-    `data:` URL; None if the page cannot be drawn.
+    """The browser's tabs and a picture of its current page, for a user interface. `image_url`: the picture as
+    a `data:` URL; None if the page cannot be drawn.
     """
 
     tabs: Sequence[Page]
@@ -74,11 +76,11 @@ Work = Callable[[Browser], Awaitable[BrowserReply]]
 
 
 class BrowserSession:
-    """The browser of one conversation. Starts the browser when needed, and runs browser tool calls one at a
-    time.
+    """The browser of one conversation. The object starts the browser when it is needed, and runs the browser
+    tool calls one at a time.
 
-    elements: the elements of the page when they were last listed. The model refers to an element by its index
-    in this list.
+    `elements`: the elements of the page when they were last listed. The model refers to an element by its
+    index in this list.
     """
 
     def __init__(

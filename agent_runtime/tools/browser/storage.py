@@ -100,8 +100,8 @@ async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
 
 
 async def _keep(browser: Browser, origin: _Origin) -> None:
-    """Writes the local storage of one origin (website). Uses an empty page of this origin, so that the
-    website's server gets no request.
+    """Writes entries of the local storage of one origin (website) into the browser. An empty page of this
+    origin is used for this, so that the website's server gets no request.
     """
     if not origin.origin.startswith(("http://", "https://")):
         raise PageError(f"{origin.origin!r} is not an origin of the web, such as https://example.org.")

@@ -26,14 +26,14 @@ _LOADABLE = ("http:", "https:", "file:", "data:", "about:")
 
 
 class PageError(Exception):
-    """A browser tool call is not possible in the current state of the page. The error text is for the
-    model.
+    """The error that is raised when a browser tool call is not possible in the current state of the page. The
+    text is for the model.
     """
 
 
 @dataclass(frozen=True)
 class PageFrame:
-    """The document of a page or of an iframe in the page. owner_session: the DevTools session of the page
+    """The document of a page or of an iframe in the page. `owner_session`: the DevTools session of the page
     that contains the iframe; None for the page itself.
     """
 
@@ -50,7 +50,7 @@ def script(name: str) -> str:
 
 
 class Tab:
-    """A tab of the browser. id: the name by which the model refers to the tab; it has at least four
+    """A tab of the browser. `id`: the name by which the model refers to the tab; it has at least four
     letters.
     """
 
@@ -147,7 +147,8 @@ class Tab:
         return found[:MAX_FRAMES]
 
     async def run(self, frame: PageFrame, name: str, argument: Any) -> Any:
-        """Runs the named script in a frame, with `argument` as JSON, and returns the script's result.
+        """Runs the named script in a frame of the page, with `argument` as JSON, and returns the script's
+        result.
 
         Raises CommandError if the frame no longer exists.
         """
@@ -165,8 +166,8 @@ class Tab:
         return found.get("objectId")
 
     async def on(self, frame: PageFrame, handle: str, name: str, *arguments: Any) -> Json:
-        """Runs the named script on an element of the page and returns the script's result. handle: the
-        element's DevTools handle.
+        """Runs the named script on an element of the page and returns the script's result. `handle`: the
+        DevTools handle of the element. `arguments`: are passed to the script.
         """
         params = {
             "functionDeclaration": script(name),

@@ -49,7 +49,9 @@ _REPLACES_HERE = ToolAnnotations(openWorldHint=False)
 
 
 class BrowserUnavailableError(ValueError):
-    """The browser tools cannot be used because Chromium is not installed on this machine."""
+    """The error that is raised when the browser tools cannot be used because Chromium is not installed on
+    this machine.
+    """
 
 
 class BrowserTool(Tool[ActionT]):

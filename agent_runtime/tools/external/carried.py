@@ -1,5 +1,5 @@
-"""The base class of built-in tools whose events have the format of MCP tool events. MCP is the Model Context
-Protocol.
+"""Contains the base class of built-in tools whose events have the format of MCP tool events. MCP is the Model
+Context Protocol.
 
 Clients of the OpenHands protocol refuse events with unknown kinds of actions and observations. But they
 accept MCP tool events with any tool name and any arguments.
@@ -19,7 +19,9 @@ CARRIED = "MCPToolDefinition"
 
 
 class Arguments(BaseModel):
-    """The base class of the arguments of such a tool. The model reads the descriptions of the fields."""
+    """The base class of the arguments of a built-in tool whose events have the format of MCP tool events. The
+    model reads the descriptions of the fields.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,5 +1,5 @@
-"""A tool that the client runs and not the agent server. The tool call becomes an event, and the client
-performs the call.
+"""Contains tools that are run by the client and not by the agent server. The tool call becomes an event, and
+the client performs the call.
 
 If the tool is declared with `awaits_answer`, the client's result is the result of the call. Otherwise the
 client may send its result later as a message.
@@ -23,11 +23,11 @@ _NO_ANSWER = "The client did not answer within {seconds:g} seconds. It may still
 
 
 class ClientToolSpec(BaseModel):
-    """The description of a tool that the client runs, as the client sends it. parameters: a JSON Schema of an
-    object.
+    """The description of a tool that the client runs, as the client sends it. `parameters`: a JSON Schema of
+    an object.
 
-    awaits_answer: whether the agent waits for the client's result. If not, the call gets a fixed result at
-    once, which clients of the protocol expect. answer_timeout_seconds: how long the agent waits.
+    `awaits_answer`: whether the agent waits for the client's result. If not, the call gets a fixed result at
+    once, which clients of the protocol expect. `answer_timeout_seconds`: how long the agent waits.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -51,8 +51,8 @@ class ClientToolObservation(OwnObservation):
 class ClientTool(DescribedTool[ClientAction]):
     """A tool that the client runs.
 
-    The call gets a fixed result at once, or waits until `deliver` is called with the client's result. The
-    client may never send a result.
+    If the tool does not wait for an answer, a call gets a fixed result at once. Otherwise the call waits
+    until `deliver` is called with the client's result, which may never happen.
     """
 
     observation_type = ClientToolObservation
@@ -83,20 +83,22 @@ class ClientTool(DescribedTool[ClientAction]):
         return NOTHING
 
     def effects(self, action: ClientAction) -> Sequence[Effect]:
-        """Returns the effects of the call that the annotations in the client's tool description imply."""
+        """Returns the effects of the call that follow from the annotations in the
+        client's tool description.
+        """
         del action
         return hinted(self.annotations)
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether the call can be repeated after a crash. True if the tool waits for the client's result: the
-        wait simply continues.
+        """Whether a call that a crash has interrupted can be repeated. This is the case if the tool waits for
+        the client's result, because the repeated call only continues to wait.
         """
         return self.awaits_answer or super().is_repeatable
 
     def deliver(self, action_id: str, answer: ClientToolObservation) -> None:
-        """Gives the client's result to the call that waits for this result. The result may arrive before the
-        call begins to wait.
+        """Passes the client's result to the call that waits for this result. The result may arrive before the
+        call begins to wait. `action_id`: the id of the event of the call.
         """
         waiting = self._waiting_of(action_id)
         if not waiting.done():

@@ -15,7 +15,9 @@ ENTRY_POINT_GROUP = "slipway.tools"
 
 
 class ToolLoadError(Exception):
-    """A tool from outside the runtime cannot be loaded. The error text says which tool and why."""
+    """The error that is raised when a tool from outside the runtime cannot be loaded. The text says which
+    tool and why.
+    """
 
 
 def load_tool(
@@ -24,7 +26,7 @@ def load_tool(
     """Creates a tool that is not part of the runtime, with `params` as keyword arguments. Returns None if the
     name is not known.
 
-    name: `module:Class`, a tool name in `modules`, or the name of an installed entry point. modules: the
+    `name`: `module:Class`, a tool name in `modules`, or the name of an installed entry point. `modules`: the
     Python module of each tool name.
 
     Raises ToolLoadError if the tool is found but cannot be used.

@@ -31,7 +31,9 @@ class DescribedTool(Tool[ActionT]):
         return names
 
     def check(self, arguments: Mapping[str, JsonValue]) -> None:
-        """Raises ToolArgumentError if the arguments do not fit the schema, or if the schema is not valid."""
+        """Checks the model's arguments against the JSON Schema of the tool. Raises ToolArgumentError if the
+        arguments do not fit the schema, or if the schema is not valid.
+        """
         # Loaded with the first such tool: most conversations have none.
         import jsonschema
 
@@ -46,8 +48,8 @@ class DescribedTool(Tool[ActionT]):
             raise ToolArgumentError(self._explain(problem))
 
     def _explain(self, problem: Any) -> str:
-        """Returns a text that says which parameter violates which rule of the JSON Schema. The text contains
-        no values.
+        """Returns a text that says which argument of the tool call violates which rule of the JSON Schema.
+        The text contains no values.
         """
         where = ".".join(str(part) for part in problem.absolute_path)
         rule = orjson.dumps({problem.validator: problem.validator_value}, default=str).decode()

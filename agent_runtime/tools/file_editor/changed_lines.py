@@ -18,8 +18,8 @@ class ChangedLines:
         self._places.append((line, new_lines))
 
     def show(self, lines: list[str], context: int) -> str:
-        """Returns the changed lines in order, with their line numbers and `context` lines before and after
-        them.
+        """Returns the changed lines as text, in order, with their line numbers and with `context` unchanged
+        lines before and after each change.
         """
         ranges: list[tuple[int, int]] = []
         for line, count in sorted(self._places):

@@ -21,8 +21,8 @@ _ANY = "latin-1"
 
 
 def guess_encoding(data: bytes) -> str:
-    """Returns an encoding for `data`. If `data` is decoded and encoded again with this encoding, no byte
-    changes.
+    """Returns an encoding in which `data` can be read as text. If `data` is decoded and encoded again with
+    this encoding, no byte changes.
     """
     telling = sum(byte > 0x7F for byte in data[:_SAMPLE_BYTES])
     guess = _ANY if telling < _TELLING_BYTES else _detect(data[:_SAMPLE_BYTES])

@@ -22,8 +22,8 @@ class Edit:
 
 
 class EditHistory:
-    """The edits of each file as a stack, stored below `directory`. An undo takes the last edit of the file
-    from the stack.
+    """The edits of files, stored on disk below `directory`. The edits of each file form a stack: an undo
+    takes the last edit of the file from the stack.
     """
 
     def __init__(self, directory: Path) -> None:

@@ -83,6 +83,6 @@ class FileEditorObservation(OwnObservation):
 
 
 class EditError(Exception):
-    """A command of the file editor is not possible. The error text tells the model why and what to do
-    instead.
+    """The error that is raised when a command of the file editor is not possible. The text tells the model
+    why and what to do instead.
     """

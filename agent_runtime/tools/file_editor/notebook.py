@@ -16,7 +16,9 @@ _HINT = (
 
 
 def show_notebook(path: Path, text: str, max_chars: int) -> str | None:
-    """Returns the notebook as text for the model. Returns None if the text is not a notebook."""
+    """Returns the notebook as text for the model: its cells with their outputs. Returns None if the text is
+    not a notebook. `max_chars`: the maximum length of the result.
+    """
     try:
         cells = json.loads(text)["cells"]
         shown = [_show_cell(number, cell) for number, cell in enumerate(cells, start=1)]

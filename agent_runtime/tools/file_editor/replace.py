@@ -1,5 +1,5 @@
-"""Replaces an exact text in a file. If the text is not found, tells the model which parts of the file are
-similar.
+"""Replaces an exact text in a file. If the text is not found, an error informs the model which parts of the
+file are similar.
 """
 
 import difflib
@@ -87,8 +87,8 @@ def _positions(text: str, wanted: str) -> list[int]:
 
 
 def near_miss(file: TextFile, old: str) -> str:
-    """Returns a sentence that says which parts of the file are similar to `old`. The sentence begins with a
-    space.
+    """Returns a sentence for the model that says which parts of the file are similar to `old`. The sentence
+    begins with a space, so that it can follow another text.
     """
     lines, wanted = file.lines, old.removesuffix("\n").split("\n")
     if len(lines) > _MAX_SEARCHED_LINES:

@@ -57,7 +57,9 @@ class TextFile:
 
 
 def read_text_file(path: Path) -> TextFile:
-    """Reads a text file. Raises EditError if the file is too large or not a text file. Raises OSError."""
+    """Reads a text file and returns its content. Raises EditError if the file is too large or not a text
+    file. Raises OSError.
+    """
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
         raise EditError(

@@ -21,7 +21,9 @@ def resolve(given: str, working_dir: Path) -> Path:
 
 
 def existing_file(path: Path) -> TextFile:
-    """Reads a text file. Raises EditError or OSError if the file does not exist or cannot be read."""
+    """Reads a text file and returns its content. Raises EditError or OSError if the file does not exist or
+    cannot be read.
+    """
     if path.is_dir():
         raise EditError(f"{path} is a directory; list it with `list_directory`.")
     if not path.exists():
@@ -30,8 +32,8 @@ def existing_file(path: Path) -> TextFile:
 
 
 def answer(work: Callable[[], ResultT], failed: Callable[[str], ResultT]) -> ResultT:
-    """Calls `work` and returns its result. If `work` raises an error, calls `failed` with the reason and
-    returns the result of `failed`.
+    """Calls the function `work` and returns its result. If `work` raises an error, calls `failed` with the
+    reason as text and returns the result of `failed`.
     """
     try:
         return work()

@@ -30,8 +30,8 @@ class ReadFileAction(Action):
 
 
 class ReadFileObservation(OwnObservation):
-    """The result of a call of the tool that reads a file. lines_shown: the numbers of the first and the last
-    shown line, counted from 1.
+    """The result of a call of the tool that reads a file. `lines_shown`: the numbers of the first and the
+    last shown line, counted from 1.
     """
 
     file_path: str

@@ -34,7 +34,7 @@ Listener = Callable[[str, Mapping[str, Any]], None]
 
 
 class KernelError(Exception):
-    """The IPython kernel did not start, or has ended. The error text says why."""
+    """The error that is raised when the IPython kernel did not start, or has ended. The text says why."""
 
 
 class Kernel:
@@ -49,7 +49,9 @@ class Kernel:
 
     @classmethod
     async def start(cls, python: str, working_dir: Path, environment: Mapping[str, str]) -> "Kernel":
-        """Starts an IPython kernel and waits until the kernel replies. Raises KernelError."""
+        """Starts an IPython kernel, waits until the kernel replies, and returns it. `python`: the path of the
+        Python that runs the kernel. Raises KernelError.
+        """
         directory = await asyncio.to_thread(make_private_dir, "kernel")
         words = await asyncio.to_thread(tempfile.TemporaryFile)
         connection = await asyncio.to_thread(_write_connection, directory)
@@ -162,8 +164,8 @@ def _ignore(kind: str, content: Mapping[str, Any]) -> None:
 
 
 async def _greet(client: "AsyncKernelClient") -> None:
-    """Waits until both channels to the kernel work: the channel for requests and the channel for output. The
-    subscription to the output takes some time to become effective.
+    """Waits until both channels to the kernel work: the channel for requests and the channel for output. This
+    is needed because the subscription to the output takes some time to become effective.
     """
     while True:
         request = client.kernel_info()
@@ -179,7 +181,7 @@ async def _until_idle(client: "AsyncKernelClient", request: str) -> None:
 
 async def _follow(client: "AsyncKernelClient", request: str, listener: Listener) -> None:
     """Passes the kernel's messages about one request to the listener, until the kernel reports that the
-    request is done.
+    request is complete.
     """
     while True:
         message = await client.iopub_channel.get_msg()
@@ -192,8 +194,8 @@ async def _follow(client: "AsyncKernelClient", request: str, listener: Listener)
 
 
 def _own_variables(directory: Path) -> dict[str, str]:
-    """Returns the kernel's own environment variables. JPY_PARENT_PID makes a kernel end when its server has
-    ended.
+    """Returns the environment variables that only the kernel process needs. JPY_PARENT_PID makes a kernel end
+    when its server has ended.
 
     JPY_PARENT_PID is left out if commands run in isolated namespaces, because there the kernel ends with the
     server anyway.

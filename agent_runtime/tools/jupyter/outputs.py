@@ -55,7 +55,9 @@ class CellOutputs:
         self._say_block(f"[{text}]")
 
     def content(self) -> list[Content]:
-        """Returns all output collected so far and removes it from this object."""
+        """Returns all output that was collected since the last call: texts and pictures. The output is
+        removed from this object.
+        """
         text = self._text.take().strip("\n")
         pictures: list[Content] = [ImageContent(image_urls=[url]) for url in self._images]
         self._images = []

@@ -18,12 +18,12 @@ ChangeKind = Literal["changed", "renamed", "removed", "new"]
 
 
 class ToolChange(BaseModel):
-    """A difference between an approved tool of an MCP server and the tool that the server lists now. tool:
+    """A difference between an approved tool of an MCP server and the tool that the server lists now. `tool`:
     the approved name, or the name of a new tool.
 
-    fingerprint: identifies this difference; the user's decision applies only to this difference. difference:
-    the approved and the current definition of the tool as a unified diff. is_refused: whether a user has
-    refused the change.
+    `fingerprint`: identifies this difference; the user's decision applies only to this difference.
+    `difference`: the approved and the current definition of the tool as a unified diff. `is_refused`: whether
+    a user has refused the change.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -41,18 +41,19 @@ Definitions = Mapping[str, ToolDefinition]
 
 
 class Approvals(BaseModel):
-    """The approved tools of all MCP servers. approved: the tool definitions, by server and tool. changes: the
-    differences found last that no user has approved, by server and tool.
+    """The approved tools of all MCP servers. `approved`: the tool definitions, by server and tool. `changes`:
+    the differences found last that no user has approved, by server and tool.
     """
 
     approved: dict[str, dict[str, ToolDefinition]] = {}
     changes: dict[str, dict[str, ToolChange]] = {}
 
     def look(self, server: str, offered: Iterable[ToolDefinition], *, asks: bool) -> bool:
-        """Compares the tools that a server lists now with the approved tools. Returns whether there is a
-        difference that was not there at the last comparison.
+        """Compares the tools that a server lists now with the approved tools, and stores the differences.
+        Returns whether there is a difference that was not there at the last comparison.
 
-        asks: whether a new tool also needs the user's approval. Otherwise new tools are approved at once.
+        `offered`: the tools that the server lists now. `asks`: whether a new tool also needs the user's
+        approval; if not, new tools are approved at once.
         """
         known = (self.approved.get(server), self.changes.get(server))
         now = {definition.name: definition for definition in offered}

@@ -22,8 +22,8 @@ _RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w+=~.-]{20,}")
 
 
 def confidential(server: McpServer) -> Iterator[str]:
-    """Yields the secret values of the server's configuration, which must be masked. A plain word such as
-    `production` counts as a secret only if its name says so.
+    """Yields the secret values of the server's configuration. The caller masks these values in texts. A plain
+    word such as `production` counts as a secret only if its name says so, as in `password`.
     """
     for name, value in (*server.env.items(), *server.all_headers.items(), *_options(server.args)):
         yield from _of(name, value)
@@ -43,8 +43,8 @@ def _of(name: str, value: str) -> Iterator[str]:
 
 
 def _options(arguments: list[str]) -> Iterator[tuple[str, str]]:
-    """Yields the options of a command line as pairs of name and value, for `--token=x` and for `--token x`. A
-    single word is yielded with an empty name.
+    """Yields the options of a command line as pairs of name and value, for `--token=x` and for `--token x`.
+    An argument without an option is yielded with an empty name.
     """
     for at, word in enumerate(arguments):
         option = _OPTION.fullmatch(word)

@@ -13,12 +13,12 @@ DEFAULT_CALL_SECONDS = 300.0
 
 class McpServer(BaseModel):
     """The configuration of one MCP server: either a command that speaks MCP over its standard streams, or a
-    URL. Unknown fields are kept.
+    URL. Unknown fields are stored unchanged.
 
-    timeout: the seconds that a tool call may take. auth: a credential; its field `strategy` has the values of
-    the OpenHands protocol.
+    `timeout`: the seconds that a tool call may take. `auth`: a credential; its field `strategy` has the
+    values of the OpenHands protocol.
 
-    approved_files: the SHA-256 digest of each file, by absolute path. The server starts only while these
+    `approved_files`: the SHA-256 digest of each file, by absolute path. The server starts only while these
     files have these digests.
     """
 
@@ -39,8 +39,8 @@ class McpServer(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, given: Any) -> Any:
-        """Drops the fields that are null. Accepts `type` as another name of `transport`, because some clients
-        send `type`.
+        """Returns the given configuration without fields that are null. Accepts `type` as another name of
+        `transport`, because some clients send `type`.
         """
         if not isinstance(given, dict):
             return given
@@ -72,7 +72,7 @@ def servers_of(config: Mapping[str, Any]) -> dict[str, McpServer]:
     """Returns the configurations of the enabled MCP servers by name. Raises pydantic.ValidationError if a
     configuration is not valid.
 
-    config: the configurations by server name, or an object with them in the field `mcpServers`, as other
+    `config`: the configurations by server name, or an object with them in the field `mcpServers`, as other
     products write it.
     """
     servers = {name: McpServer.model_validate(server) for name, server in named_servers(config).items()}

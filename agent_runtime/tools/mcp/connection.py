@@ -1,4 +1,6 @@
-"""The connection to one MCP server. It opens at its first use, and again after a failure."""
+"""Manages the connection to one MCP server. The connection opens at its first use, and
+again after a failure.
+"""
 
 import asyncio
 import contextlib
@@ -42,7 +44,9 @@ _PROBLEM = "application/problem+json"
 
 
 class McpUnavailableError(Exception):
-    """The MCP server cannot be reached. The error text contains the reason and the server's last output."""
+    """The error that is raised when the MCP server cannot be reached. The text contains the reason and the
+    server's last output.
+    """
 
     def __init__(self, why: str, *, is_timeout: bool = False) -> None:
         super().__init__(why)
@@ -68,12 +72,13 @@ class McpConnection:
         credential_for: CredentialFor = no_credential,
         ask_user: AskUser | None = None,
     ) -> None:
-        """Stores the settings; `tools` and `call` open the connection. sign_in: lets a person sign in if the
-        server requires a sign-in. With None, such a server counts as unreachable.
+        """Stores the settings. The connection is opened by the first call of `tools` or `call`. `sign_in`:
+        lets a person sign in if the server requires a sign-in; with None, such a server counts as
+        unreachable.
 
-        ask_user: lets a person answer questions of the server during a call. None tells the server that it
-        cannot ask.
-        credential_for: returns the key for a URL if the server's configuration has no credential.
+        `ask_user`: lets a person answer questions of the server during a call; None tells the server that it
+        cannot ask. `credential_for`: returns the key for a URL if the server's configuration has no
+        credential.
         """
         self.name = name
         self.server = server
@@ -121,7 +126,9 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
-        """Counts a running tool call. After the last call, cancels questions that still wait for the user."""
+        """Counts a tool call as running inside the `with` block. When no call runs any more, cancels the
+        questions of the server that still wait for the user. `deadline`: the time limit of the call.
+        """
         self._deadlines.add(deadline)
         try:
             yield
@@ -212,7 +219,9 @@ class McpConnection:
         )
 
     async def _own(self, opened: "asyncio.Future[Client]", words: IO[bytes]) -> None:
-        """Opens the connection and keeps it open until `close` is called or the connection fails."""
+        """Opens the connection and holds it open until `close` is called or the connection fails. `opened`:
+        gets the client of the open connection. `words`: the file with the server's output.
+        """
         wants_end = self._wants_end
         async with self._connected(words) as client:
             self._client = client
@@ -336,8 +345,8 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
-        """Converts errors to McpUnavailableError. Drops a failed connection; the next call opens a new
-        one.
+        """Converts errors of the server in the `with` block to McpUnavailableError. If the server has closed
+        the connection, the next call opens a new one.
         """
         from mcp.shared.exceptions import MCPError
         from mcp.types import CONNECTION_CLOSED
@@ -367,7 +376,10 @@ async def _all_tools(client: "Client") -> "list[RemoteTool]":
 
 
 def _detail(response: "httpx2.Response") -> str:
-    """Returns detail and fix of a problem document (RFC 9457) from the app server's MCP broker."""
+    """Returns a text about an error reply of the app server's MCP broker: the fields `detail` and `fix` of
+    the problem document (RFC 9457). The text can be put behind another text. It is empty if there is no such
+    document.
+    """
     if not response.headers.get("content-type", "").startswith(_PROBLEM):
         return ""
     try:
@@ -380,7 +392,9 @@ def _detail(response: "httpx2.Response") -> str:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Returns the first single error in an exception group, which may contain other groups."""
+    """Returns the first exception that is not an exception group, from an exception group that may contain
+    other groups. Returns any other exception unchanged.
+    """
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -24,8 +24,8 @@ CLIENT_NAME = "Slipway"
 
 
 class CallbackError(Exception):
-    """The URL to which the browser was redirected does not belong to this sign-in. The error text says
-    why.
+    """The error that is raised when the URL to which the browser was redirected does not belong to this
+    sign-in. The text says why.
     """
 
 
@@ -86,8 +86,8 @@ class SignIn:
         return self._answer.done()
 
     def answer(self, callback_url: str) -> None:
-        """Completes the sign-in with the URL to which the browser was redirected. Raises CallbackError.
-        Ignores a second call.
+        """Completes the sign-in with the URL to which the browser was redirected. Raises CallbackError if the
+        URL does not belong to this sign-in. A second call is ignored.
         """
         query = parse_qs(urlsplit(callback_url).query)
         if "error" in query:
@@ -115,8 +115,9 @@ def oauth(
 ) -> "httpx2.Auth":
     """Returns an HTTP authentication that adds the access token to requests and renews the token.
 
-    auth: the field `auth` of the MCP server's configuration. sign_in: the running sign-in; with None,
-    SignInNeededError is raised if the server requires a sign-in.
+    `url`: the URL of the MCP server. `auth`: the field `auth` of the MCP server's configuration. `state`: the
+    tokens. `sign_in`: the running sign-in; with None, SignInNeededError is raised if the server requires a
+    sign-in.
 
     If a tool call needs more permissions than the sign-in gave, the call is refused. Other calls continue.
     """

@@ -19,7 +19,8 @@ class Question:
     """A question of an MCP server: either a form to fill in or a web page to open. The field for the other
     kind is None.
 
-    requested_schema: the form, as a JSON Schema of an object with plain fields. url: the URL of the web page.
+    `requested_schema`: the form, as a JSON Schema of an object with plain fields. `url`: the URL of the web
+    page.
     """
 
     server: str
@@ -38,7 +39,7 @@ class Question:
 
 @dataclass(frozen=True)
 class ElicitationResponse:
-    """The user's reply to a question of an MCP server. content: the values of the form, if the user has
+    """The user's reply to a question of an MCP server. `content`: the values of the form, if the user has
     filled it in.
     """
 
@@ -63,8 +64,8 @@ def filled_in(schema: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str
 
 
 def objection(schema: Mapping[str, Any], content: Mapping[str, Any]) -> str | None:
-    """Returns the reason why the form values do not fit the form's JSON Schema, without the values. Returns
-    None if they fit.
+    """Checks the user's form values against the JSON Schema of the form. Returns the reason why they do not
+    fit, without the values, or None if they fit.
     """
     # Loaded with the first answer: most conversations have none.
     import jsonschema

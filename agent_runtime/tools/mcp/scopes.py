@@ -16,7 +16,9 @@ _SCOPE_PARAMETER = re.compile(r'\bscope="[^"]*",?\s*')
 
 
 class SignInNeededError(Exception):
-    """The MCP server requires a sign-in, and no person is present to complete a sign-in."""
+    """The error that is raised when the MCP server requires a sign-in, and no person is present to complete a
+    sign-in.
+    """
 
 
 def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":

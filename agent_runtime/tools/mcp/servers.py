@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class McpServers:
     """The MCP servers of one conversation. The servers start at the first `refresh`.
 
-    A server that cannot be reached does not affect the other servers. It is named in `report`, and the next
-    refresh tries again.
+    A server that cannot be reached does not affect the other servers. `report` contains the name of such a
+    server, and the next refresh tries to reach it again.
     """
 
     def __init__(
@@ -39,9 +39,9 @@ class McpServers:
         """Reads the configuration of the servers. Does not start a server. Raises pydantic.ValidationError if
         the configuration is not valid.
 
-        approvals: the approved tools of the servers; the object is updated when a server lists other tools.
-        ask_user: asks the user a question that a server has during a tool call; None if no user can reply.
-        credential_for: returns the key for a server's URL if the configuration has no credential.
+        `approvals`: the approved tools of the servers; the object is updated when a server lists other tools.
+        `ask_user`: asks the user a question that a server has during a tool call; None if no user can reply.
+        `credential_for`: returns the key for a server's URL if the configuration has no credential.
         """
         self._working_dir = working_dir
         self._credential_for = credential_for
@@ -87,16 +87,17 @@ class McpServers:
         return any(connection.server.has_lost_secrets for connection in self._connections)
 
     def expect_changes(self) -> None:
-        """Makes the next refresh ask the servers for their tools again. This is needed because not every
-        server reports changes, and because a server may be reachable again.
+        """Makes the next refresh ask all servers for their tools again. This is needed because not every
+        server reports changes of its tools, and because a server that could not be reached may be reachable
+        again.
         """
         self._is_stale = bool(self._connections)
 
     async def refresh(self, taken: Collection[str], *, asks: bool = False) -> None:
-        """Asks all servers at the same time for their tools. taken: the names of the agent's other tools,
+        """Asks all servers at the same time for their tools. `taken`: the names of the agent's other tools,
         which MCP tools cannot use.
 
-        asks: whether the user must also approve new tools.
+        `asks`: whether the user must also approve new tools.
         """
         self._is_stale, self._asks = False, asks
         await self._close_outdated()

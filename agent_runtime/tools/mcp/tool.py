@@ -1,4 +1,4 @@
-"""A tool of an MCP server, in the form in which the agent uses tools."""
+"""Makes a tool of an MCP server usable for the agent in the same way as other tools."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ MAX_NAME_CHARS = 64
 
 
 class MCPToolAction(Action):
-    """The action of an MCP tool call. data: the arguments for the MCP server. The class name is the name in
+    """The action of an MCP tool call. `data`: the arguments for the MCP server. The class name is the name in
     the OpenHands protocol.
     """
 
@@ -41,8 +41,8 @@ Check = Callable[[], Awaitable[ToolChange | None]]
 
 
 class McpTool(DescribedTool[MCPToolAction]):
-    """A tool of an MCP server. Passes the arguments to the server and returns the server's result. `name`:
-    the tool's name for the model.
+    """A tool of an MCP server. The object passes the arguments to the server and returns the server's result.
+    `name`: the name that the model uses for the tool.
 
     The model sees the description that the user approved, even if the server has changed the description.
     """
@@ -76,9 +76,9 @@ class McpTool(DescribedTool[MCPToolAction]):
         return MCPToolAction(data=dict(arguments))
 
     def effects(self, action: MCPToolAction) -> Sequence[Effect]:
-        """Says that it is unknown what the call reads and changes, so that the approval policy can ask
-        the user. What the MCP server states about its tool is not used, because a false statement would avoid
-        the question.
+        """Returns an effect which says that it is unknown what the call reads and changes, so that the
+        confirmation policy can ask the user. What the MCP server states about its tool is not used, because a
+        false statement would avoid the question.
         """
         del action
         return UNDECLARED

@@ -21,12 +21,14 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 class NoteError(Exception):
-    """A note cannot be written, changed or removed. The error text is for the model."""
+    """The error that is raised when a note cannot be written, changed or removed. The
+    text is for the model.
+    """
 
 
 class Note(BaseModel):
-    """A note that an agent has written for later conversations. name: the file name without its ending.
-    created: the time, ISO 8601. source: the id of the conversation in which the note was written.
+    """A note that an agent has written for later conversations. `name`: the file name without its ending.
+    `created`: the time, ISO 8601. `source`: the id of the conversation in which the note was written.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,9 +45,9 @@ def _unheard(_path: Path, _why: str) -> None:
 
 
 def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard) -> list[Note]:
-    """Returns all notes sorted by name, up to MAX_NOTES. Blocking.
+    """Returns all notes sorted by name, up to MAX_NOTES. The call blocks.
 
-    report: called with each file that is not a usable note, and the reason.
+    `report`: called with each file that is not a usable note, and the reason.
     """
     found: list[Note] = []
     paths = _files(working_dir)
@@ -60,7 +62,7 @@ def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard
 
 
 def find_note(working_dir: Path, name: str) -> Note | None:
-    """Returns the note with this name. Returns None if there is no such file. Blocking.
+    """Returns the note with this name. Returns None if there is no such file. The call blocks.
 
     Raises NoteError if the file with this name is not a usable note.
     """
@@ -74,15 +76,15 @@ def find_note(working_dir: Path, name: str) -> Note | None:
 
 
 def write_note(working_dir: Path, note: Note) -> None:
-    """Creates or replaces the note's file atomically. Blocking. Raises NoteError or OSError."""
+    """Creates or replaces the note's file atomically. The call blocks. Raises NoteError or OSError."""
     path = _path(working_dir, note.name)
     with replacing(path) as file:
         file.write(_render(note).encode())
 
 
 def delete_note(working_dir: Path, name: str) -> bool:
-    """Deletes the note with this name. Returns False if there is no such note. Blocking. Raises NoteError or
-    OSError.
+    """Deletes the note with this name. Returns False if there is no such note. The call blocks. Raises
+    NoteError or OSError.
     """
     path = _path(working_dir, name)
     existed = path.exists()

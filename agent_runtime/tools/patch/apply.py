@@ -34,10 +34,10 @@ class PatchedFile:
 
 @dataclass
 class Draft:
-    """The result of a patch in memory, before it is written to disk. files: the new content by path; None
+    """The result of a patch in memory, before it is written to disk. `files`: the new content by path; None
     means that the file is deleted.
 
-    fuzz: the number of lines that match the file only loosely.
+    `fuzz`: the number of lines that match the file only loosely.
     """
 
     files: dict[Path, TextFile | None] = field(default_factory=dict)
@@ -47,7 +47,8 @@ class Draft:
 
 
 def draft(operations: Iterable[Operation], resolve: Callable[[str], Path]) -> Draft:
-    """Applies the operations of a patch one after another, in memory. Raises PatchError, EditError or
+    """Applies the operations of a patch one after another in memory, and returns the result. Writes nothing
+    to disk. `resolve`: converts a path of the patch to a path on disk. Raises PatchError, EditError or
     OSError.
     """
     result = Draft()
@@ -159,8 +160,8 @@ def _last_text(result: Draft, path: Path) -> str:
 
 
 def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[str, int]:
-    """Returns the file's text with all chunks of a patch applied, and the number of lines that match only
-    loosely.
+    """Returns the text of the file after all chunks of a patch are applied, and the number of lines that
+    match only loosely. `name`: the path of the file for error messages.
     """
     lines = split_lines(file.text)
     plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
@@ -184,8 +185,8 @@ def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[st
 
 
 def _joined(lines: list[str], file: TextFile) -> str:
-    """Joins the lines of the new text and adds missing line endings. The last line has no ending if the
-    file's last line had none.
+    """Returns the new lines of the file as one text, and adds missing line endings. The last line has no line
+    ending if the file's last line had none.
     """
     ended = [line if line.endswith("\n") else line + file.newline for line in lines]
     had_no_end = file.text != "" and not file.text.endswith("\n")

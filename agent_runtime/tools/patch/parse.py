@@ -13,15 +13,17 @@ _LINE_NUMBERS = re.compile(r"-\d+(,\d+)? \+\d+(,\d+)?($| @@)")
 
 
 class PatchError(Exception):
-    """The patch cannot be applied. The error text tells the model where and why. No file was changed."""
+    """The error that is raised when the patch cannot be applied. The text tells the model where and why. No
+    file was changed.
+    """
 
 
 @dataclass(frozen=True)
 class Chunk:
     """One part of a patch: lines to find in a file, and the lines that replace them.
 
-    headers: lines above the replaced lines, such as the lines of the class and the function, outermost first.
-    edits: pairs of a sign (" ", "-" or "+") and a line.
+    `headers`: lines above the replaced lines, such as the lines of the class and the function, outermost
+    first. `edits`: pairs of a sign (" ", "-" or "+") and a line.
     """
 
     headers: tuple[str, ...]

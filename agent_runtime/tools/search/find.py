@@ -29,7 +29,9 @@ _PLAIN_INCLUDE = re.compile(r"[\w.*?{},\[\]-]+")
 
 
 class SearchError(Exception):
-    """A search in files is not possible. The error text tells the model why and what to do instead."""
+    """The error that is raised when a search in files is not possible. The text tells the model why and what
+    to do instead.
+    """
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,9 @@ class FoundLine:
 
 
 async def find_files(pattern: str, directory: Path) -> FoundFiles:
-    """Finds files whose path below `directory` matches the glob.
+    """Returns the files below `directory` whose path matches the glob `pattern`.
 
-    A glob without a slash matches names at any depth.
+    A glob without a slash matches file names at any depth.
     """
     if ripgrep := _ripgrep():
         command = [ripgrep, *_RIPGREP_OPTIONS, "--files", "."]
@@ -71,9 +73,9 @@ async def find_files(pattern: str, directory: Path) -> FoundFiles:
 
 
 async def find_matches(pattern: str, target: Path, include: str | None) -> FoundFiles:
-    """Finds files at or below `target` with a match of the regular expression.
+    """Returns the files at or below `target` that contain a match of the regular expression `pattern`.
 
-    include: a glob that the files must match, too; None means all files.
+    `include`: a glob that the files must match, too; None means all files.
     """
     is_directory = await asyncio.to_thread(target.is_dir)
     directory, name = (target, ".") if is_directory else (target.parent, f"./{target.name}")
@@ -93,7 +95,7 @@ async def find_lines(pattern: str, target: Path, files: Sequence[str], context: 
     """Returns the matching lines of these files, and `context` lines before and after each, in the order of
     `files`.
 
-    files: absolute paths at or below `target`. Returns at most MAX_LINES_PER_FILE matching lines of each
+    `files`: absolute paths at or below `target`. Returns at most MAX_LINES_PER_FILE matching lines of each
     file.
     """
     directory = target if await asyncio.to_thread(target.is_dir) else target.parent
@@ -121,8 +123,8 @@ async def find_lines(pattern: str, target: Path, files: Sequence[str], context: 
 
 
 def parse_lines(output: str) -> list[FoundLine]:
-    """Returns the lines in the output of ripgrep, which contains file names, NULs and line numbers. Ignores
-    all other output.
+    """Returns the lines that ripgrep has found, read from its output of file names, NULs, line numbers and
+    texts. Ignores all other output.
     """
     found = (_FOUND_LINE.match(line) for line in output.split("\n"))
     return [

@@ -52,7 +52,7 @@ class IgnoreRule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The rules of one .gitignore file. `base`: the file's directory, with a slash at the end."""
+    """The rules of one .gitignore file. `base`: the directory of the file, with a slash at the end."""
 
     base: str
     rules: list[IgnoreRule]
@@ -88,8 +88,8 @@ def walk(root: str) -> Iterator[str]:
 
 
 def matching(pattern: str, names: Iterable[str]) -> Iterator[str]:
-    """Yields the names of the files that contain a match of the pattern. A match may span several lines if
-    the pattern does.
+    """Yields those of the files `names` that contain a match of the regular expression. A match may cover
+    several lines if the pattern allows this.
     """
     is_multiline = "\\n" in pattern or "\n" in pattern
     regex = re.compile(_as_python(pattern), re.MULTILINE if is_multiline else 0)
@@ -101,7 +101,10 @@ def matching(pattern: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def matching_lines(pattern: str, context: int, most: int, names: Iterable[str]) -> Iterator[str]:
-    """Yields lines as ripgrep prints them: `NAME`, a NUL, the number, `:` or `-`, and the text."""
+    """Yields the matching lines of the files `names`, with `context` lines around each, in the format of
+    ripgrep: `NAME`, a NUL, the line number, `:` (or `-` for a context line), and the text. `most`: the
+    largest number of matching lines per file.
+    """
     is_multiline = "\\n" in pattern or "\n" in pattern
     regex = re.compile(_as_python(pattern), re.MULTILINE if is_multiline else 0)
     for name in names:
@@ -172,7 +175,9 @@ def _rule(line: str) -> IgnoreRule | None:
 
 
 def _inherited(root: str) -> list[Rules]:
-    """Returns the .gitignore files in directories above `root`, up to the top of its repository."""
+    """Returns the rules of the .gitignore files in the directories above `root`, up to the top directory of
+    the git repository.
+    """
     chain: list[Rules] = []
     directory = os.path.abspath(root)
     while not os.path.lexists(os.path.join(directory, ".git")):

@@ -16,10 +16,12 @@ _MAX_LINE_CHARS = 16_384
 
 
 class LineCleaner:
-    """Cleans a stream of output line by line. Escape sequences may be split between two calls of `feed`."""
+    """An object that converts a stream of terminal output to plain text, line by line. An escape sequence may
+    be split between two calls of `feed`.
+    """
 
     def __init__(self, on_line: Callable[[str, str], None]) -> None:
-        """Creates a cleaner for a new stream. on_line: called with each line in its raw and its clean form,
+        """Creates a cleaner for a new stream. `on_line`: called with each line in its raw and its clean form,
         without the line ending.
         """
         self._on_line = on_line
@@ -27,11 +29,15 @@ class LineCleaner:
 
     @property
     def unfinished(self) -> str:
-        """The raw text of the unfinished line so far, without an incomplete escape sequence at its end."""
+        """The raw text of the last line, which is not complete yet. An incomplete escape sequence at its end
+        is left out.
+        """
         return _CUT_ESCAPE.sub("", self._rest)
 
     def feed(self, text: str) -> str:
-        """Adds output. Returns the clean text of the lines that are now complete."""
+        """Adds output to the stream. Returns the clean text of the lines that are complete now and were not
+        returned before.
+        """
         *lines, self._rest = (self._rest + text).split("\n")
         clean = "".join(f"{self._cleaned(line)}\n" for line in lines)
         if len(self._rest) > _MAX_LINE_CHARS:
@@ -43,7 +49,9 @@ class LineCleaner:
         return clean
 
     def flush(self) -> str:
-        """Returns the clean text of the unfinished line and forgets the line."""
+        """Returns the clean text of the last line, which is not complete yet, and removes the line from this
+        object.
+        """
         rest, self._rest = self._rest, ""
         return self._cleaned(rest) if rest else ""
 
@@ -54,7 +62,9 @@ class LineCleaner:
 
 
 def clean_line(line: str) -> str:
-    """Returns the line as a reader finally sees it, without overwritten parts and control characters."""
+    """Returns the line as it finally appears on a terminal, without overwritten parts and
+    control characters.
+    """
     if not CONTROL.search(line):
         return line
     line = ESCAPE.sub("", line).rstrip("\r")

@@ -82,8 +82,8 @@ def _let_commands_be_interrupted() -> None:
     """Makes Ctrl-C work in commands even if this process ignores signals, as after nohup or in the
     background.
 
-    Child processes inherit ignored signals, and no shell can undo this. They do not inherit a handler. So
-    ignored signals get a handler that does nothing.
+    Child processes inherit ignored signals, and no shell can undo this. But they do not inherit a signal
+    handler. So each ignored signal gets a handler that does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         return  # only the main thread may set handlers

@@ -50,7 +50,7 @@ class TerminalAction(Action):
 class TerminalMetadata(BaseModel):
     """The state of the shell after a command. `exit_code`: -1 means that the command is still running.
 
-    styles: the colours of the output, for user interfaces; None if the output has no colours. Models do not
+    `styles`: the colours of the output, for user interfaces; None if the output has no colours. Models do not
     see the colours.
     """
 

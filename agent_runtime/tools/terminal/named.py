@@ -1,4 +1,4 @@
-"""Several shells of one conversation. The model gives them names."""
+"""Lets a conversation use several shells. The model chooses a name for each shell."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -12,7 +12,9 @@ MAIN = "main"
 
 
 class NamedTerminalAction(TerminalAction):
-    """A terminal action that names its shell. Clients see it as a TerminalAction, without the name."""
+    """The action of a terminal call that also contains the name of a shell. Clients see it as a
+    TerminalAction, without the name.
+    """
 
     off_wire: ClassVar = frozenset({"session"})
 
@@ -35,7 +37,7 @@ def session_of(action: TerminalAction) -> str:
 def too_many(action: TerminalAction, running: Mapping[str, str | None]) -> TerminalObservation:
     """Returns the error result for a call that would need one shell more than allowed.
 
-    running: the running command of each shell; None for a shell that runs no command.
+    `running`: the running command of each shell; None for a shell that runs no command.
     """
     listed = "; ".join(f"{name} ({command or 'free'})" for name, command in running.items())
     text = (

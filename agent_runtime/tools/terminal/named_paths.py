@@ -11,10 +11,12 @@ _MAX_WORD_CHARS = 4096
 
 
 def named_paths(command: str, *, started_in: Path, ended_in: Path) -> list[Path]:
-    """Returns the directory in which the command ended, and the paths that its words could mean.
+    """Returns the directory in which the command ended, and the paths that the words of the command could
+    mean.
 
-    Words are relative to that directory or to the shell's first directory. Neither files nor variables are
-    looked up, so words that are no paths are included.
+    The words are taken relative to that directory (`ended_in`) and to the directory in which the command
+    started (`started_in`). The function looks up neither files nor variables, so words that are no paths are
+    included.
     """
     words = islice((word for word in _words(command) if 0 < len(word) <= _MAX_WORD_CHARS), MAX_WORDS)
     places = [Path(word).expanduser() if word.startswith("~/") else Path(word) for word in words]

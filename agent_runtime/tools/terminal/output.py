@@ -15,7 +15,8 @@ MAX_SAVED_CHARS = 64 * 1024 * 1024
 
 
 class OutputCollector:
-    """The output of commands, which is added as bytes. `take` returns the text since the previous `take`.
+    """A collector of the output of commands. The output is added as bytes. `take` returns the text since the
+    previous `take`.
 
     If the output is longer than `max_chars`, only its beginning and its end are returned. The whole output is
     saved in a file below `save_dir`.
@@ -24,8 +25,8 @@ class OutputCollector:
     def __init__(
         self, save_dir: Path, hide: StreamMask, max_chars: int = MAX_OUTPUT_CHARS, *, label: str = "terminal"
     ) -> None:
-        """Creates an empty collector. hide: masks secrets before output is kept, shortened or saved. label:
-        the beginning of the files' names.
+        """Creates an empty collector. `hide`: masks secrets before output is kept, shortened or saved.
+        `label`: the beginning of the files' names.
         """
         self._label = label
         self._save_dir = save_dir
@@ -43,7 +44,7 @@ class OutputCollector:
     def take(self, *, is_last: bool = True) -> str:
         """Returns the output since the previous call of `take`.
 
-        is_last: whether the command has ended. If not, text that could be the beginning of a secret is held
+        `is_last`: whether the command has ended. If not, text that could be the beginning of a secret is held
         back.
         """
         self._keep(self._hide.feed(self._cleaner.flush()))
@@ -63,7 +64,9 @@ class OutputCollector:
         return self._taken.styles(text)
 
     def peek(self, max_chars: int) -> str:
-        """Returns the end of the text that `take` would return now, without text that may become a secret."""
+        """Returns the end of the text that `take` would return now, at most `max_chars` characters. Text that
+        may become a secret is left out.
+        """
         unfinished = self._hide.peek(clean_line(self._cleaner.unfinished))
         whole = f"{self._head}{self._tail}"[-max_chars:] + unfinished
         if len(whole) <= max_chars and self._total <= max_chars:

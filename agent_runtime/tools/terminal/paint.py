@@ -52,7 +52,7 @@ class _Line:
 
 
 class Pen:
-    """The style of the text that the terminal prints next, such as bold or a colour."""
+    """The current style of the terminal, such as bold or a colour. The next text is printed in this style."""
 
     def __init__(self) -> None:
         self._set: dict[str, str] = {}
@@ -88,7 +88,7 @@ class Paint:
     """The styles of an output's first and last lines, in bounded memory."""
 
     def __init__(self, max_chars: int) -> None:
-        """Creates the object without lines. max_chars: how many characters of lines are remembered at the
+        """Creates the object without lines. `max_chars`: how many characters of lines are remembered at the
         beginning, and at the end.
         """
         self._max_chars = max_chars
@@ -110,9 +110,10 @@ class Paint:
             self._tail_chars -= len(self._tail.popleft().text) + 1
 
     def styles(self, text: str, *, unfinished: str = "", limit: int = MAX_STYLES) -> list[Style]:
-        """Returns the last `limit` styles of a text that consists of all or some of the lines so far.
+        """Returns the last `limit` styles of `text`, which consists of all or some of the lines that were
+        added so far.
 
-        unfinished: the raw text of the last line if this is not complete.
+        `unfinished`: the raw text of the last line if that line is not complete.
         """
         tail = list(self._tail)
         if unfinished:
@@ -184,8 +185,8 @@ def _pieces(raw: str, pen: Pen) -> Iterator[tuple[str, str]]:
 
 
 def _matches(lines: Sequence[str], known: Sequence[_Line]) -> Iterator[tuple[int, _Line]]:
-    """Yields the index of each known line in `lines`. Both are in the same order, and
-    either may lack lines.
+    """Yields each known line that occurs in `lines`, with its index in `lines`. Both sequences are in the
+    same order. Either sequence may lack lines of the other.
     """
     reached = 0
     for index, text in enumerate(lines):

@@ -1,9 +1,9 @@
-"""One interactive bash on a separate terminal.
+"""Runs one interactive bash on a separate terminal.
 
-A command is written to a file, and a line that sources this file is typed. So any text is one command. Its
-exit code comes over a FIFO, separately from the output: no output can imitate it, and no prompt setting can
-disturb it.
-A mark in the terminal's output shows that all output of the command has been read.
+Each command is written to a file, and a line that sources this file is typed into the terminal. So any text
+can be run as one command. The exit code of the command is sent over a FIFO and not with the output: so no
+output can imitate it, and no prompt setting can disturb it. A mark in the terminal's output shows that all
+output of the command has been read.
 """
 
 import asyncio
@@ -37,11 +37,13 @@ MAX_INPUT_LINE_BYTES = 4095
 
 
 class TooManyVariablesError(Exception):
-    """The variables are too large to be handed over together. The text is for the model."""
+    """The error that is raised when the environment variables for a command are too large to be passed
+    together. The text is for the model.
+    """
 
 
 class ShellStartError(Exception):
-    """Bash did not start. The text says why."""
+    """The error that is raised when bash did not start. The text says why."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,9 @@ class Status:
 
 @dataclass(frozen=True)
 class Patience:
-    """The time limits for waiting for a command. total_seconds: for the whole command. quiet_seconds: without
-    new output. settle_seconds: after some output.
+    """The time limits for waiting for a command. `total_seconds`: for the whole command. `quiet_seconds`: the
+    longest time without new output. `settle_seconds`: the longest time without new output after the command
+    has printed something.
     """
 
     total_seconds: float | None = None
@@ -171,8 +174,8 @@ class PtyShell:
     def begin(self, command: str, variables: Mapping[str, str] | None = None) -> None:
         """Starts a command. The shell must not be busy.
 
-        variables: environment variables for this command alone. Raises TooManyVariablesError without starting
-        the command.
+        `variables`: environment variables for this command alone. Raises TooManyVariablesError without
+        starting the command.
         """
         self._hand_over(variables or {})
         self._serial += 1
@@ -209,8 +212,8 @@ class PtyShell:
             return 0
 
     async def wait(self, patience: Patience) -> bool:
-        """Waits for the end of the command or of the shell. Returns False if a time limit of `patience` is
-        reached first.
+        """Waits for the end of the command or of the shell. Returns True if one of them has ended. Returns
+        False if a time limit of `patience` is reached first.
         """
         started = self._loop.time()
         while self.is_busy:

@@ -1,4 +1,4 @@
-"""The terminal tool: one persistent bash for a conversation, or several if the parameter `sessions`
+"""Contains the terminal tool. A conversation has one persistent bash, or several if the parameter `sessions`
 says so.
 """
 
@@ -42,8 +42,8 @@ class TerminalTool(Tool[TerminalAction]):
         quiet_seconds: float = QUIET_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
-        """Creates the tool. Each shell starts with its first command. sessions: the largest number of shells.
-        Raises ValueError unless the number is 1 to MAX_SESSIONS.
+        """Creates the tool. Each shell starts with its first command. `sessions`: the largest number of
+        shells. Raises ValueError unless the number is 1 to MAX_SESSIONS.
         """
         if not 1 <= sessions <= MAX_SESSIONS:
             raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")
@@ -64,8 +64,8 @@ class TerminalTool(Tool[TerminalAction]):
         return text + (SESSIONS.format(max_sessions=self._max_sessions) if self._max_sessions > 1 else "")
 
     def claims(self, action: TerminalAction) -> Sequence[Claim]:
-        """Returns a claim of all resources, in a lane for the shell of this call. So commands in different
-        shells run in parallel.
+        """Returns a claim of all resources in a group of calls (lane) for the shell of this call. So commands
+        in different shells run in parallel.
         """
         return (Claim(lane=f"terminal {named.session_of(action)}"),)
 

@@ -54,9 +54,9 @@ def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> Non
 
 @dataclass(frozen=True)
 class News:
-    """A change of a conversation, ready for publishing to the event streams of the conversation and to the
-    live streams of all users who may see the conversation. `frames`: the new state. `channels`: see
-    channels_of.
+    """A change of a conversation that is ready to be published. `frames`: messages with the new state of the
+    conversation, for its event streams. `channels`: the ids of the pubsub channels of all users who may see
+    the conversation, for their live streams (see channels_of).
     """
 
     conversation_id: UUID
@@ -95,8 +95,8 @@ def named_in(frame: Frame) -> UUID | None:
 @asynccontextmanager
 async def telling(session: AsyncSession, pubsub: PubSub, conversation_id: UUID) -> AsyncIterator[None]:
     """Runs the block of a `with` statement that changes who may see the conversation. After the commit of
-    `session`, notifies the live streams of all users who could see the conversation before the block or can
-    see it now.
+    `session`, notifies the live streams of all users who could see the conversation before the block and of
+    all users who can see it now.
     """
     before = await channels_of(session, conversation_id)
     yield

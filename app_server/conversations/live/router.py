@@ -63,9 +63,9 @@ async def follow(
 
 @router.websocket("")
 async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSocket) -> None:
-    """Streams changes of the user's conversations, start tasks and spending, over a WebSocket. The frames are
-    the same as those of the server-sent events. Errors are sent after the handshake, because browsers cannot
-    read them earlier.
+    """Streams changes of the user's conversations, start tasks and spending, over a WebSocket. The messages
+    are the same as the server-sent events of `follow`. Errors are sent after the handshake, because browsers
+    cannot read them earlier.
     """
     principal = await authenticate_websocket(websocket)
     await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
@@ -83,7 +83,8 @@ async def follow_by_websocket(open_streams: ServerOpenStreams, websocket: WebSoc
 
 
 async def _send_all(connection: HTTPConnection, principal: Principal, send: SendText) -> None:
-    """Sends the frames of the user's live stream over one connection until the stream ends.
+    """Sends the messages (frames) of the user's live stream over one connection until the stream ends.
+    `send`: the function that sends one message.
 
     Raises Ended if the server ends the stream, CredentialEnded if the user's API key or session ends, and the
     errors of `send`.

@@ -93,7 +93,9 @@ UserFrame = SnapshotFrame | ConversationFrame | StartTaskFrame | RemovedFrame | 
 
 @dataclass
 class UserStream:
-    """The live stream of one user for one client connection. Yields the frames to send to the client."""
+    """The live stream of one user for one client connection. Its method `frames` yields the messages (frames)
+    to send to the client.
+    """
 
     database: Database
     pubsub: PubSub
@@ -103,8 +105,8 @@ class UserStream:
     """For each conversation and start task, a hash of the state that was last sent to the client."""
 
     async def frames(self) -> AsyncGenerator[UserFrame]:
-        """Yields the frames to send to the client: the snapshot, then the changes. Raises Ended if the server
-        ends one of the stream's subscriptions to published messages.
+        """Yields the messages (frames) to send to the client: the snapshot, then the changes. Raises Ended if
+        the server ends one of the stream's subscriptions to published messages.
         """
         async with self.pubsub.subscribe(self.user_id) as own, self.pubsub.subscribe(EVERYONE) as common:
             is_first = True
@@ -173,8 +175,8 @@ class UserStream:
         return list(found.values())
 
     async def _changes(self, told: Collection[Frame]) -> list[UserFrame]:
-        """Returns the frames for everything that has changed since the client's last frames. `told`: the
-        messages that were published since then.
+        """Returns the messages (frames) for everything that has changed since the last frames were sent to
+        the client. `told`: the messages that were published since then.
         """
         ids = {named for frame in told if (named := named_in(frame)) is not None}
         frames: list[UserFrame] = []

@@ -49,8 +49,8 @@ async def positions_to_copy(
 ) -> list[int]:
     """Returns the positions of the events that a fork of this conversation copies, in ascending order. These
     are the events of the branch that ends with the event `from_event_id`; without this id, the events of the
-    active branch. The newest event for each safeguard setting (confirmation policy, security analyzer) is
-    also included. Positions after `through_seq` are left out.
+    active branch. The newest event that sets the confirmation policy and the newest event that sets the
+    security analyzer are also included. Positions after `through_seq` are left out.
 
     Raises NotFound `event_not_found`.
     """
@@ -97,8 +97,8 @@ async def _page(
 
 
 async def _bodies(session: AsyncSession, conversation_id: UUID, positions: Sequence[int]) -> list[str]:
-    """Returns the events at these positions of the conversation's log as JSON texts, with their large parts.
-    The positions must be in ascending order.
+    """Returns the events at these positions of the conversation's log as JSON texts. Large parts of events,
+    which are stored separately, are inserted again. The positions must be in ascending order.
     """
     wanted, found = set(positions), []
     first = positions[0]

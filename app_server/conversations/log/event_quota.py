@@ -1,4 +1,4 @@
-"""Limits the number of events in conversations to the quota of the user who owns them."""
+"""Limits the number of events in the conversations of a user to the quota of this user."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
 

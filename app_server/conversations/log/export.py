@@ -69,7 +69,7 @@ async def atif_chunks(database: Database, conversation: AppConversation) -> Asyn
 
 
 async def _pages(database: Database, conversation_id: UUID, last_seq: int) -> AsyncIterator[list[str]]:
-    """Yields the conversation's events up to the position `last_seq` in lists of JSON texts.
+    """Yields the conversation's events up to the position `last_seq`, in several lists of JSON texts.
 
     Raises RuntimeError if the conversation is deleted during the export, because otherwise the file would
     look complete.
@@ -107,8 +107,9 @@ async def _current_branch(database: Database, conversation_id: UUID, last_seq: i
 
 
 def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
-    """Adds the id of each event's parent to `parents`. Returns the id of the last event of the active branch.
-    `leaf`: that id before these events.
+    """Adds the id of each event's parent to `parents`. Returns the id of the last event of the active branch
+    after these events. `bodies`: events as JSON texts. `leaf`: the id of the last event of the active branch
+    before these events.
     """
     for body in bodies:
         event = orjson.loads(body)

@@ -57,7 +57,8 @@ async def removed_after_failure(database: Database, conversation_id: UUID) -> As
 async def fill(database: Database, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
     """Appends existing events to the log of a new, hidden conversation, in one transaction.
 
-    frames: at most PER_TRANSACTION events. Raises Unavailable `copy_cut_off`, LogFull, and the errors of
+    frames: at most PER_TRANSACTION events. Raises Unavailable `copy_cut_off` if the conversation is no longer
+    hidden or is already removed because the copying took too long. Also raises LogFull and the errors of
     log.append.
     """
     async with database.session() as session:
@@ -73,7 +74,8 @@ async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation
     """Makes the hidden conversation visible, because its log is now complete, and returns the conversation.
     The change takes effect when the caller commits.
 
-    Raises Unavailable `copy_cut_off`.
+    Raises Unavailable `copy_cut_off` if the conversation is already removed because the copying took too
+    long.
     """
     conversation = await _hidden(session, conversation_id)
     conversation.deleted_at = None
@@ -81,8 +83,8 @@ async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation
 
 
 def in_parts(frames: Sequence[DurableFrame]) -> Iterator[Sequence[DurableFrame]]:
-    """Splits the events that are copied into a new log into parts that are small enough for one transaction,
-    and yields the parts.
+    """Splits the events that are copied into a new log, and yields parts of at most PER_TRANSACTION events
+    each, which are small enough for one transaction.
     """
     for begin in range(0, len(frames), PER_TRANSACTION):
         yield frames[begin : begin + PER_TRANSACTION]

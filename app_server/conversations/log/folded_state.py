@@ -1,9 +1,11 @@
 """Computes which events make up the folded state of a conversation. The folded state is the settings, the
-task list and the open tool calls at the end of the log. A reader who needs only the last events reads these
-events too, and need not read the whole log. Each function handles one event at a time and does no I/O.
+task list and the open tool calls at the end of the log. A program that shows only the last events of a
+conversation also reads the events of the folded state, and so need not read the whole log. Each function
+handles one event at a time and does no I/O.
 
-The last event about a part of the state determines this part. A reader first applies the events of the folded
-state in order, and then the last events of the log. The result is the same as after applying the whole log.
+Each part of the state is determined by the last event about this part. A program first applies the events of
+the folded state in order, and then the last events of the log. The result is the same as after applying the
+whole log.
 """
 
 from collections.abc import Iterator, Mapping

@@ -36,7 +36,8 @@ def require_open(conversation: Conversation) -> None:
 
 
 def take_room(conversation: Conversation, appended: Appended) -> None:
-    """Adds the size of the new events to the stored size of the conversation's event log.
+    """Adds the size of the new events to the stored size of the conversation's event log. `appended`: the
+    events that were just added to the log.
 
     Raises LogFull if the log becomes too large. Then the caller must discard the new events and end the log
     with `end`.
@@ -48,8 +49,8 @@ def take_room(conversation: Conversation, appended: Appended) -> None:
 
 
 async def end(session: AsyncSession, conversation: Conversation) -> Appended:
-    """Appends the last events to the conversation's log, which tell the reader why the log has ended. The
-    caller must hold the lock of the conversation's row.
+    """Appends two last events to the conversation's log, which say why the log has ended, and returns them.
+    Marks the log as full. The caller must hold the lock of the conversation's row.
     """
     last = await log.last_seq(session, conversation.id)
     whole = ErrorClassification(kind="quota", retryable=False, user_action="none")

@@ -108,8 +108,9 @@ async def _locked(session: AsyncSession, sandbox_id: UUID, conversation_id: UUID
 
 
 def project(conversation: Conversation, appended: Appended) -> bool:
-    """Updates the fields of the conversation's row from the new events. Returns whether a field other than
-    `last_seq` has changed. The row's column `folded_state` must be loaded.
+    """Updates the fields of the conversation's row that are computed from the event log, such as title and
+    cost. `appended`: the new events. Returns whether a field other than `last_seq` has changed. The row's
+    column `folded_state` must be loaded.
     """
     if not appended.new:
         return False
@@ -149,9 +150,10 @@ def _fold_state(conversation: Conversation, appended: Appended) -> None:
 
 
 def _live(report: EventsReport, appended: Appended) -> list[Frame]:
-    """Returns the frames of a sandbox's report that must be sent to the clients. These are the frames after
-    the last event that was already stored before this report, or all frames if no such event exists. So a
-    repeated report does not send the parts of an unfinished reply again.
+    """Returns the frames (messages) of a sandbox's report that must be sent to the clients. These are the
+    frames after the last event that was already stored before this report, or all frames if the report
+    contains no such event. So the parts of an unfinished reply are not sent twice if the sandbox repeats the
+    report.
     """
     new = {frame.seq for frame in appended.new}
     known = [

@@ -149,8 +149,8 @@ def _with_metrics(state: Projection, by_usage: Mapping[str, Any], timestamp: Any
 
 
 def _number(part: Any, name: str) -> float | int:
-    """Returns the number in the field `name` of `part`. Returns 0 if the value is not a number, is negative,
-    or is too large for a reader of JSON.
+    """Returns the number in the field `name` of `part`. Returns 0 if the value is missing, is not a number,
+    is negative, or is too large for a reader of JSON.
     """
     value = part.get(name) if isinstance(part, Mapping) else None
     if not isinstance(value, int | float) or isinstance(value, bool):

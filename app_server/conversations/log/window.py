@@ -47,8 +47,8 @@ async def state_of(database: Database, session: AsyncSession, conversation_id: U
 async def state_frames(
     session: AsyncSession, conversation_id: UUID, state: FoldedState, window: Window
 ) -> list[Frame]:
-    """Returns the events of the folded state that are not in the window, as frames. The folded state is the
-    events that determine the conversation's settings, task list and open tool calls.
+    """Returns the events of the folded state that are not in the window, as messages (frames) for a client.
+    The folded state is the events that determine the conversation's settings, task list and open tool calls.
     """
     wanted = {seq for seq in state.positions if not window.first_seq <= seq <= window.last_seq}
     return await windows.read_at(session, conversation_id, wanted)
@@ -56,8 +56,8 @@ async def state_frames(
 
 async def opening(database: Database, conversation_id: UUID, limit: int) -> tuple[int, Frame]:
     """Returns what a client needs to open the conversation: the position of the first event in the newest
-    window of the log, and a frame with earlier events. These events determine the settings, the task list and
-    the open tool calls of the conversation.
+    window of the log, and one message (frame) with earlier events. These events determine the settings, the
+    task list and the open tool calls of the conversation.
     """
     async with database.read() as session:
         state = await state_of(database, session, conversation_id)

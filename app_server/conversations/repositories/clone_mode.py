@@ -5,7 +5,9 @@ from app_server.settings.cloning import DEFAULT_MODE, CloneMode
 
 
 def options_of(mode: CloneMode) -> str:
-    """Returns the command-line options with which `git clone` fetches the history as this clone mode says."""
+    """Returns the command-line options of `git clone` for this clone mode. They set how much of the history
+    git fetches.
+    """
     return {
         CloneMode.FULL: "",
         CloneMode.SHALLOW: "--depth=1 --no-single-branch",

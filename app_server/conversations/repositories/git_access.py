@@ -24,8 +24,8 @@ async def git_work_of(
     session: AsyncSession, cipher: Cipher, sandbox: Sandbox
 ) -> Sequence[ConversationRepository]:
     """Returns the repositories that git in the sandbox may reach. For each conversation in the sandbox, these
-    are the repositories it began with, those that the user has named since, and their submodules. A password
-    in a URL is included.
+    are the repositories with which it began, those that the user has named later, and the submodules of these
+    repositories. A password in a URL is included.
     """
     query = (
         select(Conversation, StartTask)
@@ -73,8 +73,8 @@ async def providers_with_token(session: AsyncSession, conversation: Conversation
 def named_by(
     cipher: Cipher, conversation: Conversation, task: StartTask
 ) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yields the URL or name, the branch and the git provider of each repository that the user has named for
-    the conversation.
+    """Yields the URL or name, the branch and the git provider (kind of git host) of each repository that the
+    user has named for the conversation. `cipher`: decrypts stored values.
     """
     for one in KeptRepository.all_of(conversation.more_repositories):
         yield one.repository, one.branch, one.git_provider

@@ -14,8 +14,8 @@ MAX_MORE = 9
 
 
 class AnotherRepository(BaseModel):
-    """A further repository in a start request. branch: null for the default branch. A URL must not contain a
-    password, because git uses the user's token for the git host.
+    """A further repository in a start request, besides the first one. branch: null for the default branch. A
+    URL must not contain a password, because git uses the user's token for the git host.
     """
 
     model_config = ConfigDict(extra="forbid")

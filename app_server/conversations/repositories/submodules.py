@@ -107,7 +107,8 @@ def _is_inside(path: str) -> bool:
 
 def _absolute(url: str, parent: Address) -> str:
     """Returns the absolute form of a submodule's URL. As in git, a URL that begins with `./` or `../` is
-    relative to the URL of the repository.
+    relative to the URL of the repository. `parent`: the address of the repository that contains the
+    submodule.
     """
     if not url.startswith(("./", "../")):
         # A name such as owner/repo would be looked up at another host than the repository's.

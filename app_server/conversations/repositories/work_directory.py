@@ -1,5 +1,5 @@
 """Functions for the folder of the first repository in which the agent works. They check the folder, describe
-it to the agent, and list the folders above it. No I/O.
+it to the agent, and list the folders above it. They do no I/O.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def checked_directory(given: str | None, *, has_repository: bool) -> str | None:
 
 def levels_of(directory: str | None) -> Iterator[str]:
     """Yields the agent's working folder, then each folder above it, up to the root of the repository. The
-    paths are relative to the root. An empty text stands for the root.
+    paths are relative to the root. The root itself is an empty text.
     """
     path = PurePosixPath(directory or "")
     for level in (path, *path.parents):

@@ -105,8 +105,8 @@ def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
 
 @dataclass(frozen=True)
 class Workplace:
-    """The directories in which a conversation works, together with a client of the agent server in its
-    sandbox.
+    """The directories in which one conversation works, together with a client of the agent server in its
+    sandbox. Program code uses a workplace to read files and run commands of the conversation.
     """
 
     client: AgentClient

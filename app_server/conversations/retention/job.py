@@ -1,4 +1,6 @@
-"""The background job that archives or deletes conversations without activity, as the retention rule says."""
+"""The background job that archives or deletes conversations that had no activity for some days. The retention
+rule, which an administrator sets, says after how many days and which of the two happens.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -68,8 +70,9 @@ def retainer(
 
 
 async def _apply(session: AsyncSession, viewer: Viewer, rule: Rule, ids: Sequence[UUID]) -> list[News]:
-    """Archives or deletes the conversations with these ids. Skips each conversation that the retention rule
-    no longer applies to. Returns the changes, which the caller then publishes to the users.
+    """Archives or deletes the conversations with these ids, as the retention rule says. Skips each
+    conversation that the rule no longer applies to. Returns the changes, which the caller then publishes to
+    the users.
     """
     news: list[News] = []
     for conversation_id in ids:

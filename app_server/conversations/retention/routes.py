@@ -58,7 +58,7 @@ async def set_conversation_retention(
     trail: CurrentTrail, session: Session, body: RetentionSetting
 ) -> RetentionSetting:
     """Saves the retention setting. Once an hour, a background job applies the setting to the conversations of
-    all users. Conversations that the job deletes cannot be restored.
+    all users. Conversations that the job deletes cannot be restored. Returns the saved setting.
     """
     stored = await session.get(RetentionRule, RULE_ID, with_for_update=True)
     if body.days is None:

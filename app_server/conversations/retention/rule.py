@@ -22,9 +22,9 @@ _AT_WORK = ("running", "waiting_for_confirmation")
 
 @dataclass(frozen=True)
 class Rule:
-    """A retention rule: the number of days without activity, the action, and the tags of conversations that
-    the rule does not apply to. The rule is in force, or an administrator only previews it. RetentionRule
-    describes the fields.
+    """A retention rule: the number of days without activity, the action (archive or delete), and the tags of
+    conversations that the rule does not apply to. It is the stored rule, or a rule whose effect an
+    administrator previews. For the fields, see RetentionRule.
     """
 
     days: int
@@ -38,8 +38,8 @@ async def rule_in_force(session: AsyncSession) -> Rule | None:
 
 
 def is_due(rule: Rule) -> ColumnElement[bool]:
-    """Returns the SQL condition that the retention rule applies to the conversation. Ignores
-    sub-conversations of the conversation.
+    """Returns the SQL condition that is true for conversations that the retention rule applies to. The
+    condition does not consider sub-conversations of the conversation.
 
     The rule never applies to a conversation that is starting, or whose agent works or waits for an approval.
     """
@@ -70,9 +70,9 @@ def has_sub_conversations() -> ColumnElement[bool]:
 
 
 async def due_conversations(session: AsyncSession, rule: Rule) -> list[UUID]:
-    """Returns the ids of the conversations that the retention rule applies to, newest first. So
-    sub-conversations come before their parents. If the rule deletes, a parent is left out while one of its
-    sub-conversations is not deleted.
+    """Returns the ids of the conversations that the retention rule applies to, newest first, so that
+    sub-conversations come before their parents. If the action is to delete, a parent is left out if at least
+    one of its sub-conversations is not deleted.
     """
     query = select(Conversation.id).where(is_due(rule)).order_by(Conversation.created_at.desc())
     due = list(await session.scalars(query))

@@ -32,9 +32,10 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_0
 class RespondToConfirmation(BaseModel):
     """The request body with the user's decision about actions of the agent that wait for approval.
 
-    `action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
-    `reason`: why the actions are refused, as a text for the agent, which then continues at once.
-    `approved_action_ids`: if `accept` is false, the actions of `action_ids` that are approved all the same.
+    `accept`: true approves the actions, false refuses them. `action_ids`: the actions that the user has seen.
+    `remember`: do not ask about such actions again. `reason`: why the actions are refused, as a text for the
+    agent, which then continues at once. `approved_action_ids`: actions that are approved although `accept` is
+    false.
     """
 
     accept: bool

@@ -115,10 +115,11 @@ async def search_conversations(
 ) -> Page[AppConversation]:
     """Returns a page of the conversations that the user may see and that match the filters, newest first.
 
-    `shared`: true for conversations that others share with the user, false for the user's own; left out, both
-    kinds. `query`: a part of the title, or words from one message, or the beginnings of such words. `tag`: a
-    key, or `key:value`; a conversation must have all given tags. `archived`: true for archived conversations,
-    false for the others; left out, both kinds. `created_by_user_id__eq`: only conversations of this user.
+    `shared`: true for conversations that others share with the user, false for the user's own ones; if left
+    out, both kinds. `query`: a part of the title, or words from one message, or the beginnings of such words.
+    `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for archived
+    conversations, false for the others; if left out, both kinds. `created_by_user_id__eq`: only conversations
+    of this user.
     """
     page = await listing.search(session, viewer, user.id, criteria, page_id=page_id, limit=limit)
     return Page(items=[links.on(item) for item in page.items], next_page_id=page.next_page_id)
@@ -183,7 +184,7 @@ async def update_conversation(
 ) -> AppConversation:
     """Changes the conversation's title, tags, selected repository or visibility, or archives or unarchives
     the conversation. A new title is also sent to the agent server, at once or as soon as the agent server can
-    be reached.
+    be reached. Returns the changed conversation.
     """
     changes = ConversationChanges(request.state, viewer, user, trail)
     return links.on(await changes.update(conversation_id, body))

@@ -37,7 +37,7 @@ PLAN = "PLAN.md"
 @dataclass(frozen=True)
 class _Form:
     """A file format in which a conversation can be downloaded. ending: the file name extension. chunks: a
-    function that yields the content of the file in parts.
+    function that yields the parts of the file one after the other.
     """
 
     media_type: str
@@ -54,8 +54,8 @@ _PIECE_BYTES = 1024**2
 
 
 class ProjectHookMatcher(BaseModel):
-    """The hooks of a project that run for certain tools. matcher: the name of a tool, a regular expression,
-    or `*` for all tools.
+    """A group of hooks (commands) of a project that run for certain tools. matcher: which tools these are:
+    the name of a tool, a regular expression, or `*` for all tools.
     """
 
     matcher: str

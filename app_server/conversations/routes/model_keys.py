@@ -58,7 +58,9 @@ class ModelKey(BaseModel):
 
 @router.get("")
 async def get_model_key(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> ModelKeyState:
-    """Returns until when programs in the sandbox may call the conversation's model; null if they may not."""
+    """Returns the time until which programs in the sandbox may call the conversation's model. The time is
+    null if programs may not call the model.
+    """
     conversation = await service.require(session, user.id, conversation_id)
     until = conversation.model_key_until
     return ModelKeyState(expires_at=until if until and until > now() else None)

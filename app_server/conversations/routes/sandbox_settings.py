@@ -35,7 +35,7 @@ async def get_llm(
     of the model vendor.
 
     The costs of the calls count for the sandbox's conversation. 409 `sandbox_shared` if several conversations
-    work in the sandbox, because it is not known which of them pays.
+    work in the sandbox, because it is not known for which of them the costs must be counted.
     """
     if sandbox.id != sandbox_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")

@@ -41,7 +41,7 @@ async def create_sandbox(
     sandbox_spec_id: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
 ) -> SandboxInfo:
     """Creates a sandbox without a conversation and starts the sandbox at once. A later start request can name
-    the sandbox by its id, so that the new conversation works in it.
+    the sandbox by its id, so that the new conversation works in it. Returns the sandbox.
 
     `sandbox_spec_id`: the sandbox spec, which names the base image; if left out, the user's setting.
     """
@@ -72,8 +72,8 @@ async def delete_sandbox(
     named: Annotated[UUID | None, Query(alias="sandbox_id")] = None,
 ) -> Success:
     """Deletes the sandbox, its files and its snapshots. Its conversations can still be read, but no agent
-    works on them any more. Clients of the protocol repeat the sandbox id in the query, so the query may
-    contain it.
+    works on them any more. Clients of the OpenHands protocol repeat the sandbox id in the query, so the query
+    may contain the id.
     """
     if named not in {None, sandbox_id}:
         raise BadRequest("The path and the query name two sandboxes.", code="two_sandboxes")

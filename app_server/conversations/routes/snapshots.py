@@ -52,6 +52,7 @@ async def take_snapshot(
     conversation: OwnedConversation, body: NewSnapshot, database: ServerDatabase, sandboxes: ServerSandboxes
 ) -> Snapshot:
     """Takes a snapshot of the conversation's current files. A container is paused while its files are copied.
+    Returns a description of the snapshot.
 
     429 `quota_reached` if the user's storage quota is used up.
     """

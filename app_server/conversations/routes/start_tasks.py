@@ -95,7 +95,8 @@ async def retry_start(
     config: ServerConfig,
     body: RetryStart | None = None,
 ) -> StartTaskInfo:
-    """Retries the failed start of a conversation, beginning with the stage that failed.
+    """Retries the failed start of a conversation, beginning with the stage that failed. Returns the start
+    task.
 
     If the start failed before the repository was fetched, the request body can name another branch or
     repository.

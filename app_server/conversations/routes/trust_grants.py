@@ -83,7 +83,8 @@ async def answer_offers(
     request: Request,
 ) -> ConversationConsent:
     """Stores the user's decisions about executables of the repositories. Allowed setup scripts run at once.
-    Other allowed executables, such as hooks and MCP servers, are added to the conversation at once.
+    Other allowed executables, such as hooks and MCP servers, are added to the conversation at once. Returns
+    all executables with the decisions that now apply.
 
     409 `offer_changed` if one of the hashes belongs to no current executable, and `setup_script_runs` if a
     setup script is allowed while another one is running; in both cases no decision is stored. 409 `not_ready`
@@ -216,8 +217,8 @@ async def _found(place: Workplace, task: StartTask, checkout: Checkout) -> Offer
 
 
 def _further_directory(place: Workplace, checkout: Checkout) -> str | None:
-    """Returns the directory of the checkout if it is not the agent's working folder. Returns None for the
-    agent's working folder.
+    """Returns the directory of the checkout for requests to the agent server. Returns None if the checkout is
+    the agent's working folder, because this folder is the default.
     """
     return None if checkout == place.projects[0] else checkout.directory
 

@@ -134,9 +134,9 @@ def access_missing(wanted: Access) -> Forbidden:
 async def require_no_private_neighbours(
     session: AsyncSession, user_id: UUID, conversation: Conversation, wanted: Access
 ) -> None:
-    """Checks that the user has the access `wanted` to all other conversations in the conversation's sandbox,
-    too. This is necessary because an agent can read all files of its sandbox. The owner of the conversation
-    is not checked.
+    """Checks that the user also has the access `wanted` to all other conversations in the conversation's
+    sandbox. This is necessary because an agent can read all files of its sandbox. If the user is the owner of
+    the conversation, nothing is checked.
 
     Raises Conflict `sandbox_holds_private_work` if the user does not have this access to another conversation
     in the sandbox.

@@ -34,8 +34,8 @@ class Followers:
 
     @asynccontextmanager
     async def hold(self, user_id: UUID, conversation: Conversation) -> AsyncIterator[None]:
-        """Runs the block of a `with` statement, in which the user's live stream is sent. When the user loses
-        the access to the conversation, the block is cancelled and AccessEnded is raised. The owner of the
+        """Runs the block of a `with` statement, in which the user's live stream is sent. If the user loses
+        the access to the conversation, cancels the block and raises AccessEnded. The owner of the
         conversation never loses the access.
         """
         if conversation.user_id == user_id:

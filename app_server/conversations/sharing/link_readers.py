@@ -41,8 +41,8 @@ class LinkReaders:
         self._openings: OrderedDict[str, deque[float]] = OrderedDict()
 
     def admit(self, address: str | None) -> None:
-        """Counts that a read-only link is opened from this IP address. Raises TooManyRequests
-        `too_many_openings` with the header `Retry-After` if this happens too often.
+        """Counts one opening of a read-only link from this IP address. Raises TooManyRequests
+        `too_many_openings` with the header `Retry-After` if links are opened too often from this address.
         """
         moment = time.monotonic()
         known = self._openings.setdefault(address or "", deque())
@@ -66,8 +66,8 @@ class LinkReaders:
 
     @asynccontextmanager
     async def hold(self, link: ConversationLink) -> AsyncIterator[None]:
-        """Runs the block of a `with` statement, in which the link's live stream is sent. When the link is no
-        longer valid, the block is cancelled and LinkEnded is raised.
+        """Runs the block of a `with` statement, in which the link's live stream is sent. If the link becomes
+        invalid, cancels the block and raises LinkEnded.
         """
         async with self._held.until_ended(link.id, LinkEnded):
             yield

@@ -49,8 +49,7 @@ async def list_links(
     """Returns the read-only links of the conversation, the newest first. Links that have expired are included
     until they are removed.
 
-    403 `conversation_access_missing` if the user is not the owner of the conversation. This is so for all
-    routes of the owner.
+    403 `conversation_access_missing` if the user is not the owner of the conversation.
     """
     found = await link_service.links_of(session, user.id, conversation_id)
     return [link_service.shown_link(link) for link in found]
@@ -67,7 +66,7 @@ async def create_link(
     body: CreateConversationLink,
 ) -> CreatedConversationLink:
     """Makes a read-only link to the conversation. Until the link expires, all people who have the link can
-    read the conversation.
+    read the conversation. Returns the link with its URL.
 
     409 `secrets_found` with `findings` if the conversation shows secrets that are not in
     `confirmed_findings`; 409 `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
@@ -166,8 +165,8 @@ async def stream_linked_conversation(
 
 
 class _Shown:
-    """Converts frames of a conversation's live stream to the frames that readers of one read-only link
-    receive.
+    """A converter for the readers of one read-only link. It converts messages (frames) of a conversation's
+    live stream to messages that contain only what these readers may see.
     """
 
     def __init__(self, database: Database, cipher: Cipher, link: ConversationLink, owner_id: UUID) -> None:
@@ -179,9 +178,9 @@ class _Shown:
         self._read_at = 0.0
 
     async def frame(self, frame: Frame) -> Frame | None:
-        """Returns the frame with only the data that readers of the link may see. Returns None if the readers
-        may see nothing of the frame: for example, a part of an unfinished reply, or output of a running
-        command.
+        """Returns the message (frame) with only the data that readers of the link may see. Returns None if
+        the readers may see nothing of the frame: for example, a part of an unfinished reply, or output of a
+        running command.
         """
         seq = frame.seq
         if seq is None:
@@ -191,8 +190,9 @@ class _Shown:
         return await asyncio.to_thread(shown_frame, frame, scan)
 
     async def _whole(self, frame: Frame, seq: int) -> Frame:
-        """Returns the frame with the large parts of its event in place of references to them, so that the
-        large parts are searched for secrets, too.
+        """Returns the message (frame) with the large parts of its event. Large parts are stored separately,
+        and the frame contains only references to them. The references are replaced, so that the large parts
+        are also searched for secrets.
         """
         if '"blobs":' not in frame.text:
             return frame

@@ -196,8 +196,8 @@ async def create_link(
 async def end_link(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, link_id: UUID
 ) -> None:
-    """Deletes a read-only link, so that it can no longer be opened. Raises NotFound (also `link_not_found`),
-    Forbidden `conversation_access_missing`.
+    """Deletes a read-only link, so that people can no longer open it. Raises NotFound (also
+    `link_not_found`), Forbidden `conversation_access_missing`.
     """
     await require_access(session, user_id, conversation_id, Access.OWN)
     statement = delete(ConversationLink).where(

@@ -39,8 +39,9 @@ _ENVELOPE: Final = frozenset(("id", "kind", "source", "timestamp", "parent_id"))
 
 
 def shown_event(event: dict[str, Any]) -> dict[str, Any]:
-    """Returns the event with only the fields that readers of a read-only link may see. An event that is
-    hidden completely becomes an empty state update, so that the numbering of events has no gap.
+    """Returns the event with only the fields that readers of a read-only link may see. An event that the
+    readers may not see at all is replaced by an empty state update, so that the numbering of events has no
+    gap.
     """
     kind = event["kind"]
     if kind in _SHOWN_KINDS:
@@ -52,8 +53,8 @@ def shown_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_frame(frame: Frame, scan: SecretScan | None) -> Frame:
-    """Returns the frame of an event with only the fields that readers of a read-only link may see. scan:
-    hides the secrets in the event; None hides no secrets.
+    """Returns the message (frame) of an event with only the fields that readers of a read-only link may see.
+    scan: hides the secrets in the event; None hides no secrets.
     """
     told = orjson.loads(frame.text)
     event = shown_event(told["event"])

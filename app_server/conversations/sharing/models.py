@@ -13,8 +13,8 @@ from app_server.core.database import Base, enum_column, now
 
 
 class ShareRole(StrEnum):
-    """What a person or team may do with a shared conversation. `view`: read the conversation. `steer`: also
-    send messages, pause and continue the agent, and approve its actions.
+    """The roles that a person or team can have in a shared conversation. `view`: may read the conversation.
+    `steer`: may also send messages, pause and continue the agent, and approve its actions.
     """
 
     VIEW = "view"
@@ -22,7 +22,9 @@ class ShareRole(StrEnum):
 
 
 class ConversationTeamShare(Base):
-    """One row for each team with which a conversation is shared. All members of the team have access."""
+    """One row of the table of shares with teams: the role that all members of one team have in one
+    conversation.
+    """
 
     __tablename__ = "conversation_team_shares"
 
@@ -37,7 +39,9 @@ class ConversationTeamShare(Base):
 
 
 class ConversationShare(Base):
-    """One share of a conversation: the role that it gives to one person. The owner has no share."""
+    """One row of the table of shares with people: the role that one person has in one conversation. The owner
+    of a conversation has no such row.
+    """
 
     __tablename__ = "conversation_shares"
 

@@ -45,8 +45,8 @@ async def own_secrets(session: AsyncSession, cipher: Cipher, user_id: UUID) -> d
 
 
 async def _given(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[str, str]:
-    """Returns the secret values that the user's agents get from the organisation and from the user's teams,
-    by name.
+    """Returns the secret values that the user's agents get from the organisation and from the user's teams.
+    Each key is a name that describes the value.
     """
     found: dict[str, str] = {}
     for items in (await items_for(session, user_id)).values():
@@ -56,8 +56,8 @@ async def _given(session: AsyncSession, cipher: Cipher, user_id: UUID) -> dict[s
 
 
 def _values_of(cipher: Cipher, item: LevelItem) -> dict[str, str]:
-    """Returns the secret values inside `item`, by name. `item`: a secret or an MCP server of the organisation
-    or of a team.
+    """Returns the secret values inside `item`. Each key is a name that describes the value. `item`: a secret
+    or an MCP server of the organisation or of a team.
     """
     whose = item.level_value.whose
     match item.kind:

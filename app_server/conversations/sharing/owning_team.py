@@ -57,8 +57,8 @@ async def team_for_start(
 async def hide_from_other_team(
     session: AsyncSession, user: User, conversation: Conversation, named: OwningTeam | None
 ) -> None:
-    """Ends the sharing with the conversation's team if the conversation gets a repository that another team
-    allows only to its own members. named: the team that owns this repository; None if no team owns it.
+    """Ends the sharing of the conversation with its team if the conversation gets a repository that another
+    team allows only to its own members. named: the team that owns this repository; None if no team owns it.
     """
     team_id = await _other_team(session, conversation, named)
     if team_id is None:
@@ -75,8 +75,9 @@ async def hide_from_other_team(
 async def refuse_those_of_other_teams(
     session: AsyncSession, conversation: Conversation, found: Sequence[KeptSubmodule]
 ) -> None:
-    """Finds submodules that a team allows only to its own members, and gives each a reason not to be fetched.
-    This is done if the user is not in this team, or if the conversation belongs to another team.
+    """Searches `found` for submodules that a team allows only to its own members. Gives such a submodule a
+    reason why it is not fetched if the user is not in this team, or if the conversation belongs to another
+    team.
     """
     for one in found:
         if one.reason is not None:
@@ -91,8 +92,9 @@ async def refuse_those_of_other_teams(
 async def _other_team(
     session: AsyncSession, conversation: Conversation, named: OwningTeam | None
 ) -> UUID | None:
-    """Returns the id of the conversation's team if the team `named` is a different team and allows its
-    repositories only to its own members. Otherwise returns None.
+    """Returns the id of the team to which the conversation belongs, if this team must lose its access. This
+    is so if `named` is a different team and allows its repositories only to its own members. Otherwise
+    returns None.
     """
     if named is None or not named.members_only:
         return None

@@ -23,8 +23,7 @@ router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}/sharing",
 async def get_sharing(user: CurrentUser, session: ReadSession, conversation_id: UUID) -> Sharing:
     """Returns the people and teams that have access to the conversation.
 
-    403 `conversation_access_missing` if the user is not the owner of the conversation. This is so for all
-    routes here.
+    403 `conversation_access_missing` if the user is not the owner of the conversation.
     """
     return await service.sharing_of(session, user.id, conversation_id)
 
@@ -38,8 +37,9 @@ async def share_with_everyone(
     body: SetEveryone,
     pubsub: ServerPubSub,
 ) -> Sharing:
-    """Sets what every signed-in user may do with the conversation. null ends this: then only the owner
-    and the people and teams that have a share of the conversation have access.
+    """Sets what every signed-in user of the organisation may do with the conversation. null ends the sharing
+    with everyone: then only the owner and the people and teams with a share of the conversation have access.
+    Returns the people and teams that now have access.
     """
     async with telling(session, pubsub, conversation_id):
         return await service.share_with_everyone(session, user.id, trail, conversation_id, body.everyone)
@@ -53,10 +53,9 @@ async def find_candidates(
     request: Request,
     query: Annotated[PlainText, Query(min_length=1, max_length=320)],
 ) -> list[Candidate]:
-    """Returns the people and teams that can get a share of the conversation: up to 20 teams
-    whose name contains the query, and then up to 20 people whose name contains the query or whose e-mail
-    address is the query. An administrator can share with all teams, another user only with teams to which the
-    user belongs.
+    """Returns the people and teams with which the conversation can be shared: up to 20 teams whose name
+    contains the query, and then up to 20 people whose name contains the query or whose e-mail address is the
+    query. An administrator can share with all teams, another user only with teams to which the user belongs.
     """
     teams = await with_teams.team_candidates(session, user, conversation_id, query)
     with_address = await request.state.users_with_address(session, query)
@@ -78,6 +77,7 @@ async def share_with_person(
     pubsub: ServerPubSub,
 ) -> Sharing:
     """Shares the conversation with one person, or changes what the person may do with the conversation.
+    Returns the people and teams that now have access.
 
     404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
     """
@@ -96,7 +96,7 @@ async def stop_sharing_with_person(
 ) -> Sharing:
     """Ends the sharing of the conversation with one person. The person's live streams of the conversation end
     within two seconds, unless the person still has access through a team or because the conversation is
-    shared with everyone.
+    shared with everyone. Returns the people and teams that still have access.
 
     404 `share_not_found`.
     """
@@ -116,6 +116,7 @@ async def share_with_team(
 ) -> Sharing:
     """Shares the conversation with a team, or changes what the team may do. All members of the team get
     access, also people who join the team later. The user must be a member of the team or an administrator.
+    Returns the people and teams that now have access.
 
     404 `team_not_found`, 409 `too_many_teams` (50).
     """
@@ -133,7 +134,8 @@ async def stop_sharing_with_team(
     pubsub: ServerPubSub,
 ) -> Sharing:
     """Ends the sharing of the conversation with a team. The members' live streams of the conversation end
-    within two seconds, unless the member has access in another way.
+    within two seconds, unless the member has access in another way. Returns the people and teams that still
+    have access.
 
     404 `share_not_found`.
     """

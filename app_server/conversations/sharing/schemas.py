@@ -25,7 +25,8 @@ class SharedTeam(BaseModel):
 
 class Sharing(BaseModel):
     """The reply of the sharing routes: the people and teams that have access to a conversation. `everyone`:
-    what every signed-in user may do with the conversation; null if it is not shared with everyone.
+    what every signed-in user of the organisation may do with the conversation; null if it is not shared with
+    everyone.
     """
 
     everyone: ShareRole | None
@@ -46,8 +47,8 @@ class SetAccess(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A person or a team that can get a share of a conversation. Either the id of the person or the id
-    of the team is null. `is_service`: the person is a service account.
+    """A person or a team with which a conversation can be shared. Either the id of the person or the id of
+    the team is null. `is_service`: the person is a service account.
     """
 
     user_id: Id | None = None

@@ -67,7 +67,8 @@ class Match:
 
 
 class SecretScan:
-    """Searches for secrets in texts, and in the texts inside JSON values.
+    """A search for secrets in texts, and in the texts inside JSON values. Its methods return the secrets that
+    were found, or hide them.
 
     known: the known secret values, by name. Values with fewer than 8 characters are not searched, because
     such short texts occur by chance. Known values are also found in the encoded forms that

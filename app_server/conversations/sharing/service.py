@@ -1,5 +1,5 @@
-"""Shares conversations with people and with everyone, and ends the sharing. All this is allowed only to the
-owner of a conversation.
+"""Shares conversations with people and with everyone in the organisation, and ends the sharing. Only the
+owner of a conversation may do this.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,8 +36,9 @@ async def sharing_of(session: AsyncSession, user_id: UUID, conversation_id: UUID
 async def share_with_everyone(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, role: ShareRole | None
 ) -> Sharing:
-    """Sets what every signed-in user of the organisation may do with the conversation. `role`: None means
-    nothing. Raises NotFound, Forbidden `conversation_access_missing`.
+    """Sets what every signed-in user of the organisation may do with the conversation, and returns the people
+    and teams that now have access. `role`: None means that the conversation is no longer shared with
+    everyone. Raises NotFound, Forbidden `conversation_access_missing`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     if conversation.everyone_role != role:
@@ -52,9 +53,9 @@ async def share_with_everyone(
 async def make_public(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, public: bool
 ) -> None:
-    """Lets all signed-in users view the conversation if `public` is true; otherwise ends their access. If all
-    signed-in users may already do more than view, `public` changes nothing. Raises the errors of
-    `share_with_everyone`.
+    """Lets all signed-in users of the organisation view the conversation if `public` is true; otherwise ends
+    their access. If `public` is true and these users already have more rights than to view, changes nothing.
+    Raises the errors of `share_with_everyone`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     role = (conversation.everyone_role or ShareRole.VIEW) if public else None
@@ -69,7 +70,8 @@ async def share_with(
     person_id: UUID,
     role: ShareRole,
 ) -> Sharing:
-    """Shares the conversation with a person, or changes what the person may do with it.
+    """Shares the conversation with a person, or changes what the person may do with it. Returns the people
+    and teams that now have access.
 
     Raises NotFound (also `person_not_found`), Forbidden `conversation_access_missing`, BadRequest
     `shared_with_owner`, Conflict `too_many_people`.
@@ -98,8 +100,8 @@ async def share_with(
 async def stop_sharing_with(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, person_id: UUID
 ) -> Sharing:
-    """Ends the sharing of the conversation with a person. Raises NotFound (also `share_not_found`), Forbidden
-    `conversation_access_missing`.
+    """Ends the sharing of the conversation with a person. Returns the people and teams that still have
+    access. Raises NotFound (also `share_not_found`), Forbidden `conversation_access_missing`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     statement = delete(ConversationShare).where(
@@ -117,8 +119,9 @@ async def candidates(
     text: str,
     with_address: Collection[UUID],
 ) -> Sequence[User]:
-    """Returns up to 20 people who can get a share of the conversation, sorted by name. These are people of
-    the owner's organisation whose name contains `text` or whose id is in `with_address`.
+    """Returns up to 20 people who can get access to the conversation, sorted by name. These are people of the
+    owner's organisation whose name contains `text` or whose id is in `with_address`. `with_address`: the ids
+    of people with a certain e-mail address.
 
     Raises NotFound, Forbidden `conversation_access_missing`.
     """

@@ -34,8 +34,8 @@ async def share_with_team(
     team_id: UUID,
     role: ShareRole,
 ) -> Sharing:
-    """Shares the conversation with a team, or changes what the team may do with it. The user must be allowed
-    to see the team.
+    """Shares the conversation with a team, or changes what the team may do with it. Returns the people and
+    teams that now have access. The user must be allowed to see the team.
 
     Raises NotFound (also `team_not_found`), Forbidden `conversation_access_missing`, Conflict
     `too_many_teams`.
@@ -62,8 +62,8 @@ async def share_with_team(
 async def stop_sharing_with_team(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, team_id: UUID
 ) -> Sharing:
-    """Ends the sharing of the conversation with a team. Raises NotFound (also `share_not_found`), Forbidden
-    `conversation_access_missing`.
+    """Ends the sharing of the conversation with a team. Returns the people and teams that still have access.
+    Raises NotFound (also `share_not_found`), Forbidden `conversation_access_missing`.
     """
     conversation = await require_access(session, user_id, conversation_id, Access.OWN)
     statement = delete(ConversationTeamShare).where(

@@ -1,5 +1,6 @@
 """Installs a Git hook in the checkout of a repository in the sandbox. The hook adds a trailer (a last line
-such as `Co-authored-by: …`) to each commit message, as the user or the repository's policy file wants.
+such as `Co-authored-by: …`) to each commit message. The trailer is that which the user has chosen or which
+the repository's policy file names.
 """
 
 from app_server.agent_client.client import AgentClient
@@ -38,8 +39,8 @@ async def install_commit_hook(
     """Installs the Git hook that adds a trailer to commit messages, in the checkout at `directory`.
 
     chosen: the trailer that the user has chosen for this repository; None if the user has not chosen one.
-    usual: the trailer that is used if the user has not chosen one and the repository's POLICY_FILE names
-    none. Raises StartFailure `repository_clone_failed`.
+    usual: the trailer that is used if `chosen` is None and the repository's file POLICY_FILE names no
+    trailer. Raises StartFailure `repository_clone_failed`.
     """
     hook = _HOOK.replace("@OWN@", chosen or "").replace("@USUAL@", usual).replace("@FILE@", POLICY_FILE)
     await must_run(

@@ -56,8 +56,8 @@ class Progress:
 
 @dataclass
 class Start:
-    """Everything that the steps need to start one conversation: its ids, its start request and the services
-    of the app server.
+    """The data for starting one conversation, which all steps of the start use: the conversation's ids, its
+    start request and the services of the app server.
     """
 
     id: UUID
@@ -132,7 +132,7 @@ class Start:
 
     async def offered(self) -> list[Offered]:
         """Returns the project executables (hooks, setup scripts, MCP servers …) of each folder of the
-        conversation, and the user's decision whether they may run. The executables are those of the files
+        conversation, and the user's decision whether they may run. The executables are read from the files
         that are in the folder now.
         """
         client, projects = (await self.sandbox()).client, await self.projects()

@@ -38,11 +38,12 @@ class OfferInfo(BaseModel):
 
 
 class FurtherConsent(BaseModel):
-    """The project executables of a further repository of a conversation, with the user's decisions. The
-    executables run in the directory of this repository.
+    """The project executables of one further repository of a conversation, with the user's decisions. A
+    further repository is a repository besides the first one.
 
-    directory: the name of that directory, which lies beside the directory of the first repository.
-    repository: the identity of the repository under which the user's decisions are stored.
+    directory: the name of the repository's directory, in which the executables run; it lies beside the
+    directory of the first repository. repository: the identity of the repository under which the user's
+    decisions are stored.
     """
 
     directory: str
@@ -93,7 +94,9 @@ NEAREST: frozenset[OfferKind] = frozenset(("setup_script", "git_hook"))
 
 @dataclass(frozen=True)
 class Word:
-    """The user's decisions about the project executables of one repository."""
+    """The user's decisions about the project executables (hooks, setup scripts, MCP servers …) of one
+    repository.
+    """
 
     consents: Sequence[TrustGrant]
 
@@ -150,7 +153,9 @@ async def word_of(session: AsyncSession, user_id: UUID, repository: str) -> Word
 
 
 def show(found: OffersResponse, word: Word) -> list[OfferInfo]:
-    """Returns the project executables of one repository with the user's decisions, in the form of the API."""
+    """Returns the project executables of one repository with the user's decisions, as models of the API.
+    `found`: the executables. `word`: the decisions.
+    """
     return [
         OfferInfo(
             offer=offer,

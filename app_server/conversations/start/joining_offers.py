@@ -14,8 +14,8 @@ from app_server.conversations.start.executables import JOINING, Offered
 
 @dataclass(frozen=True)
 class JoiningOffers:
-    """The hooks, MCP servers, sub-agents and plugins in one folder that the conversation can load. allowed:
-    the hashes of those that the user has allowed.
+    """The project executables in one folder that the conversation can load: hooks, MCP servers, sub-agents
+    and plugins. allowed: the hashes of those that the user has allowed.
     """
 
     checkout: Checkout

@@ -2,7 +2,7 @@
 from a backup, and in a sandbox of a forked conversation.
 
 The app server has the complete event log of each conversation. So it sends the agent server the events that
-the agent server lacks. New events are appended after them.
+the agent server does not have. The agent server then appends new events after them.
 """
 
 import json
@@ -27,7 +27,8 @@ PAGE_CHARACTERS = 2 * 1024 * 1024
 
 
 async def reconcile_all(database: Database, running: RunningSandbox, backup: Archive) -> None:
-    """Completes the event logs of all conversations in the sandbox. May be repeated.
+    """Completes the agent server's event logs of all conversations in the sandbox. May be repeated. `backup`:
+    the archive from which the sandbox was restored.
 
     If a conversation is not in the backup, its event log is completed later, when the conversation starts
     again. Raises AppError; then no conversation of the sandbox may continue.
@@ -45,8 +46,9 @@ async def reconcile_all(database: Database, running: RunningSandbox, backup: Arc
 
 
 async def reason_of(database: Database, conversation_id: UUID) -> Restored | Forked:
-    """Returns why the agent server does not have the complete event log of the conversation. Either the
-    conversation is a new fork, or its files were lost. The agent is told this reason.
+    """Returns why the agent server does not have the complete event log of the conversation: Forked if the
+    conversation is a new fork, Restored if its files were lost and restored. The agent is later informed of
+    this reason.
     """
     async with database.read() as session:
         conversation = await session.get_one(Conversation, conversation_id)
@@ -60,10 +62,11 @@ async def reason_of(database: Database, conversation_id: UUID) -> Restored | For
 async def reconcile_log(
     database: Database, client: AgentClient, conversation_id: UUID, reason: Restored | Forked
 ) -> None:
-    """Sends the agent server those events of this conversation that the agent server lacks. If at least one
-    event was sent, tells the agent the reason: the files were lost, or the conversation is a fork.
+    """Sends the agent server those events of this conversation that the agent server does not have. If at
+    least one event was sent, also informs the agent of the reason: the files were lost, or the conversation
+    is a fork.
 
-    Raises NotFound if the agent server does not have the conversation; AppError.
+    Raises NotFound if the agent server does not have the conversation, and AppError for other failures.
     """
     reached = await client.log_position(conversation_id)
     async with database.read() as session:

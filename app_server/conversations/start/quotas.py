@@ -90,8 +90,8 @@ async def _require_sandboxes(
 
 
 def _counted(user_id: UUID, *, of_user: bool) -> Sequence[UUID] | Select[UUID]:
-    """Returns the ids of the users whose starts and sandboxes are counted for a quota. For a quota of the
-    user, this is only the user; for a quota of the organisation, these are all users of the user's
-    organisation.
+    """Returns the ids of the users whose starts and sandboxes count towards a quota. `of_user`: true for a
+    quota of the user, so that only this user counts; false for a quota of the organisation, so that all users
+    of the user's organisation count.
     """
     return [user_id] if of_user else colleagues_of(user_id)

@@ -33,8 +33,8 @@ class CommitIdentity:
 
     @property
     def script(self) -> str:
-        """Returns a shell script that sets the author's name and address in the repository. If neither the
-        user nor git has set a value, the script sets Slipway's name or address.
+        """Returns a shell script that sets the author's name and address in the repository. For a value that
+        neither the user nor git has set, the script sets Slipway's own name or address.
         """
         own = zip(_NAMES, (self.name, self.email), strict=True)
         return "".join(
@@ -47,7 +47,7 @@ class CommitIdentity:
 
 @dataclass(frozen=True)
 class Finished:
-    """The result of a command in the sandbox: `output` is the end of what the command printed."""
+    """The result of a command that has ended in the sandbox. `output`: the end of what it printed."""
 
     exit_code: int
     output: str
@@ -70,6 +70,7 @@ async def check_out(
 ) -> None:
     """Replaces `directory` in the sandbox with a checkout of the packed repository. After a failure, no
     partial checkout stays there. The remote `origin` is set to the public address of the repository.
+    `packed`: the repository as a file that the app server has fetched.
     """
     target = PurePosixPath(directory)
     bundle = str(target.parent / f".{target.name}.bundle")

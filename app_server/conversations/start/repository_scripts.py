@@ -33,7 +33,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ScriptRun:
-    """A set-up script that is to run, and the checkout in which the script runs.
+    """A set-up script that will be run, and the checkout in which the script runs.
 
     repository: the name of the repository, which is put before errors and output of the script; None if the
     conversation has only one repository.

@@ -137,8 +137,9 @@ async def with_clone_settings(session: AsyncSession, user: User, request: StartR
 
 
 async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted: Any, default: Any) -> Any:
-    """Returns the value `wanted` of a setting if the user may choose this value. If `wanted` is None, returns
-    the value from the user's settings. If the settings have no value either, returns `default`.
+    """Returns the value of a setting for the new conversation: `wanted` if the user may choose this value. If
+    `wanted` is None, returns the value from the user's settings. If the settings have no value either,
+    returns `default`. Raises Forbidden `setting_enforced` if the user may not choose `wanted`.
     """
     if wanted is not None:
         await require_allowed(session, user.id, name, wanted)
@@ -148,8 +149,8 @@ async def _allowed(session: AsyncSession, user: User, name: SettingName, wanted:
 
 
 def with_directory(request: StartRequest) -> StartRequest:
-    """Returns a copy of the start request in which the path of the folder where the agent works is
-    normalised.
+    """Returns a copy of the start request in which the path of the agent's working folder is normalised
+    (without `.` and double slashes).
 
     Raises BadRequest `branch_without_repository` and the errors of checked_directory.
     """

@@ -68,8 +68,8 @@ class SandboxPlacement:
 async def place_of(
     session: AsyncSession, config: Config, newcomer: Newcomer, request: StartRequest
 ) -> SandboxPlacement:
-    """Chooses the sandbox for the new conversation, and the folder in this sandbox. Raises the errors of
-    `join`, and BadRequest `two_origins`.
+    """Chooses the sandbox for the new conversation, and the folder in this sandbox. Returns the chosen
+    sandbox and folder. Raises the errors of `join`, and BadRequest `two_origins`.
     """
     alone = SandboxPlacement(newcomer.id, None)
     if request.snapshot_id is not None:
@@ -214,9 +214,9 @@ def _require_status(sandbox: Sandbox) -> None:
 
 
 async def _require_life(session: AsyncSession, sandbox_id: UUID, residents: Sequence[Conversation]) -> None:
-    """Checks that the sandbox is not being deleted. A sandbox is deleted when its last conversation is
-    deleted. A sandbox that never had a conversation is not being deleted. `residents`: the conversations in
-    the sandbox.
+    """Checks that the sandbox is not being deleted. Raises NotFound `sandbox_gone` if the sandbox had
+    conversations and all of them are deleted, because the sandbox is then deleted, too. `residents`: the
+    conversations that use the sandbox now.
     """
     had_one = exists().where(Conversation.sandbox_id == sandbox_id)
     if not residents and await session.scalar(select(had_one)):

@@ -65,9 +65,9 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
 
 def _allowed(offered: Sequence[Offered], kind: OfferKind) -> list[tuple[Checkout, Offer | None, str]]:
     """Finds the set-up script or Git hook (`kind`) in each folder of the conversation. Returns a checkout, a
-    script and a reason for each folder that has a script. The script is None if it may not run, for example
-    because the user has not allowed its present version; then the reason explains this. A repository without
-    a script is returned with None and a sentence that says so.
+    script and a sentence for each folder that has a script. If the script may not run, for example because
+    the user has not allowed its present version, None takes the script's place and the sentence gives the
+    reason. A repository without a script is returned with None and a sentence that says so.
     """
     found: list[tuple[Checkout, Offer | None, str]] = []
     for one in offered:
@@ -85,7 +85,8 @@ def _outcome(
     told: Iterable[tuple[Checkout, str]], *, is_done: bool, output: str | None = None
 ) -> StepOutcome:
     """Combines the outcomes of several repositories into one outcome of the step. If there are several
-    repositories, each sentence begins with the repository's name. `told`: a sentence for each checkout.
+    repositories, each sentence begins with the repository's name. `told`: each checkout with a sentence about
+    its outcome.
     """
     each = list(told)
     lines = [f"{checkout.name}: {text}" for checkout, text in each] if len(each) > 1 else [each[0][1]]

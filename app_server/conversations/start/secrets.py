@@ -25,8 +25,8 @@ inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
 
 def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | None:
-    """Encrypts the secrets of a start request, so that the start task can store them. Returns None if there
-    are no secrets.
+    """Encrypts the secrets of a start request, so that they can be stored in the start task. Returns the
+    encrypted text, or None if there are no secrets.
     """
     if not secrets:
         return None

@@ -49,8 +49,9 @@ class SetupRun:
     owner: str = field(default_factory=lambda: secrets.token_hex(16))
 
     async def claim(self) -> None:
-        """Takes the lease of the conversation's start task for this run, so that no other run of set-up
-        scripts can begin. Raises Conflict `setup_script_runs` if another run has the lease.
+        """Takes the lease (the right to work for a limited time) of the conversation's start task for this
+        run, so that no other run of set-up scripts can begin. Raises Conflict `setup_script_runs` if another
+        run has the lease.
         """
         async with self.database.session() as session:
             task = await session.get_one(StartTask, self.conversation_id, with_for_update=True)

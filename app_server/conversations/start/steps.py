@@ -92,7 +92,9 @@ async def create_sandbox(start: Start) -> StepOutcome:
 
 
 async def _origin(session: AsyncSession, start: Start) -> Origin:
-    """Returns the sandbox's base image or snapshot. Raises StartFailure `sandbox_spec_missing`."""
+    """Returns the base image or the snapshot from which the conversation's sandbox is created. Raises
+    StartFailure `sandbox_spec_missing`.
+    """
     try:
         return await sandbox_specs.origin_of(
             session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
@@ -251,7 +253,9 @@ def _address(request: StartRequest) -> Address | None:
 
 
 async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
-    """Checks out each further repository in a separate directory. Returns the repositories' URLs."""
+    """Checks out each further repository of the conversation in a separate directory of the sandbox. Returns
+    the URLs of these repositories.
+    """
     async with start.database.read() as session:
         conversation = await session.get_one(Conversation, start.id)
     kept = KeptRepository.all_of(conversation.more_repositories)
@@ -268,7 +272,9 @@ async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
 
 
 async def _fetch_submodules(start: Start, sandbox: RunningSandbox, directory: str) -> list[KeptSubmodule]:
-    """Fetches and returns the submodules of all repositories. A failed submodule has a `reason`."""
+    """Fetches the git submodules of all repositories of the conversation and returns the submodules. A
+    submodule that is not fetched has a `reason`.
+    """
     address = _address(start.request)
     if address is None or start.request.submodules is False:
         return []
@@ -360,8 +366,8 @@ async def _identity(start: Start) -> repository.CommitIdentity:
 
 
 def _emptied(directory: Path) -> Path:
-    """Returns the directory after emptying or creating it. A server that was killed may have left parts of
-    fetched files in the directory.
+    """Deletes the directory with its content, creates it again and returns it. A server that was killed may
+    have left parts of fetched files in the directory.
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True, mode=0o700)

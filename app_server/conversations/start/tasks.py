@@ -36,8 +36,8 @@ def new_stages() -> list[Any]:
 
 @dataclass(frozen=True)
 class Claim:
-    """The id of a start task that a worker has leased, and the id of the conversation's sandbox. The worker
-    now has the right to work on this start.
+    """The result of leasing a start task: the id of the task and the id of the conversation's sandbox. The
+    worker that leased the task has the right to work on this start.
     """
 
     id: UUID
@@ -47,8 +47,9 @@ class Claim:
 async def claim(
     session: AsyncSession, owner: str, server_id: str | None = None, under_way: Collection[UUID] = ()
 ) -> Claim | None:
-    """Leases the oldest free start task to the worker `owner` for the time LEASE, so that only this worker
-    works on the start of the conversation. Returns None if no start task is free.
+    """Gives the worker `owner` the right to work on the oldest free start task for the time LEASE (a lease),
+    so that no other worker works on the start of this conversation. Returns the claim, or None if no start
+    task is free.
 
     Tasks of the users with the fewest active starts are taken first. So a user does not wait until all starts
     of another user have ended.
@@ -86,8 +87,8 @@ async def claim(
 
 
 def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) -> ColumnElement[bool]:
-    """Returns the SQL condition that the sandbox is a process of another server. server_id: the id of this
-    server; None means that there is only one server.
+    """Returns the SQL condition that is true if the sandbox is a process of another server. server_id: the id
+    of this server; None means that there is only one server.
     """
     if server_id is None:
         return false()
@@ -127,8 +128,8 @@ async def renew(session: AsyncSession, task_id: UUID, owner: str) -> None:
 
 
 async def release(session: AsyncSession, owner: str) -> None:
-    """Ends all leases of the worker `owner`, so that other workers can continue the starts of conversations
-    on which this worker has worked.
+    """Ends all leases (rights to work on starts of conversations) of the worker `owner`, so that other
+    workers can continue these starts.
     """
     await session.execute(
         update(StartTask)
@@ -158,8 +159,8 @@ async def change(
 
 
 def set_stage(task: StartTask, status: StartStatus, **fields: Any) -> None:
-    """Sets fields of one stage of the start task. `status`: the name of the stage. The function assigns a new
-    list of stages, because SQLAlchemy would not notice a change inside the list.
+    """Sets fields of one stage of the start task. `status`: the name of the stage. Replaces the whole list of
+    stages, because SQLAlchemy would not notice a change inside the list.
     """
     task.stages = [{**stage, **fields} if stage["status"] == status else stage for stage in task.stages]
 
@@ -223,8 +224,8 @@ def only_waits(task: StartTask) -> bool:
 
 
 def wait_no_more(task: StartTask) -> None:
-    """Sets a start that `begin_again` has reopened to READY again, because the sandbox is no longer needed.
-    The start worker that works on the start loses its lease (its right to work on this start).
+    """Ends a start that `begin_again` has reopened: sets it to READY again, because the sandbox is no longer
+    needed. The start worker that works on the start loses its lease (its right to work on this start).
     """
     task.status, task.detail, task.error = StartStatus.READY, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()

@@ -90,8 +90,8 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Starts the worker. If several servers use one home directory, only the newest server may run a
-        worker: see listeners.home_of_our_own.
+        """Starts the worker. If several servers use one home directory, only the server that started last may
+        run a worker: see listeners.home_of_our_own.
         """
         await self._take_over()
         self._loop = asyncio.create_task(self._run(), name="start worker")

@@ -86,7 +86,7 @@ async def save_git_app(
     """Registers an OAuth application or GitHub App. If one is registered for the same host, replaces it.
     Stored secrets that the request does not contain are removed. If the client_id changes, users who have
     signed in with the application must connect again. If the certificate authorities change, the stored
-    tokens of these users get the new certificate authorities.
+    tokens of these users get the new certificate authorities. Returns the application without its secrets.
 
     409 `git_app_exists`.
     """
@@ -145,7 +145,7 @@ async def use_installation(
     request: Request,
 ) -> GitCredentialInfo:
     """Stores an installation of a GitHub App as the current administrator's credential for the git host, in
-    place of an earlier credential.
+    place of an earlier credential. Returns the credential without its token.
 
     Agents of this administrator then act as the GitHub App. Each token that they use is valid for one hour
     and one repository.

@@ -21,8 +21,9 @@ _AZURE_DEVOPS = "499b84ac-1321-427f-aa17-267ca6975798"
 
 @dataclass(frozen=True)
 class _Paths:
-    """The paths of a git host's OAuth endpoints, relative to the address of the host's sign-in. `device`:
-    None if the host does not support the device flow (RFC 8628).
+    """The paths of a git host's OAuth endpoints, relative to the address of the host's sign-in. `authorize`:
+    the page where users sign in. `token`: grants tokens. `scopes`: the usual scopes, separated by spaces.
+    `device`: begins the device flow (RFC 8628); None if the host does not support this flow.
     """
 
     authorize: str

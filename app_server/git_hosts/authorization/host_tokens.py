@@ -1,7 +1,7 @@
-"""Provides valid tokens for git hosts. Renews a token before it expires, if a sign-in granted it.
+"""Provides valid tokens for git hosts. If a sign-in granted a token, renews the token before it expires.
 
-A host may accept a refresh token only once. Therefore an app server reserves a token's grant in the database
-before it renews the token. Other app servers wait for the new token.
+A host may accept a refresh token only once. Therefore an app server reserves the row GitGrant of a token in
+the database before it renews the token. Other app servers wait for the new token.
 """
 
 import asyncio
@@ -51,7 +51,9 @@ _PAUSE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class _Stored:
-    """A user's token for a git host, as the database row contained it when it was read."""
+    """A user's token for a git host with the rows that belong to it, as they were when they were read from
+    the database. `grant`, `app`: None if the user has pasted the token.
+    """
 
     row: GitCredential
     grant: GitGrant | None
@@ -60,9 +62,9 @@ class _Stored:
 
 
 class HostTokens:
-    """Provides the tokens of all users for their git hosts, and renews these tokens. `http`: the HTTP client
-    for tokens of administrators. `guarded_http`: the HTTP client for tokens of other users; it refuses
-    private network addresses.
+    """The service that provides the tokens of all users for their git hosts, and renews these tokens. `http`:
+    the HTTP client for tokens of administrators. `guarded_http`: the HTTP client for tokens of other users;
+    it refuses private network addresses.
     """
 
     def __init__(
@@ -169,8 +171,9 @@ class HostTokens:
         return None if found is None else _Stored(*found)
 
     async def _renew(self, stored: _Stored, grant: GitGrant, usable: str | None) -> str:
-        """Renews the token of a grant that this app server has reserved, and returns the new token. `usable`:
-        the present token, if it is still valid. If the host fails to renew the token, returns `usable`.
+        """Renews a token that a sign-in granted, and returns the new token. This app server must have
+        reserved the row `grant`. `usable`: the present token, if it is still valid. If the host fails to
+        renew the token, returns `usable`.
         """
         assert stored.app is not None
         app = OAuthApp.of(stored.app, self._cipher)
@@ -273,8 +276,8 @@ class HostTokens:
         return is_same
 
     async def _end(self, stored: _Stored, why: str) -> None:
-        """Stores that a grant cannot be renewed and that the user must connect to the host again. Adds an
-        entry to the audit log.
+        """Stores that a token can no longer be renewed and that the user must connect to the host again. Adds
+        an entry to the audit log. `why`: the reason.
         """
         assert stored.grant is not None
         user = stored.user
@@ -297,8 +300,9 @@ class HostTokens:
     async def _change_in(
         self, session: AsyncSession, grant: GitGrant, *conditions: Any, **values: Any
     ) -> bool:
-        """Updates the row of a grant. Does not update the row if the grant was renewed or replaced meanwhile,
-        or if one of the SQL `conditions` is false. Returns whether the row was updated.
+        """Updates the row of a grant (a sign-in that granted a token). Does not update the row if the grant
+        was renewed or replaced meanwhile, or if one of the SQL `conditions` is false. Returns whether the row
+        was updated.
         """
         statement = update(GitGrant).where(
             GitGrant.credential_id == grant.credential_id,
@@ -316,7 +320,7 @@ ServerGitTokens = Annotated[HostTokens, from_server("git_tokens")]
 
 
 def _is_free() -> Any:
-    """Returns the SQL condition that is true for grants that no app server is renewing now."""
+    """Returns the SQL condition that is true for GitGrant rows whose tokens no app server is renewing now."""
     return or_(GitGrant.claimed_until.is_(None), GitGrant.claimed_until < now())
 
 

@@ -22,7 +22,9 @@ _ALREADY_GONE = frozenset((401, 404, 422))
 
 
 class Revocations:
-    """The handler of the background jobs that revoke tokens. `git.grants` stores these jobs."""
+    """The handler of the background jobs that revoke tokens at git hosts. The module `git.grants` stores
+    these jobs.
+    """
 
     def __init__(
         self, database: Database, cipher: Cipher, http: httpx.AsyncClient, guarded_http: httpx.AsyncClient
@@ -33,8 +35,8 @@ class Revocations:
         self._guarded_http = guarded_http
 
     async def revoke(self, attempt: JobAttempt) -> dict[str, bool]:
-        """Revokes the token of a job at its git host. Returns `is_revoked`: False if the OAuth application or
-        the user does not exist any more.
+        """Revokes the token of a job at its git host. Returns a dict with the key `is_revoked`: False if the
+        token was not revoked because the OAuth application or the user does not exist any more.
         """
         payload = attempt.payload
         async with self._database.read() as session:

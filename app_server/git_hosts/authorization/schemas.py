@@ -173,9 +173,9 @@ class FinishGitSignIn(BaseModel):
 
 class GitDeviceCode(BaseModel):
     """The reply that starts a sign-in by a code: the user must type `user_code` at the address
-    `verification_uri`. `attempt`: the encrypted sign-in, which the client sends with its next request to
-    `/device/poll`; only the session that started the sign-in can use it. `interval`: seconds until this
-    request.
+    `verification_uri`. `attempt`: the encrypted data of the sign-in, which the client sends with its next
+    request to `/device/poll`; only the session that started the sign-in can use it. `interval`: how many
+    seconds the client must wait before this request.
     """
 
     attempt: str

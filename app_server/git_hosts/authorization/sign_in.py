@@ -86,8 +86,8 @@ async def tokens_for_code(
 async def begin_device(
     http: httpx.AsyncClient, app: OAuthApp, user_id: UUID, credential_id: UUID
 ) -> DeviceCode:
-    """Asks the host for a code that the user can type there. Raises BadRequest `git_host_cannot` and the
-    errors of `tokens_for_code`.
+    """Asks the host for a code that the user can type there. Returns the code and the unfinished sign-in.
+    Raises BadRequest `git_host_cannot` and the errors of `tokens_for_code`.
     """
     if app.device_url is None:
         raise errors.cannot(app.host, "let users sign in with a code")

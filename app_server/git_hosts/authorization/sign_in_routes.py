@@ -70,6 +70,7 @@ async def finish_git_sign_in(
 ) -> GitCredentialInfo:
     """Finishes a sign-in with the data that the browser brings back from the git host. Stores the granted
     token in place of an earlier token for the host. Only the session that started the sign-in can finish it.
+    Returns the stored credential without its token.
 
     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
     """
@@ -113,9 +114,9 @@ async def ask_about_device_sign_in(
     cipher: ServerCipher,
     request: Request,
 ) -> GitDeviceState:
-    """Asks the git host whether the user has typed the code, and stores the granted token if so. A request
-    before `interval` seconds have passed is not sent to the host. If the host wants fewer requests,
-    `interval` becomes longer.
+    """Asks the git host whether the user has typed the code, and stores the granted token if so. If the
+    client sends a request before `interval` seconds have passed, Slipway does not ask the host. If the host
+    wants fewer requests, the reply contains a longer `interval`.
 
     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
     """

@@ -30,8 +30,8 @@ _MAX_WORDS = 200
 
 
 class TokenRefusal(Exception):
-    """An error: the git host refuses to grant a token. `error`: the host's error code (RFC 6749, section
-    5.2). `words`: the host's explanation.
+    """The error that is raised if the git host refuses to grant a token. `error`: the host's error code (RFC
+    6749, section 5.2). `words`: the host's explanation.
     """
 
     def __init__(self, error: str, words: str = "") -> None:

@@ -78,7 +78,7 @@ class AzureApi:
         return AzureRepository(*names)
 
     def web(self, place: AzureRepository) -> str:
-        """Returns the web address of a repository, which browsers and git both use."""
+        """Returns the web address of a repository. Browsers and git use the same address."""
         names = f"{part(place.organization)}/{part(place.project)}/_git/{part(place.name)}"
         return f"{self._api.api_url}/{names}"
 
@@ -136,8 +136,8 @@ class AzureApi:
         return found
 
     async def me(self, organization: str | None = None) -> dict[str, Any] | None:
-        """Returns the token's user as a member of an organisation. `organization`: None means the only
-        organisation that the token is valid for. Returns None if there is no such organisation.
+        """Returns the token's user as a member of an organisation. If `organization` is None, this is the
+        only organisation that the token is valid for. Returns None if there is no such organisation.
         """
         name = organization or self._organization
         if name is None:

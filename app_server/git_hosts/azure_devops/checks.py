@@ -51,8 +51,8 @@ async def checks(api: AzureApi, place: AzureRepository, pull: PullRequest) -> li
 async def evaluations(
     api: AzureApi, place: AzureRepository, project_id: str, number: int
 ) -> list[dict[str, Any]]:
-    """Returns the evaluations of the target branch's policies for a pull request. Returns an empty list if
-    the token may not read the policies.
+    """Returns how Azure DevOps has evaluated each policy of the target branch for a pull request, as JSON.
+    Returns an empty list if the token may not read the policies.
     """
     query = {"artifactId": f"vstfs:///CodeReview/CodeReviewId/{project_id}/{number}"}
     try:
@@ -62,7 +62,7 @@ async def evaluations(
 
 
 def is_blocking(evaluation: dict[str, Any]) -> bool:
-    """Returns whether the evaluated policy now prevents the merge of the pull request."""
+    """Returns whether the policy of this evaluation now prevents the merge of the pull request."""
     configuration = evaluation.get("configuration") or {}
     is_on = configuration.get("isEnabled", True) and configuration.get("isBlocking")
     return bool(is_on) and evaluation.get("status") not in {"approved", "notApplicable"}
@@ -129,8 +129,8 @@ def _latest(statuses: list[dict[str, Any]]) -> list[Check]:
 
 
 def _of_policy(found: dict[str, Any]) -> Check | None:
-    """Converts the evaluation of a policy that requires a build or a status to a Check. Returns None for a
-    policy that requires approvals of people.
+    """Converts the evaluation of a policy to a Check, if the policy requires a build or a status. Returns
+    None if the policy requires approvals of people.
     """
     configuration = found.get("configuration") or {}
     settings = configuration.get("settings") or {}

@@ -213,8 +213,8 @@ class AzureDevOps:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[PullRequest]:
-        """Returns pull requests, the newest first. In this list, Azure DevOps cuts descriptions to 400
-        characters.
+        """Returns pull requests, the newest first. In this list, descriptions are cut to 400 characters by
+        Azure DevOps.
         """
         place, start = self._api.place(repository), _start(page)
         words: Query = {

@@ -1,4 +1,5 @@
-"""Converts the JSON of Azure DevOps to Slipway's own types, which are the same for all git hosts. Pure.
+"""Converts the JSON of Azure DevOps to Slipway's own types, which are the same for all git hosts. Does no
+I/O.
 
 Source: https://learn.microsoft.com/rest/api/azure/devops/. The items of a list are in the field `value`.
 """
@@ -192,8 +193,8 @@ def _line_of(context: Json) -> int | None:
 
 
 def reviews(found: Json) -> list[Review]:
-    """Converts the votes of reviewers at Azure DevOps to reviews. 10 and 5 approve, -5 waits for the author,
-    -10 rejects. Votes of groups are left out.
+    """Converts the votes of reviewers at Azure DevOps to reviews. The votes 10 and 5 mean approved, -5 means
+    that the author must change something, and -10 means rejected. Votes of groups are left out.
     """
     return [
         Review(

@@ -50,8 +50,8 @@ async def comments(
 async def write_comment(
     api: AzureApi, place: AzureRepository, number: int, body: str, comment_id: str | None = None
 ) -> Comment:
-    """Adds a comment to a work item, or replaces the text of a comment. `comment_id`: the comment whose text
-    is replaced; None means that a new comment is added.
+    """Adds a comment to a work item, or replaces the text of a comment. Returns the comment. `comment_id`:
+    the comment whose text is replaced; None means that a new comment is added.
     """
     path = _comments(place, number)
     text = {"text": to_html(body)}

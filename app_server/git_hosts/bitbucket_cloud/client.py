@@ -102,8 +102,8 @@ class BitbucketCloud:
         page: str | None = None,
         limit: int = 30,
     ) -> Slice[HostRepository]:
-        """Returns repositories. Bitbucket lists the repositories of one workspace at a time, so
-        `Slice.next_page` holds the address of the next page of each workspace.
+        """Returns repositories of the user. Bitbucket lists the repositories of one workspace at a time, so
+        `Slice.next_page` contains one address for each workspace: that of its next page.
         """
         if page:
             pages = await all_at_once(self._page(one, {}, one) for one in page.split())

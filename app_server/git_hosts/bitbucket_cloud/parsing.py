@@ -1,4 +1,5 @@
-"""Converts the JSON of Bitbucket Cloud to Slipway's own types, which are the same for all git hosts. Pure.
+"""Converts the JSON of Bitbucket Cloud to Slipway's own types, which are the same for all git hosts. Does no
+I/O.
 
 Source: https://developer.atlassian.com/cloud/bitbucket/rest/. People choose their nicknames freely, and two
 people can have the same nickname. Only `account_id` and `uuid` identify a person.
@@ -55,7 +56,9 @@ def user(found: Json, emails: Iterable[Json], scopes: str | None) -> HostUser:
 
 
 def login(account: Json | None) -> str:
-    """Returns the name of an account. Returns `ghost` for a deleted account, which has no name."""
+    """Returns the name of a Bitbucket account. Returns `ghost` if `account` is None or has no name, because
+    the account was deleted.
+    """
     found = account or {}
     return found.get("nickname") or found.get("username") or found.get("display_name") or "ghost"
 
@@ -230,8 +233,8 @@ def reason_of(said: Any) -> str:
 
 
 def missing_scope(said: Any) -> str | None:
-    """Returns the scopes that a token lacks according to an error reply, with Bitbucket's names for scopes.
-    Returns None if the reply names none.
+    """Returns the scopes that are missing for a token according to an error reply, with Bitbucket's names for
+    scopes. Returns None if the reply names none.
     """
     error = said.get("error") if isinstance(said, dict) else None
     detail = error.get("detail") if isinstance(error, dict) else None

@@ -1,4 +1,4 @@
-"""Builds queries in Bitbucket Cloud's query language. Pure.
+"""Builds queries in Bitbucket Cloud's query language. Does no I/O.
 
 Source: https://developer.atlassian.com/cloud/bitbucket/rest/intro/#filtering.
 """
@@ -22,8 +22,8 @@ def name_contains(query: str) -> str | None:
 
 
 def pull_requests(repository: str, state: PullRequestState, head: str | None) -> str:
-    """Returns the query for the pull requests of the repository with this state. `head`: if given, only pull
-    requests from this branch.
+    """Returns the query for the pull requests of the repository with this state. `head`: the name of a
+    branch; then only pull requests from this branch are found. None means all branches.
     """
     if head is None:
         return _STATES[state]

@@ -346,8 +346,8 @@ class BitbucketDataCenter:
 
 
 async def _twice(change: Callable[[], Awaitable[Result]]) -> Result:
-    """Calls `change`, which reads an object of the host and changes it. If another client has changed the
-    object in between, calls `change` once more.
+    """Calls `change`, a function that reads an object of the host and changes it, and returns its result. If
+    another client has changed the object in between, calls `change` once more.
     """
     try:
         return await change()

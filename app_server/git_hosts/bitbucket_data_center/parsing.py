@@ -1,5 +1,5 @@
 """Converts the JSON of Bitbucket Data Center to Slipway's own types, which are the same for all git hosts.
-Pure.
+Does no I/O.
 
 Source: https://developer.atlassian.com/server/bitbucket/rest/. Times are in milliseconds since 1970.
 """
@@ -137,8 +137,8 @@ def ref(repository_name: str, branch_name: str) -> Json:
 
 def changed(known: Json, changes: PullRequestChanges, max_characters: int) -> Json:
     """Returns the JSON of the whole pull request with `changes` applied, in the form that Bitbucket's API
-    expects. `known`: the present JSON of the pull request. All fields must be sent, because Bitbucket deletes
-    a field that is missing in a request.
+    expects. `known`: the present JSON of the pull request. The result contains all fields, because Bitbucket
+    deletes a field that is missing in a request.
     """
     to_ref = known["toRef"]
     return {

@@ -1,4 +1,5 @@
-"""Converts the JSON of Forgejo and Gitea to Slipway's own types, which are the same for all git hosts. Pure.
+"""Converts the JSON of Forgejo and Gitea to Slipway's own types, which are the same for all git hosts. Does
+no I/O.
 
 Source: the swagger documents of Forgejo 16 and Gitea 1.28.
 """
@@ -165,7 +166,7 @@ def reviews(found: Iterable[Json]) -> list[Review]:
 
 def threads(found: Iterable[Json]) -> list[ReviewThread]:
     """Groups review comments into threads. All comments on one line of a file form one thread, as the host
-    shows them. The id of a thread is `LINE PATH`.
+    shows them. The id of a thread is the line number, a space and the path of the file.
     """
     by_place: dict[str, list[Json]] = {}
     for one in found:

@@ -1,4 +1,4 @@
-"""The GraphQL queries for data that GitHub's REST API does not have. Pure. Source:
+"""The GraphQL queries for data that GitHub's REST API does not have. Does no I/O. Source:
 https://docs.github.com/en/graphql.
 """
 

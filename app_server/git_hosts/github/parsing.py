@@ -1,5 +1,5 @@
-"""Converts the JSON of GitHub to Slipway's own types, which are the same for all git hosts. Pure. Source:
-https://docs.github.com/en/rest.
+"""Converts the JSON of GitHub to Slipway's own types, which are the same for all git hosts. Does no I/O.
+Source: https://docs.github.com/en/rest.
 """
 
 from collections.abc import Iterable

@@ -1,5 +1,5 @@
-"""Converts the JSON of GitLab to Slipway's own types, which are the same for all git hosts. Pure. Source:
-https://docs.gitlab.com/api/rest/.
+"""Converts the JSON of GitLab to Slipway's own types, which are the same for all git hosts. Does no I/O.
+Source: https://docs.gitlab.com/api/rest/.
 """
 
 import re
@@ -62,8 +62,8 @@ _VERDICTS = {
 
 
 def missing_scope(_reply: object, said: Any) -> str | None:
-    """Returns the scope that the token lacks according to an error reply of GitLab. Returns None if the reply
-    reports another error. `said`: the JSON of the reply.
+    """Returns the scope that is missing for the token according to an error reply of GitLab. Returns None if
+    the reply reports another error. `said`: the JSON of the reply.
     """
     is_scope = isinstance(said, dict) and said.get("error") == "insufficient_scope"
     return str(said.get("scope") or "api") if is_scope else None

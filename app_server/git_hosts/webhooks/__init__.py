@@ -1,1 +1,1 @@
-"""Verifies the signatures of git hosts' webhooks, and parses their contents. Pure."""
+"""Verifies the signatures of git hosts' webhooks, and parses their contents. Does no I/O."""

@@ -1,4 +1,4 @@
-"""Parses the webhooks of Bitbucket Cloud. Pure.
+"""Parses the webhooks of Bitbucket Cloud. Does no I/O.
 
 Source: https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/.
 """

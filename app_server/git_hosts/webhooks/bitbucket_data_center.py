@@ -1,4 +1,4 @@
-"""Parses the webhooks of Bitbucket Data Center. Pure. The host sends no webhooks for builds.
+"""Parses the webhooks of Bitbucket Data Center. Does no I/O. The host sends no webhooks for builds.
 
 Source: https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html.
 """

@@ -1,4 +1,6 @@
-"""Parses the webhooks of Forgejo and Gitea. Source: https://forgejo.org/docs/latest/user/webhooks/. Pure."""
+"""Parses the webhooks of Forgejo and Gitea. Source: https://forgejo.org/docs/latest/user/webhooks/. Does no
+I/O.
+"""
 
 from app_server.git_hosts.schemas import ReviewVerdict
 from app_server.git_hosts.webhooks.events import (
@@ -17,11 +19,11 @@ def events(event: str, body: Json) -> list[HostEvent]:
     """Returns the events in a delivery of a webhook. `event`: the value of the header `X-Forgejo-Event` or
     `X-Gitea-Event`.
 
-    The delivery of a review does not contain its comments on lines. The delivery of a failed status does not
-    contain its branch.
+    The delivery of a review does not contain the review's comments on lines of code. The delivery of a failed
+    commit status does not contain the name of the branch.
 
-    Forgejo says that labels or assignees changed, but not which. Therefore each label and each assignee that
-    the issue or pull request has now counts as added. Gitea names the new labels.
+    Forgejo reports that labels or assignees changed, but not which. Therefore each label and each assignee
+    that the issue or pull request has now counts as added. Gitea names the new labels.
     """
     if "repository" not in body:
         return []

@@ -1,5 +1,5 @@
 """Parses the webhooks of GitHub. Source: https://docs.github.com/en/webhooks/webhook-events-and-payloads.
-Pure.
+Does no I/O.
 """
 
 from typing import Any

@@ -1,5 +1,5 @@
 """Parses the webhooks of GitLab. Source: https://docs.gitlab.com/user/project/integrations/webhook_events/.
-Pure.
+Does no I/O.
 """
 
 from app_server.git_hosts.webhooks.events import (

@@ -1,4 +1,6 @@
-"""Parses a webhook delivery of any git host. Pure. Verify the delivery with `signatures.py` first."""
+"""Parses a webhook delivery of any git host. Does no I/O. A caller must first verify the delivery with
+`signatures.py`.
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Checks whether a delivery comes from the host that knows the secret. Pure.
+"""Checks whether a webhook delivery comes from the git host that knows the secret. Does no I/O.
 
 provider        header                      value
 GitHub          X-Hub-Signature-256         sha256= and the HMAC of the body in hexadecimal digits

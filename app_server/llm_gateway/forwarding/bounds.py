@@ -32,12 +32,14 @@ _under_way: set[object] = set()
 
 
 class OutOfBoundsError(httpx.ConnectError):
-    """An error: litellm wanted to send a request to an origin that is not allowed. Nothing was sent."""
+    """The error that is raised if litellm wants to send a request to an origin that is not allowed. Nothing
+    was sent.
+    """
 
 
 def keep_in(litellm: Any) -> None:
     """Makes litellm send all requests of this process through the bounded transport. From then on, litellm
-    can reach no address outside of a `bounded` block.
+    can reach an address only inside a block of the function `bounded`.
     """
     if isinstance(getattr(litellm, "sync_transport", None), _Bounded):
         return
@@ -59,8 +61,9 @@ def keep_in(litellm: Any) -> None:
 def _given_token(
     _self: Any, credentials: str | None, project_id: str | None, custom_llm_provider: str
 ) -> tuple[str, str]:
-    """Replaces litellm's function that signs in at Google. That function would read files, run programs and
-    use the identity of this machine. Returns the access token and the project that the call was given.
+    """Replaces litellm's function that signs in at Google, because that function would read files, run
+    programs and use the identity of this machine. Returns the access token and the project that the caller of
+    litellm has passed.
     """
     return ("", "") if custom_llm_provider == "gemini" else (credentials or "none", project_id or "none")
 
@@ -143,12 +146,12 @@ class _Bounded(httpx.BaseTransport):
         return send(request)
 
     def close(self) -> None:
-        """Does nothing, because many clients share this transport and are closed earlier."""
+        """Does nothing. Many clients share this transport, so the end of one client must not close it."""
 
 
 class _NotMeanwhile(httpx.AsyncBaseTransport):
-    """An async HTTP transport that refuses to send while a call of the gateway is running. Such calls must
-    use the bounded synchronous transport instead.
+    """An async HTTP transport that refuses to send while a call of the gateway is running, because such a
+    call must use the bounded synchronous transport.
     """
 
     def __init__(self) -> None:
@@ -164,7 +167,9 @@ class _NotMeanwhile(httpx.AsyncBaseTransport):
 
 
 class _Unguarded(Guard):
-    """A guard that allows every address. It is used for addresses that only administrators have set."""
+    """A guard (a check of network addresses) that allows every address. It is used for addresses that only
+    administrators have set.
+    """
 
     def __init__(self, upstream: Upstream) -> None:
         super().__init__(Named(), upstream=upstream)

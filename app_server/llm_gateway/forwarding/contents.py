@@ -99,8 +99,9 @@ def _without_numbers(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _check_state(fields: dict[str, Any], where: str) -> None:
     """Checks the fields of a message in which a vendor gets back data of its earlier replies, such as
-    signatures of reasoning. Their values may be anything, but their places and types are known. Raises
-    BadRequest `unknown_model_field`.
+    signatures of reasoning. The values of these fields may be anything, but only known fields with the right
+    types are allowed. `where`: the place of the message, for the error. Raises BadRequest
+    `unknown_model_field`.
     """
     _check_vendor_fields(fields, where)
     for name in _LISTS_OF_OBJECTS & fields.keys():

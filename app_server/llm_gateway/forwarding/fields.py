@@ -33,8 +33,8 @@ class ResponseFormat(Closed):
 
 
 class Tool(Closed):
-    """A tool in a chat completion that the agent runs. Tools that a vendor runs are not allowed, because an
-    agent could use them to get around the sandbox.
+    """A tool in a chat completion. The agent runs the tool. Tools that a vendor runs are not allowed, because
+    an agent could use them to get around the sandbox.
     """
 
     type: Literal["function", "custom"]

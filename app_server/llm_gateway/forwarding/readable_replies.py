@@ -46,8 +46,8 @@ class ReadableStream:
 
 
 def _leave_out_repetitions(message: JsonObject) -> None:
-    """Removes empty lists from a message, and most of `provider_specific_fields`. Data that the vendor needs
-    back is also in another field.
+    """Removes empty lists from a message, and most of the field `provider_specific_fields`. Other fields of
+    the message also contain the data that the vendor needs back.
     """
     for name in [name for name, value in message.items() if value == []]:
         del message[name]

@@ -1,6 +1,7 @@
-"""A recorded model. It gives the same replies every time, and streams them at the speed of a real model.
+"""A recorded model, which replaces a real model, for example in `slipway demo`. It gives the same replies
+every time, and streams them at the speed of a real model.
 
-It keeps no state: the number of model replies in the request determines which recorded reply is next.
+It stores no state: the number of model replies in the request determines which recorded reply is next.
 """
 
 import asyncio

@@ -99,8 +99,8 @@ async def translate(
 
 
 def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -> T:
-    """Runs `work` in a thread and passes litellm to it. While `work` runs, litellm can reach only the
-    vendor's addresses. Returns the result of `work`.
+    """Runs the function `work` in a thread, with litellm as its argument, and returns the result of `work`.
+    While `work` runs, litellm can reach only the vendor's addresses.
     """
     litellm = litellm_calls.load()
     bounds.keep_in(litellm)
@@ -110,8 +110,8 @@ def _within(vendor: Translated, guard: Guard | None, work: Callable[[Any], T]) -
 
 
 def _takes_format(model: str, litellm: Any) -> bool:
-    """Returns whether litellm passes `response_format` on to this model. Otherwise litellm would drop the
-    field without an error.
+    """Returns whether litellm passes the field `response_format` on to this model. For other models, litellm
+    would remove the field without an error.
     """
     return "response_format" in (litellm.get_supported_openai_params(model) or ())
 

@@ -41,9 +41,9 @@ def wrong_base_url(where: str, status: int) -> BadGateway:
 
 
 def retry_headers(error: Exception) -> dict[str, str]:
-    """Returns the headers in which the vendor asks for a pause before the next call, from an error of
-    litellm. If the vendor states the pause only in the body, as Google does, returns the pause as
-    `retry-after`, in whole seconds. Leaves out headers that cannot be read.
+    """Returns the headers in which the vendor asks for a pause before the next call. `error`: the error of
+    litellm that contains the vendor's reply. If the vendor states the pause only in the body, as Google does,
+    returns the pause as `retry-after`, in whole seconds. Leaves out headers that cannot be read.
     """
     told = litellm_calls.headers_of(error)
     headers = {name: value for name, value in told.items() if name in RETRY_HEADERS}

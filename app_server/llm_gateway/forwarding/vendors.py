@@ -20,10 +20,10 @@ class PassThrough:
 
 @dataclass(frozen=True)
 class Translated:
-    """A vendor that does not use OpenAI's protocol. litellm recognises the vendor by the whole model name,
-    and translates the calls.
+    """A vendor that does not use OpenAI's protocol. The library litellm recognises the vendor by the whole
+    model name, and translates the calls.
 
-    `place`: the project and the location of a model at Vertex AI.
+    `place`: the Google Cloud project and the location of a model at Vertex AI.
     """
 
     model: str

@@ -40,8 +40,8 @@ class SignIn:
 
 
 class SignInRefused(Exception):
-    """An error: Google does not accept the service account's key, or the profile has no key. The error's text
-    says why.
+    """The error that is raised if Google does not accept the service account's key, or if the profile has no
+    key. The error's text gives the reason.
     """
 
 
@@ -68,7 +68,9 @@ async def sign_in(key: str | None, http: httpx.AsyncClient) -> SignIn:
 
 
 async def _new_token(account: ServiceAccount, http: httpx.AsyncClient) -> tuple[str, float]:
-    """Returns a new token, and its lifetime in seconds."""
+    """Requests a new access token from Google for the service account. Returns the token and its lifetime in
+    seconds.
+    """
     assertion = JWTBearerGrant.sign(
         account.private_key,
         issuer=account.email,

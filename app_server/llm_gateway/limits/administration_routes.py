@@ -27,8 +27,8 @@ router = APIRouter(prefix="/api/v1/administration/spending-limits", tags=["Admin
 
 
 class UserLimit(AdministeredLimit):
-    """The limit that administrators have set for one user, in a reply. `follows_default`: the default limit
-    applies to this user.
+    """The reply about the spending limit that administrators have set for one user. `follows_default`: true
+    if the default limit applies to this user, because there is no individual limit.
     """
 
     user_id: Id
@@ -49,8 +49,8 @@ class SharedBudgetInfo(BaseModel):
 
 class SpendingLimits(BaseModel):
     """The reply with the administrators' limits. `default`: the limit of users who have no individual limit
-    in `users`. `budgets`: what all members of a team, or all users of the organisation, may spend together in
-    a month.
+    in `users`. `budgets`: the amounts that all members of a team, or all users of the organisation, may spend
+    together in a month.
     """
 
     default: SetSpendingLimit
@@ -82,8 +82,8 @@ async def set_default_spending_limit(
     request: Request,
     body: SetSpendingLimit,
 ) -> SetSpendingLimit:
-    """Sets the default limit of the installation. It applies at once, to all users of all organisations who
-    have no individual limit here.
+    """Sets the default limit of the installation. The limit applies at once to all users of all organisations
+    who have no individual limit.
 
     403 `permission_missing` for administrators of other organisations than the default one.
     """
@@ -106,7 +106,7 @@ async def set_spending_limit_of_user(
     body: SetSpendingLimit,
 ) -> UserLimit:
     """Sets an individual limit for one user. It applies at once, in addition to the limit that the user has
-    set; the lower one counts.
+    set; the lower one counts. Returns the limit and what the user has spent in the current period.
     """
     user = await _user(session, manager, user_id)
     account = await spending.administered_account(session, user.id)
@@ -129,7 +129,9 @@ async def set_spending_limit_of_user(
 async def forget_spending_limit_of_user(
     manager: CurrentUser, trail: CurrentTrail, session: Session, request: Request, user_id: UUID
 ) -> UserLimit:
-    """Removes the individual limit of one user. From now on the default limit applies to the user."""
+    """Removes the individual limit of one user. From now on the default limit applies to the user. Returns
+    the limit that now applies and what the user has spent in the current period.
+    """
     user = await _user(session, manager, user_id)
     default = await spending.default_limit(session, lock=True)
     account = await spending.administered_account(session, user.id)

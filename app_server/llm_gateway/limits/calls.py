@@ -5,8 +5,8 @@ A call may begin if the spent amount and the reserved amounts together are below
 parallel calls exceed a limit by at most one reservation. A new call waits until this process has charged the
 ended calls of the same user, because an agent makes its next call within milliseconds.
 
-Every model call waits for this code. Therefore its SQL statements are built once, and they fetch rows, not
-ORM objects.
+Every model call waits for the code of this module. To be fast, its SQL statements are built only once, and
+they fetch rows, not ORM objects.
 """
 
 import asyncio
@@ -61,10 +61,11 @@ _COUNT = (
 
 
 class Spending:
-    """The costs of this process's model calls: it reserves the likely cost of each call and later stores the
-    real cost. The owner of this object must call `renew` every RENEWAL_SECONDS.
+    """The service that charges the costs of this process's model calls: it reserves the likely cost of each
+    call and later stores the real cost. The owner of this object must call `renew` every RENEWAL_SECONDS.
 
-    `on_program_use`: called with the id of a conversation after a program in its sandbox has used the model.
+    `on_program_use`: a function that is called after a program in a sandbox has used a model. Its argument is
+    the id of the conversation.
     """
 
     def __init__(
@@ -81,8 +82,8 @@ class Spending:
         self._unsettled: defaultdict[UUID, set[asyncio.Task[None]]] = defaultdict(set)
 
     async def reserve(self, payer: Payer, micros: int | None) -> UUID:
-        """Reserves the cost of a call and returns the id of the call, which may then begin. `micros`: the
-        likely cost in millionths of a dollar; None if it is unknown.
+        """Reserves the cost of a call and returns the id of the call. After this, the caller may send the
+        call. `micros`: the likely cost in millionths of a dollar; None if it is unknown.
 
         Raises PaymentRequired if one of the payer's limits or of the shared budgets is reached, or if the
         cost is unknown and a limit per day or month applies.
@@ -109,7 +110,7 @@ class Spending:
         task.add_done_callback(lambda done: self._settled(payer.user_id, done))
 
     async def release_all(self) -> None:
-        """Deletes all reservations. Called at the start of the only server of a database: the calls of an
+        """Deletes all reservations. Called when the only server of a database starts, because the calls of an
         earlier server process have ended.
         """
         async with self._database.session() as session:
@@ -212,7 +213,7 @@ async def _locked(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
 
 async def _reserved(session: AsyncSession, account_ids: Collection[UUID]) -> Mapping[UUID, int]:
     """Returns the amount that running calls have reserved in each account, in millionths of a dollar, by
-    account id. A reservation expires if the server that made it is gone.
+    account id. Expired reservations, whose server no longer runs, do not count.
     """
     rows = await session.execute(_RESERVED, {"ids": list(account_ids), "now": now()})
     return {account_id: int(amount) for account_id, amount in rows}

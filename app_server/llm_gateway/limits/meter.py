@@ -38,8 +38,8 @@ class Meter(Protocol):
 
 
 class EventStreamMeter:
-    """A meter for a reply that is a stream of server-sent events. It returns the token usage of the last
-    event that reports one.
+    """A meter (a reader of the token usage) for a reply that is a stream of server-sent events. It returns
+    the token usage of the last event that reports one.
 
     Anthropic's Messages protocol reports the usage in two events: the prompt's tokens at the start, and the
     final counts at the end.
@@ -90,7 +90,7 @@ class EventStreamMeter:
 
 
 class DocumentMeter:
-    """A meter for a reply that is one JSON document."""
+    """A meter (a reader of the token usage) for a reply that is one JSON document."""
 
     has_ended = False  # The end of the response says it.
 
@@ -112,17 +112,18 @@ def meter_for(content_type: str | None) -> Meter:
 
 
 def estimated(request_bytes: int, reply_bytes: int) -> Usage:
-    """Estimates the token usage from the sizes in bytes, for a reply that ended without a reported usage."""
+    """Estimates the token usage from the sizes in bytes, for a reply that ended without a reported usage.
+    Returns the estimate.
+    """
     return Usage(
         prompt_tokens=request_bytes // _BYTES_PER_TOKEN, completion_tokens=reply_bytes // _BYTES_PER_TOKEN
     )
 
 
 class Metered(Response):
-    """A response that streams another response unchanged, and passes its bytes to a meter.
-
-    `at_end`: a function that is called once. The call happens before the last bytes of a complete reply are
-    sent, or when a reply breaks off.
+    """An HTTP response that streams another response unchanged, and passes its bytes to a meter, which reads
+    the token usage. `at_end`: a function that is called once. The call happens before the last bytes of a
+    complete reply are sent, or when a reply breaks off.
     """
 
     def __init__(self, response: Response, meter: Meter, at_end: Callable[[], None]) -> None:

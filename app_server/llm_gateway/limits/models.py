@@ -16,8 +16,8 @@ MICROS = 1_000_000
 
 
 class Period(StrEnum):
-    """The period of a spending limit, in UTC. The spent amount starts again from zero at the beginning of
-    each period. WHOLE: the period never ends.
+    """The values of the period of a spending limit. Periods begin in UTC. The spent amount starts again from
+    zero at the beginning of each period. WHOLE: the period never ends.
     """
 
     DAY = "day"
@@ -64,8 +64,8 @@ class SpendingAccount(Base):
 
 
 class SpendingDefault(Base):
-    """The row with the default limit that administrators set for all users. The table has only this row,
-    which a migration creates.
+    """The only row of its table: the default limit that administrators set for all users. A migration creates
+    the row.
     """
 
     __tablename__ = "spending_defaults"
@@ -77,7 +77,8 @@ class SpendingDefault(Base):
 
 class SpendingReservation(Base):
     """One row of the table of reservations: the likely cost of a model call that is running. The row is
-    deleted when the call ends, or after the lease of the row expires.
+    deleted when the call ends. If its server dies, the row is deleted after its lease (the time for which it
+    is valid) has ended.
     """
 
     __tablename__ = "spending_reservations"

@@ -67,7 +67,9 @@ async def begin(
 
 
 def _most(body: dict[str, Any], request_bytes: int, model: Effective) -> Usage:
-    """Estimates the largest token usage that is likely for this call."""
+    """Estimates the largest token usage that is likely for this call, and returns it. The call's cost is
+    reserved for this usage.
+    """
     asked = next(filter(None, (a_count(body.get(name)) for name in _LENGTHS)), None)
     prompt = estimated(request_bytes, 0).prompt_tokens
     return Usage(

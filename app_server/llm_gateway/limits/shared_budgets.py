@@ -62,7 +62,9 @@ async def budgets_of(session: AsyncSession, user_id: UUID) -> Sequence[LevelValu
 
 
 async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
-    """Locks the budgets until this transaction ends, so that they are checked for one call at a time."""
+    """Locks the rows of these budgets until this transaction ends, so that two calls are never checked at the
+    same time.
+    """
     owners = [budget.owner_id for budget in budgets]
     query = select(LevelSetting.owner_id).where(
         LevelSetting.owner_id.in_(owners), LevelSetting.name == SettingName.MONTHLY_BUDGET
@@ -72,7 +74,7 @@ async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> 
 
 
 async def require_room(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
-    """Checks that none of these monthly budgets is fully spent. Raises PaymentRequired
+    """Checks that none of these monthly budgets is completely spent. Raises PaymentRequired
     `llm_administrator_limit_reached`.
     """
     for budget in budgets:

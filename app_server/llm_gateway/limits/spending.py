@@ -20,8 +20,8 @@ from app_server.settings.task_budget import is_budget_enforced
 
 @dataclass(frozen=True)
 class Payer:
-    """The user whose limits apply to a model call, and the conversation if there is one. `is_program`: a
-    program in the sandbox makes the call, and not the agent.
+    """The user who pays for a model call, whose limits apply to the call, and the conversation if there is
+    one. `is_program`: a program in the sandbox makes the call, and not the agent.
     """
 
     user_id: UUID
@@ -93,8 +93,9 @@ async def administered_account(session: AsyncSession, user_id: UUID) -> Spending
 
 
 async def seen_accounts(session: AsyncSession, user_id: UUID) -> tuple[SpendingAccount, SpendingAccount]:
-    """Returns copies of the user's two accounts with limits: the one with the user's own limit and the one
-    with the administrator's limit. The copies belong to no session. No row is locked or created.
+    """Returns copies of the user's two accounts with limits: the one with the limit that the user has set and
+    the one with the administrator's limit. The copies belong to no database session. No row is locked or
+    created.
     """
     own_id, administered = user_id, administered_id(user_id)
     query = select(SpendingAccount.__table__).where(SpendingAccount.id.in_([own_id, administered]))
@@ -130,8 +131,8 @@ async def default_limit(session: AsyncSession, *, lock: bool = False) -> Spendin
 
 
 async def set_default(session: AsyncSession, allowed: int | None, period: Period) -> SpendingDefault:
-    """Sets the default limit, also in the accounts that follow it. `allowed`: millionths of a dollar; None
-    means any amount.
+    """Sets the default limit, also in the accounts that follow it. Returns the row of the default limit.
+    `allowed`: millionths of a dollar; None means any amount.
     """
     default = (await session.scalars(select(SpendingDefault).with_for_update())).one()
     default.allowed, default.period = allowed, period
@@ -164,9 +165,9 @@ async def cost_of_programs(session: AsyncSession, conversation_id: UUID) -> floa
 
 async def allow_as_much_again(session: AsyncSession, payer: Payer) -> None:
     """Lets a conversation continue after its budget is spent: the conversation may spend the amount of its
-    first budget once more. Changes nothing if the budget is not spent.
+    first budget once more.
 
-    Changes nothing if the organisation or a team enforces the budget per task.
+    Changes nothing if the budget is not spent, or if the organisation or a team enforces the budget per task.
     """
     if await is_budget_enforced(session, payer.user_id):
         return

@@ -15,8 +15,8 @@ marks are sent.
 
 
 def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
-    """Returns in which parts of a request the vendor reads cache marks. `model`: the model's name in the
-    profile.
+    """Returns in which parts of a request the vendor reads cache marks (`cache_control`), which say what the
+    vendor stores in its prompt cache. `model`: the model's name in the profile.
     """
     if not isinstance(vendor, Translated) and not facts.marks_cache:
         return None
@@ -24,8 +24,8 @@ def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
 
 
 def marked(result: dict[str, Any], mark: Object | None, marks: Marks) -> dict[str, Any]:
-    """Returns the message with a tool's result, with the cache mark added in the form that the vendor reads.
-    The content of the message must be text.
+    """Returns the message with a tool's result. The cache mark `mark` (`cache_control`) is added in the form
+    that the vendor reads. The content of the message must be text.
     """
     if not marks or not mark:
         return result

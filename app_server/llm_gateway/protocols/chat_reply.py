@@ -25,8 +25,9 @@ _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 class ChatReply(ConvertedReply):
-    """A response that converts a reply of the Responses protocol to a reply of a chat completion while it is
-    sent. `model`: the model's name in the reply. `made_by`: the vendor's model that wrote the reply.
+    """An HTTP response that converts a reply of the Responses protocol to a reply of a chat completion while
+    it is sent. `model`: the name of the model that the reply states. `made_by`: the vendor's model that wrote
+    the reply.
     """
 
     def __init__(self, response: Response, model: str, made_by: str) -> None:

@@ -1,4 +1,4 @@
-"""A response class that converts a reply from one protocol to another while the reply is sent."""
+"""A class of HTTP responses that convert a reply from one protocol to another while the reply is sent."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ _KEPT = (b"retry-after", b"retry-after-ms")
 
 
 class Events(Protocol):
-    """A converter for the bytes of one streamed reply."""
+    """The interface of converters for the bytes of one streamed reply."""
 
     def feed(self, piece: bytes, *, is_last: bool) -> Iterator[bytes]: ...
 

@@ -1,5 +1,5 @@
-"""Puts the reasoning of a model into chat completions, and reads it from there. This is needed for models
-that support only the Responses protocol. The reasoning is in the field `reasoning_details`, which OpenRouter
+"""Adds the reasoning of a model to chat completions, and reads it from there. This is needed for models that
+support only the Responses protocol. The reasoning is in the field `reasoning_details`, which OpenRouter
 introduced. So a program that sends back whole messages also sends back the reasoning. This module does no
 I/O.
 """

@@ -36,7 +36,9 @@ _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
 def _without_nulls(value: Any) -> Any:
-    """Returns the value without null fields. Packages send null for optional fields."""
+    """Returns the JSON value without the fields that are null. Packages send null for optional fields that a
+    program has not set.
+    """
     return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
 
 
@@ -199,8 +201,9 @@ def check(body: dict[str, Any], known: type[MessagesFields] = MessagesFields) ->
 def as_chat(
     call: MessagesFields, vendor: Vendor, facts: Facts, model: str, chosen: ProfileOptions
 ) -> dict[str, Any]:
-    """Translates a call to a chat completion. Marks of the prompt cache are kept for vendors that read them.
-    `model`, `chosen`: the model's name and the options of the profile.
+    """Translates a call to a chat completion. Marks of the prompt cache stay in the call if the vendor reads
+    them. Returns the body of the chat completion. `model`, `chosen`: the model's name and the options of the
+    profile.
 
     Raises BadRequest `unknown_model_input` for a document that the model does not accept, and the errors of
     `output`.
@@ -232,7 +235,7 @@ def as_chat(
 
 def estimated_tokens(body: dict[str, Any]) -> int:
     """Estimates the tokens of a call from its texts, and from the number of its images and the size of its
-    documents. `body`: passed the check.
+    documents. Returns the estimated number. `body`: passed the check.
     """
     attached = 0
 

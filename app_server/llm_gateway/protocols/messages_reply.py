@@ -42,8 +42,9 @@ def error_reply(error: AppError) -> Response:
 
 
 class MessagesReply(ConvertedReply):
-    """A response that converts a chat completion to a reply of the Messages protocol while it is sent.
-    `model`: the model's name in the reply. `shows_thinking`: the program asked for thinking blocks.
+    """An HTTP response that converts a chat completion to a reply of the Messages protocol while it is sent.
+    `model`: the name of the model that the reply states. `shows_thinking`: whether the program asked for
+    thinking blocks.
     """
 
     def __init__(self, response: Response, model: str, *, shows_thinking: bool) -> None:
@@ -52,7 +53,9 @@ class MessagesReply(ConvertedReply):
 
 
 def error_of(status: int, content: bytes) -> dict[str, Any]:
-    """Converts a vendor's refusal to Anthropic's error format. `content`: the body that the vendor sent."""
+    """Converts a vendor's error reply to Anthropic's error format and returns it. `content`: the body that
+    the vendor sent.
+    """
     return _error(status, _words_of(_decoded(content)) or content[:1000].decode(errors="replace"))
 
 
@@ -152,8 +155,9 @@ class _Events:
                 yield self._delta({"type": "signature_delta", "signature": block["signature"]})
 
     def _in(self, which: tuple[str, int], block: dict[str, Any]) -> Iterator[bytes]:
-        """Makes the block `which` the open block of the stream, and yields the events for this. If another
-        block is open, the first event closes it. The next event begins the new block with `block`.
+        """Makes the block `which` the open block of the stream, and yields the events for this change. If
+        another block is open, first yields the event that closes it. Then yields the event that begins the
+        new block with the content `block`.
         """
         if self._open == which:
             return

@@ -66,10 +66,8 @@ def native(vendor: Vendor) -> PassThrough | None:
 
 
 def as_sent(body: dict[str, Any], max_output: int | None) -> dict[str, Any]:
-    """Returns the call in the form that is sent to the vendor. `body`: fields that passed the check with
-    NativeFields.
-
-    `max_output`: the longest reply of the model in tokens; None if it is not known.
+    """Returns the call in the form that is sent to the vendor. `body`: fields that have passed the check with
+    NativeFields. `max_output`: the maximum length of the model's replies in tokens; None if it is not known.
     """
     length = min(body["max_tokens"], max_output or body["max_tokens"])
     return {name: value for name, value in body.items() if name != "metadata"} | {"max_tokens": length}

@@ -40,8 +40,8 @@ class _Stated(Closed):
 
 
 def response_format(output_config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Returns the fields of a chat completion that set the form of the reply. The effort is translated in
-    `thinking`.
+    """Returns the fields of a chat completion that set the form of the reply. The effort in `output_config`
+    is translated by the module `thinking`.
 
     Raises BadRequest `unknown_model_field`, and RequestValidationError for a wrong type.
     """
@@ -56,9 +56,9 @@ def response_format(output_config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def check_management(context_management: Mapping[str, Any] | None) -> None:
-    """Checks that `context_management` asks for nothing but the clearing of old thinking. Only Anthropic's
-    own models support other edits. Raises BadRequest `model_field_unsupported` or `unknown_model_field`, and
-    RequestValidationError for a wrong type.
+    """Checks that the field `context_management` asks for nothing except that old thinking is removed. Only
+    Anthropic's own models support other changes. Raises BadRequest `model_field_unsupported` or
+    `unknown_model_field`, and RequestValidationError for a wrong type.
     """
     if context_management is None:
         return

@@ -2,7 +2,7 @@
 protocol. This module does no I/O.
 
 The vendor's key gives access to everything that the key's account stores at the vendor. Therefore the vendor
-is told to store nothing, and a call cannot name anything stored: no earlier response, conversation, prompt,
+is asked to store nothing, and a call cannot name anything stored: no earlier response, conversation, prompt,
 item or file. Tools that the vendor runs are refused, because an agent could use them to get around the
 sandbox.
 """
@@ -90,8 +90,8 @@ class ResponsesFields(Closed):
 
 
 def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
-    """Checks that the model supports the Responses protocol, and returns its vendor. A model that the
-    catalogue does not know is assumed to support it.
+    """Checks that the model supports the Responses protocol, and returns how to call its vendor. A model that
+    the catalogue does not know is assumed to support the protocol.
 
     Raises BadRequest `model_protocol_unsupported`.
     """

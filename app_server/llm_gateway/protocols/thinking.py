@@ -76,8 +76,8 @@ def _nearest(wanted: str, taken: Sequence[str]) -> str | None:
 
 
 def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, Any]:
-    """Returns the fields of a chat message that contain the thoughts of an earlier reply, if the model needs
-    them back. `blocks`: the thinking blocks of the reply.
+    """Returns the fields of a chat message that contain the thoughts of an earlier reply. Returns no fields
+    if the model does not need the thoughts. `blocks`: the thinking blocks of the reply.
     """
     if facts.echo == THINKING_BLOCKS:
         signed = [dict(block) for block in blocks if block.get("signature") or block.get("data")]

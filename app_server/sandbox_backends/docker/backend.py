@@ -1,7 +1,7 @@
 """Runs each sandbox as a hardened Docker container, on a network without a connection to the outside.
 
 The backend finds containers by their names, so it stores nothing about containers. All calls of the Docker
-SDK block; they run in a few separate threads.
+SDK block the thread; they run in a few separate threads.
 """
 
 import asyncio
@@ -323,8 +323,8 @@ class DockerBackend(OneMachine):
         return self._client
 
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Runs a blocking call of the Docker SDK in a thread and returns its result. Raises StartFailure for
-        errors and timeouts of the Docker engine.
+        """Runs a blocking call of the Docker SDK in a thread and returns its result. `work`: the function
+        that makes the call. Raises StartFailure for errors and timeouts of the Docker engine.
         """
         return await asyncio.get_running_loop().run_in_executor(self._threads, ask, work, *arguments)
 

@@ -1,5 +1,5 @@
 """Operations on the Docker containers and volumes of sandboxes. The functions find containers and volumes by
-name. All functions block and raise the errors of the Docker engine.
+name. All functions block the thread and raise the errors of the Docker engine.
 """
 
 import io
@@ -97,8 +97,8 @@ def find(client: "DockerClient", name: str) -> "Container | None":
 
 
 def start(container: "Container", key_file: str, key: str) -> None:
-    """Resumes the container if it is paused. Otherwise writes the session key into the file `key_file` of the
-    workspace and starts the container.
+    """Starts the container, or resumes it if it is paused. Before a start, writes the session key into the
+    file `key_file` of the workspace.
 
     At each start, the container's entrypoint reads the key and removes the file before any command of the
     agent runs. If the key were an environment variable, every process in the container could read it

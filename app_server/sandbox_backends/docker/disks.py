@@ -26,7 +26,7 @@ class Disks:
     """The workspace disks of one folder. A disk is a sparse file that contains a file system, and is
     identified by its name.
 
-    All methods block and raise StartFailure `sandbox_disk_failed`.
+    All methods block the thread and raise StartFailure `sandbox_disk_failed`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -91,8 +91,8 @@ class Disks:
 
     @contextmanager
     def held(self, name: str) -> Iterator[None]:
-        """Locks the file of the disk during the `with` block. The function `is_held` checks for this lock.
-        The lock also ends when this process ends.
+        """Locks the file of the disk during the `with` block, so that other processes know that the disk is
+        in use. The function `is_held` checks for this lock. The lock also ends when this process ends.
         """
         with self._file(name).open() as file:
             fcntl.flock(file, fcntl.LOCK_EX)

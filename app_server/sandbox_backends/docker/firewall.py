@@ -16,14 +16,16 @@ _ANSWERS = ("-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED", "-j", "ACCEPT
 
 
 class NotFiltered(Exception):
-    """The error that the packet filter rules cannot be set or read. The error's text gives the reason."""
+    """The error that is raised if the packet filter rules cannot be set or read. The error's text gives the
+    reason.
+    """
 
 
 def admit_only(bridge: str, gateway: str, port: int) -> None:
     """Blocks all new connections from the network bridge `bridge` to this host. Still allowed are connections
     to `port` and to the ports of other app servers.
 
-    The call can be repeated. It blocks for some milliseconds. Raises NotFiltered.
+    The call can be repeated. It blocks the thread for some milliseconds. Raises NotFiltered.
     """
     if _run("-n", "-L", CHAIN).returncode != 0:
         # Two servers may start at once: the second one finds the chain made.

@@ -44,7 +44,7 @@ class HostProtection:
 
     def examine(self, client: "DockerClient", image: str, gateway: str) -> None:
         """Starts a test container that tries to reach this host. If the container succeeds, sets `gap`.
-        Blocks for about a second.
+        Blocks the thread for about a second.
         """
         options = {**hardened(self._config), "network": NETWORK}
         if is_host_reachable(client, image, options, gateway, owner_of_helpers(self._config)):
@@ -52,8 +52,8 @@ class HostProtection:
             logger.warning("sandboxes reach services of this host", extra={"cause": self.gap})
 
     async def withdraw(self, gateway: str) -> None:
-        """Blocks connections of sandboxes to the inner listener's port again. Does nothing if this app server
-        has not allowed such connections.
+        """Blocks connections of sandboxes to the inner listener (the app server's port for sandboxes) again.
+        Does nothing if this app server has not allowed such connections.
         """
         if not self._is_admitted:
             return

@@ -34,7 +34,7 @@ def is_host_reachable(
     client: "DockerClient", image: str, options: dict[str, Any], gateway: str, owner: str = ""
 ) -> bool:
     """Starts a test container on the sandboxes' network and returns whether the container can reach this
-    host. Blocks for about a second.
+    host. Blocks the thread for about a second.
 
     `options`: the container options of sandboxes, with their network. `gateway`: this host's address on that
     network. `owner`: a label for the test container; if this process is killed, an app server with the same

@@ -1,5 +1,5 @@
 """Attaches and detaches loop devices of this host, which make the file of a workspace disk mountable. All
-functions block.
+functions block the thread.
 
 The kernel detaches a loop device only when no program uses the device any more. After that, the device's
 number may belong to another file.
@@ -26,8 +26,8 @@ _GOES_WHEN_UNUSED = 4
 
 
 def why_impossible() -> str | None:
-    """Returns a sentence about what this host lacks for workspace disks, such as a program. Returns None if
-    nothing is missing.
+    """Returns a sentence that says what is missing on this host for workspace disks, such as a program.
+    Returns None if nothing is missing.
     """
     if os.geteuid() != 0:
         return "Slipway is not root, and only root may attach disks."
@@ -46,8 +46,8 @@ def devices_of(file: Path) -> list[str]:
 def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yields all loop devices that are attached to files of the folder, each with the path of its file.
 
-    If the file is deleted, the kernel adds a mark to the path. So a deleted file has a path at which no file
-    exists.
+    If the file is deleted, the kernel adds a mark to its path. So the yielded path of a deleted file names no
+    existing file.
     """
     told = run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE")
     for each in json.loads(told)["loopdevices"] if told else []:

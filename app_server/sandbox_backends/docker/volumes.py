@@ -1,8 +1,7 @@
 """Creates the Docker volumes that contain workspaces. Each volume is a separate disk of limited size if this
 host and the Docker engine support this.
 
-If they do not support disks, and no size limit was configured, disk_quota.py measures the size of workspaces
-instead.
+If they do not support disks, and no size limit was configured, disk_quota.py measures the size of workspaces.
 """
 
 import logging
@@ -37,7 +36,8 @@ _STRAY_SECONDS = 600.0
 class Volumes:
     """The Docker volumes of workspaces, and the disks of those volumes.
 
-    All methods block. They raise the errors of the Docker engine or StartFailure `sandbox_disk_failed`.
+    All methods block the thread. They raise the errors of the Docker engine or StartFailure
+    `sandbox_disk_failed`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -52,8 +52,8 @@ class Volumes:
 
     @property
     def limit(self) -> WorkspaceCapacity:
-        """Returns the size limit of new workspaces and how it is enforced. The returned value is only a guess
-        until `try_out` has tested a disk.
+        """Returns the size limit of new workspaces and how it is enforced. Until `try_out` has tested a disk,
+        the returned value is only an assumption.
         """
         if self._size is None:
             return WorkspaceCapacity(None, "none")
@@ -91,8 +91,8 @@ class Volumes:
 
     @contextmanager
     def filling(self, name: str) -> Iterator[None]:
-        """Raises StartFailure `sandbox_workspace_full` if the data that the `with` block writes into the
-        volume does not fit on the volume's disk.
+        """Runs the block of a `with` statement that writes data into the volume. If the data does not fit on
+        the volume's disk, raises StartFailure `sandbox_workspace_full` in place of the block's error.
         """
         from docker.errors import APIError  # as below
 
@@ -163,7 +163,7 @@ class Volumes:
         return None
 
     def _remove_strays(self, client: "DockerClient") -> None:
-        """Removes test disks that app servers left behind because they were killed during a test."""
+        """Removes test disks that killed app servers have left behind."""
         for path in self._folder.glob(f"{TRIAL_PREFIX}*"):
             if path.suffix != ".device" and _is_stray(path):
                 self._remove_trial(client, path.name.partition(".")[0])

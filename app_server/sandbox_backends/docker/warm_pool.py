@@ -43,7 +43,8 @@ Result = TypeVar("Result")
 
 
 class Maker(Protocol):
-    """The part of the Docker backend that the warm pool uses to create and remove containers.
+    """The interface with which the warm pool creates and removes containers. The Docker backend implements
+    this interface.
 
     `call` runs a blocking function in a thread and raises engine errors as StartFailure.
     """
@@ -61,11 +62,11 @@ class Maker(Protocol):
         self, client: "DockerClient", base: str | None, name: str, labels: Mapping[str, str]
     ) -> "Container":
         """Creates a container and a volume with this name, on the base image `base`. Does not start the
-        container. Blocks.
+        container. Blocks the thread. Returns the container.
         """
 
     def unmake(self, client: "DockerClient", name: str) -> None:
-        """Removes the container of this name, its volume and the volume's disk. Blocks."""
+        """Removes the container of this name, its volume and the volume's disk. Blocks the thread."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ class _Ready:
 
 
 class WarmPool:
-    """The pool of containers that are ready for new sandboxes. `sizes`: the number of ready containers for
-    each base image (None: the app server's default image).
+    """The pool of containers that are started in advance for new sandboxes. `sizes`: the number of ready
+    containers for each base image (None: the app server's default image).
 
     The pool has fewer containers while an image is missing or memory is short. `installation`: an id that is
     the same for all app servers with the same database.
@@ -149,16 +150,17 @@ class WarmPool:
         """Returns the name of the sandbox's volume if the sandbox's container came from the pool. Returns
         None for other sandboxes.
 
-        Blocks for a moment.
+        Blocks the thread for a moment.
         """
         member = self._registry.of(sandbox_id)
         return member.name if member else None
 
     async def hand_over(self, sandbox_id: UUID, url: str, session_key: str) -> bool:
-        """Sends the session key to the agent server in the sandbox's container. Does nothing and returns True
-        if the agent server has a session key already.
+        """Sends the session key to the agent server in the sandbox's container. Does nothing if the agent
+        server already has a session key. `url`: the address of the agent server.
 
-        Returns False if the agent server does not reply; then the container cannot be used.
+        Returns True if the agent server now has a session key. Returns False if it does not reply; then the
+        container cannot be used.
         """
         member = await asyncio.to_thread(self._registry.of, sandbox_id)
         if member is None or member.init_key is None:
@@ -186,7 +188,7 @@ class WarmPool:
         """Removes one ready pool container of another app server with the same database, to free the
         container's memory. Returns False if there is none.
 
-        If a sandbox was about to use the removed container, the sandbox starts with a new container instead.
+        If a sandbox was about to use the removed container, the sandbox starts with a new container.
         """
         for name in await self._of_others(client):
             await self._maker.call(containers.delete, client, name, name)
@@ -200,15 +202,15 @@ class WarmPool:
 
     def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
         """Removes the volume and the record of the pool container that the sandbox had claimed. Called after
-        the sandbox was deleted. Blocks.
+        the sandbox was deleted. Blocks the thread.
         """
         if member := self._registry.of(sandbox_id):
             self._maker.unmake(client, member.name)
             self._registry.forget(sandbox_id)
 
     async def close(self, client: "DockerClient | None") -> None:
-        """Removes all ready containers. Called when the app server ends, because unused containers would keep
-        memory after that.
+        """Removes all ready containers of the pool. Called when the app server ends, because the unused
+        containers would otherwise continue to use memory.
         """
         async with self._turn:
             try:
@@ -227,8 +229,8 @@ class WarmPool:
         return bool(self._short()) or not self._is_reconciled
 
     def _short(self) -> list[str | None]:
-        """Returns the base images for which the pool has too few ready containers. Leaves out base images
-        whose last container failed to start a short time ago.
+        """Returns the default image (as None) and the base images for which the pool has too few ready
+        containers. Leaves out images whose last container failed to start a short time ago.
         """
         there = Counter(each.base for each in self._ready)
         return [

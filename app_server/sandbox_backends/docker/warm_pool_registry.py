@@ -43,8 +43,8 @@ class PooledContainer:
 
 
 class WarmPoolRegistry:
-    """The records of the pool containers that the app server of one home directory has created, stored as
-    files. All methods block for a moment.
+    """The records of the containers that the app server of one home directory has started in advance for new
+    sandboxes (the warm pool). The records are stored as files. All methods block the thread for a moment.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,7 +64,7 @@ class WarmPoolRegistry:
 
     @property
     def are_any(self) -> bool:
-        """Returns whether the app server of this home directory has ever had pool containers."""
+        """Returns whether the app server of this home directory has ever created containers for the pool."""
         return self._folder.exists()
 
     def new(self) -> PooledContainer:
@@ -81,8 +81,8 @@ class WarmPoolRegistry:
         return [member for member in found if member]
 
     def claim(self, member: PooledContainer, sandbox_id: UUID) -> bool:
-        """Records that the sandbox uses this pool container from now on. Returns False if another app server
-        has claimed the container already.
+        """Records that the sandbox uses this container of the warm pool from now on. Returns whether this
+        succeeded: False if another app server has claimed the container already.
         """
         self._used.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:

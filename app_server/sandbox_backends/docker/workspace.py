@@ -54,8 +54,8 @@ def carry_in(client: "DockerClient", image: str, volume: str, place: str, source
 
 
 def can_carry(client: "DockerClient", image: str, volume: str, place: str) -> None:
-    """Tests whether the Docker engine can mount the volume in a container. Raises APIError if the engine
-    cannot.
+    """Tests whether the Docker engine can mount the volume in a container. Returns nothing if it can, and
+    raises APIError if it cannot.
 
     `place`: the directory where containers of the image mount the volume.
     """
@@ -66,8 +66,8 @@ def can_carry(client: "DockerClient", image: str, volume: str, place: str) -> No
 
 
 def remove_carrier(client: "DockerClient", volume: str) -> None:
-    """Removes the helper container with which a killed app server was copying this volume. Otherwise the
-    volume would stay in use.
+    """Removes the helper container that a killed app server has left behind while it was copying this volume.
+    Otherwise the volume would stay in use.
     """
     from docker.errors import NotFound
 

@@ -28,8 +28,8 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 class Incarnation(BaseModel):
-    """The identity of one process: its process id and its start time (clock ticks since boot). The id alone
-    is not enough, because the system reuses process ids.
+    """The identity of one running process of this machine: its process id and its start time (clock ticks
+    since boot). The id alone is not enough, because the system reuses process ids.
     """
 
     pid: int
@@ -40,7 +40,7 @@ class Handle(Incarnation):
     """A running agent server process, as stored in the file `process.json` of the sandbox's folder.
 
     `init`: the first process in bubblewrap's process namespace, if there is one; when this process ends, the
-    kernel ends all processes in the namespace. `has_own_network`: whether commands of the agent are kept from
+    kernel ends all processes in the namespace. `has_own_network`: whether commands of the agent cannot use
     this machine's network; False if an older version wrote the file. `place`: a text that identifies the
     sandbox's folder; None if an older version wrote the file.
     """
@@ -58,7 +58,7 @@ class Handle(Incarnation):
 
 @dataclass(frozen=True)
 class Launch:
-    """The command with which an agent server is started, and its environment. The process inherits the
+    """The command and the environment with which an agent server is started. The process inherits the
     listening socket `listener` with the same descriptor number.
 
     `tells_init`: whether the command is bubblewrap, which accepts `--info-fd` and writes the id of its
@@ -75,7 +75,7 @@ class Launch:
 
 def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
     """Starts an agent server and stores its process id and port in the file `process.json` of `folder`.
-    Blocks for some milliseconds.
+    Blocks the thread for some milliseconds. Returns the identity of the process and the other stored data.
 
     Raises OSError if the agent server cannot be started.
     """
@@ -249,7 +249,7 @@ def _read_stat(pid: int) -> tuple[str, int] | None:
 
 
 def _children_of(pid: int) -> list[int]:
-    """Returns the process ids of the direct child processes.
+    """Returns the process ids of the direct child processes of the process `pid`.
 
     Returns an empty list on kernels that do not provide this information. The caller then cannot send SIGTERM
     to the children, and ends them with SIGKILL.

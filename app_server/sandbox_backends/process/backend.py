@@ -97,7 +97,7 @@ class ProcessBackend(OneMachine):
 
     async def open(self) -> None:
         """Tests once whether bubblewrap works. The result decides how sandboxes are isolated until the app
-        server ends, because users rely on the isolation that they were shown.
+        server ends. It does not change later, because users rely on the isolation that they were shown.
         """
         await asyncio.to_thread(self._root.mkdir, mode=0o700, parents=True, exist_ok=True)
         if self._wanted == "none":

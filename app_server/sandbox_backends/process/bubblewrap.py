@@ -46,8 +46,8 @@ _CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
 
 
 class Unusable(Exception):
-    """The error that bubblewrap cannot be used on this machine. `cause` gives the reason, `fix` says what an
-    administrator can do.
+    """The error that is raised if bubblewrap cannot be used on this machine. `cause`: the reason. `fix`: what
+    an administrator can do.
     """
 
     def __init__(self, cause: str, fix: str) -> None:
@@ -103,8 +103,8 @@ class Bubblewrap:
 
 
 def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
-    """Finds the bubblewrap program and tests whether it works on this machine. Raises Unusable. Blocks for
-    milliseconds.
+    """Finds the bubblewrap program and tests whether it works on this machine. Returns the program and the
+    isolation that it can give. Raises Unusable. Blocks the thread for milliseconds.
     """
     program = shutil.which("bwrap", path=environment.get("PATH"))
     if program is None:

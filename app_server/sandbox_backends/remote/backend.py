@@ -77,8 +77,9 @@ class RemoteBackend:
         """Does nothing, because each sandbox host tests itself."""
 
     def inner_addresses(self) -> list[str]:
-        """Returns the loopback address. Sandboxes need no other address of this machine: this process opens
-        connections to the sandbox hosts and forwards the sandboxes' data to its own inner listener.
+        """Returns the loopback address, on which the inner listener (the app server's port for sandboxes)
+        must answer. Sandboxes need no other address of this machine: this process opens connections to the
+        sandbox hosts and forwards the sandboxes' data to its own inner listener.
         """
         return ["127.0.0.1"]
 
@@ -206,8 +207,8 @@ class RemoteBackend:
 
     @property
     def spare_bytes(self) -> int:
-        """Returns zero. Each host has already subtracted the memory of the machines that it keeps ready from
-        the capacity that it reports.
+        """Returns zero, because this backend does not count ready machines. Each host has already subtracted
+        the memory of the machines that it keeps ready from the capacity that it reports.
         """
         return 0
 
@@ -223,10 +224,9 @@ class RemoteBackend:
         return found or None  # the start tells why
 
     async def room_for(self, sandbox_id: UUID, held: Collection[UUID]) -> MemoryCapacity:
-        """Returns the memory capacity of the sandbox's host. Assigns a new sandbox to the host with the most
-        free memory.
-
-        The assignment is remembered, so that later calls count the sandbox on that host.
+        """Returns the memory capacity of the host on which the sandbox would start. A new sandbox is planned
+        for the host with the most free memory. This plan is stored in memory, so that later calls count the
+        sandbox on that host. `held`: the ids of all sandboxes that use memory.
         """
         name = self._placements.host_of(sandbox_id)
         if name is None:
@@ -352,9 +352,10 @@ class RemoteBackend:
         return self._capacity(self.hosts[name]) - taken
 
     def _capacity(self, host: Host) -> int:
-        """Returns the memory capacity of the host in bytes: the number of sandboxes that fit on the host,
-        times the memory limit of a sandbox in this app server's configuration. The number follows from the
-        memory limit in the host's configuration, which may be different.
+        """Returns the memory capacity of the host in bytes, or 0 if the host has not reported it yet. The
+        capacity is the number of sandboxes that fit on the host, times the memory limit of a sandbox in this
+        app server's configuration. The number of sandboxes is computed with the memory limit that the host
+        has reported, which may be different.
         """
         if host.info is None:
             return 0

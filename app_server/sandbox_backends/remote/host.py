@@ -181,8 +181,8 @@ class Host:
         await self._call("DELETE", f"/sandboxes/{sandbox_id}")
 
     def export(self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None) -> None:
-        """Writes parts of the sandbox's workspace to the sink, as described at `Backend.export`. Blocks: call
-        it in a thread. Raises StartFailure, and the errors of the sink.
+        """Writes parts of the sandbox's workspace to the sink, as described at `Backend.export`. Blocks the
+        thread, so call it in a separate thread. Raises StartFailure, and the errors of the sink.
         """
         place = f"{PREFIX}/sandboxes/{sandbox_id}/workspace"
         asked: dict[str, str | list[str]] = {"part": list(parts), **({"folder": folder} if folder else {})}
@@ -198,8 +198,8 @@ class Host:
             raise self.lost(error) from error
 
     def restore(self, sandbox_id: UUID, source: TarSource) -> None:
-        """Replaces the sandbox's workspace, as described at `Backend.restore`. Blocks: call it in a thread.
-        Raises StartFailure.
+        """Replaces the sandbox's workspace, as described at `Backend.restore`. Blocks the thread, so call it
+        in a separate thread. Raises StartFailure.
         """
 
         def pieces() -> Iterator[bytes]:
@@ -242,8 +242,8 @@ class Host:
         return reply
 
     async def _ask(self, method: str, route: str, **request: Any) -> httpx.Response:
-        """Sends a request to the host and returns the reply, whatever its status. Raises StartFailure if the
-        host does not reply.
+        """Sends a request to the host and returns the reply, also if its status is an error. Raises
+        StartFailure if the host does not reply.
         """
         try:
             reply = await self.http.request(method, route, **request)

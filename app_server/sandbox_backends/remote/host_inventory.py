@@ -10,7 +10,7 @@ class HostInventory:
     """The list of the sandboxes of this sandbox host, with one file for each sandbox in the directory
     `home`/hosted. The file contains the name of the base image that a user has chosen, or nothing.
 
-    All methods block for a moment.
+    All methods block the thread for a moment.
     """
 
     def __init__(self, home: Path) -> None:

@@ -23,8 +23,8 @@ class Placement:
 
 
 class Placements:
-    """The records of which sandbox is on which sandbox host. The records are kept in memory, and each change
-    is written atomically to a file. All methods block for a moment.
+    """The records of which sandbox is on which sandbox host. The records are stored in memory, and each
+    change is written atomically to a file. All methods block the thread for a moment.
     """
 
     def __init__(self, home: Path) -> None:
@@ -54,7 +54,9 @@ class Placements:
         self._write(sandbox_id, Placement(host, tuple(sorted(left))))
 
     def leave(self, sandbox_id: UUID) -> None:
-        """Records that the sandbox's host is lost (unreachable), and that the sandbox is on no host now."""
+        """Records that the sandbox's host is lost (cannot be reached), and that the sandbox is now assigned
+        to no host.
+        """
         if (found := self._known.get(sandbox_id)) and found.host:
             self._write(sandbox_id, Placement(None, tuple(sorted({*found.left, found.host}))))
 
@@ -65,8 +67,8 @@ class Placements:
             self._write(sandbox_id, replace(found, is_deleted=True))
 
     def forget(self, sandbox_id: UUID, host: str) -> None:
-        """Records that this host has no data of the sandbox any more. Removes the whole record if no other
-        host has any.
+        """Records that this host has no data of the sandbox any more. If no other host has data of the
+        sandbox, removes the whole record.
         """
         found = self._known.get(sandbox_id)
         if found is None:

@@ -15,8 +15,8 @@ from app_server.sandbox_backends.remote.tls import trust_of_hosts
 
 @asynccontextmanager
 async def open_host(told: SandboxHost, config: Config) -> AsyncIterator[Host]:
-    """Opens a client of the configured sandbox host `told` for the `with` block. Raises StartFailure if the
-    host's token cannot be read.
+    """Opens a client of the configured sandbox host `told` and yields it. Closes the client at the end of the
+    `with` block. Raises StartFailure if the host's token cannot be read.
     """
     trust = trust_of_hosts(config)
     assert trust, "there are hosts"

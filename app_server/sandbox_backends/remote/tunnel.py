@@ -2,8 +2,9 @@
 listener (its port for sandboxes).
 
 The app server opens all connections of the tunnel. So a host needs no network route to the app server, and
-the data of sandboxes is protected in the same way as other calls to the host. For each connection of a
-sandbox, the host sends a name. The app server then opens a WebSocket for the connection of that name.
+the data of sandboxes is protected in the same way as other calls to the host. When a sandbox opens a
+connection, the host sends a name for the connection. The app server then opens a WebSocket for this name,
+which carries the connection's data.
 """
 
 import asyncio

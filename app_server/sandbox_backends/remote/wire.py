@@ -139,8 +139,8 @@ class HostFailure(BaseModel):
 
 
 class Step(BaseModel):
-    """One line of a streamed reply that reports the progress of an operation. The last line has `done`,
-    `machine` or `failure`.
+    """One line of a streamed reply that reports the progress of an operation on the sandbox host. The last
+    line has one of the fields `done`, `machine` or `failure`.
 
     A line without any field only shows that the operation still runs.
     """

@@ -37,9 +37,9 @@ class AnswerDevice(FindDevice):
 
 class DeviceInfo(BaseModel):
     """A device, such as a terminal, that waits until the user allows or refuses its sign-in. `name`: the name
-    that the device gives itself. `address`: the IP address of the device's request; null if that is unknown.
-    `scopes` and `expires_in_days`: the limits of the API key that the device asks for. `missing_scopes`: the
-    scopes that the user does not have and so cannot give to the device.
+    that the device has sent about itself. `address`: the IP address of the device's request; null if that is
+    unknown. `scopes` and `expires_in_days`: the permissions and the lifetime of the API key that the device
+    asks for. `missing_scopes`: the permissions that the user does not have and so cannot give to the device.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -54,8 +54,9 @@ class DeviceInfo(BaseModel):
 
 
 async def _in_browser(principal: CurrentPrincipal) -> Principal:
-    """Checks that a browser session has sent the request. Raises Forbidden `browser_session_needed` for other
-    credentials, such as an API key.
+    """Checks that a browser session has sent the request. Returns the principal (user, permissions and
+    credential) of the request. Raises Forbidden `browser_session_needed` for other credentials, such as an
+    API key.
     """
     if principal.credential.kind != "session":
         raise browser_session_needed()
@@ -67,8 +68,8 @@ InBrowser = Annotated[Principal, Depends(_in_browser)]
 
 @router.post("/find")
 async def find_device(principal: InBrowser, database: ServerDatabase, body: FindDevice) -> DeviceInfo:
-    """Returns the device that shows this code. The device's sign-in is not allowed by this request. 403
-    `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
+    """Returns the device that shows this code, so that the user can check it. This request does not allow the
+    device's sign-in. 403 `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
     """
     found = await service.find(database, principal.user, body.user_code)
     return DeviceInfo.model_validate({**vars(found), "missing_scopes": _missing(principal, found)})

@@ -25,10 +25,10 @@ class DeviceSignIn(Base):
     """One row of the table of sign-ins: a device, such as a terminal, that waits until a user allows its
     sign-in. Only the SHA-256 hashes of the device code and the user code are stored.
 
-    `name`, `address`: the name that the device gives itself, and the IP address of its request. `scopes`,
-    `expires_in_days`: the limits of the API key that the device asks for. `user_id`: the user who has allowed
-    or refused the sign-in. `interval_seconds`: how long the device must wait between two requests for its
-    key. `asked_at`: the time of the last such request.
+    `name`, `address`: the name that the device has sent about itself, and the IP address of its request.
+    `scopes`, `expires_in_days`: the permissions and the lifetime of the API key that the device asks for.
+    `user_id`: the user who has allowed or refused the sign-in. `interval_seconds`: how long the device must
+    wait between two requests for its key. `asked_at`: the time of the last such request.
     """
 
     __tablename__ = "device_sign_ins"

@@ -66,7 +66,8 @@ async def begin_device_sign_in(
     device_name: _Text = "",
     expires_in_days: _Text = "",
 ) -> DeviceAuthorization:
-    """Begins the sign-in of a device. A signed-in user then allows the sign-in on the page `/device`.
+    """Begins the sign-in of a device. A signed-in user then allows the sign-in on the page `/device`. Returns
+    the codes of the sign-in.
 
     `scope`: permissions of the API key, separated by spaces; `read work` if left out. `device_name`: the name
     of the key. `expires_in_days`: the lifetime of the key, 1 to 365 days; 90 if left out. 400

@@ -46,7 +46,9 @@ _KEPT_FOR_EXPLANATION: Final = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class DeviceRequest:
-    """What a device sends when it asks for a code: its name, and the limits of the API key that it wants."""
+    """The data that a device sends when it asks for a code: its name, and the permissions and the lifetime of
+    the API key that it wants.
+    """
 
     name: str
     address: str | None
@@ -67,7 +69,7 @@ class DeviceCodes:
 
 @dataclass(frozen=True)
 class DeviceKey:
-    """The API key that a device receives when its sign-in is allowed."""
+    """The API key that a device receives after the user has allowed its sign-in."""
 
     id: UUID
     key: str
@@ -76,7 +78,9 @@ class DeviceKey:
 
 
 async def begin(database: Database, wanted: DeviceRequest) -> DeviceCodes:
-    """Creates the codes for a device's sign-in. Raises TooManyRequests `sign_in_throttled`."""
+    """Creates and stores the codes for a device's sign-in, and returns the codes. Raises TooManyRequests
+    `sign_in_throttled`.
+    """
     await throttle.begin_attempt(database, _of_devices_at(wanted.address))
     device_code, user_code = new_token(), "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
     async with database.session() as session:
@@ -149,7 +153,8 @@ async def answer(
 
 
 async def redeem(database: Database, device_code: str, address: str | None) -> DeviceKey:
-    """Exchanges the device code for an API key, once.
+    """Exchanges the device code for an API key and returns the key. This succeeds only once for each code.
+    `address`: the IP address of the device, for the audit log.
 
     Raises BadRequest `authorization_pending`, `slow_down`, `expired_token`, `access_denied`, `invalid_grant`,
     Conflict `too_many_api_keys`.
@@ -194,8 +199,9 @@ async def _new_key(session: AsyncSession, user: User, row: DeviceSignIn, address
 
 
 def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
-    """Returns the error for a device that may not have its API key now. Returns None if the user has allowed
-    or refused the sign-in in time.
+    """Returns the error for a device that asks for its API key, if the code has expired, the user has not
+    decided yet, or the device asks too often. Returns None if the user has allowed or refused the sign-in in
+    time.
     """
     if row.expires_at <= moment:
         return refusals.oauth_refusal(
@@ -213,8 +219,9 @@ def _why_not_yet(row: DeviceSignIn, moment: datetime) -> BadRequest | None:
 
 
 def _of_devices_at(address: str | None) -> list[Counted]:
-    """Returns the counter of the codes that devices at one IP address ask for. Codes whose sign-in succeeds
-    do not count. Returns an empty list if the address is unknown.
+    """Returns the throttle counter for devices at one IP address, in a list. It counts the codes that these
+    devices ask for. Codes whose sign-in succeeds do not count. Returns an empty list if the address is
+    unknown.
     """
     if address is None:
         return []

@@ -104,8 +104,8 @@ async def connected(session: AsyncSession, user_id: UUID) -> Mapping[str, Extern
 
 
 async def disconnect(session: AsyncSession, user_id: UUID, issuer: str) -> None:
-    """Removes the connection of the account with this provider. Browsers that are already signed in stay
-    signed in. Raises NotFound `identity_not_found`.
+    """Removes the connection between the account and the person's identity at this provider. Browsers that
+    are already signed in stay signed in. Raises NotFound `identity_not_found`.
     """
     found = await session.scalar(_of_user(user_id, issuer))
     if found is None:
@@ -145,8 +145,9 @@ async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalId
 async def _account_of_scim(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity
 ) -> UUID | None:
-    """Returns the id of the account that SCIM has created with the identity's e-mail address. Returns None if
-    there is no such account, or if another person at the provider signs in to the account.
+    """Returns the id of the account with the identity's e-mail address that was created by SCIM (a protocol
+    with which a provider manages accounts). Returns None if there is no such account, or if another person at
+    the provider signs in to the account.
     """
     if not provider.knows_scim_people or not identity.email:
         return None
@@ -159,8 +160,8 @@ async def _account_of_scim(
 async def _create(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, account_id: UUID | None
 ) -> ExternalIdentity:
-    """Creates the identity, and its account if there is none yet. If two first sign-ins run at once, one
-    creates the account and both use it.
+    """Creates the row of the identity, and an account if `account_id` is None. If two first sign-ins of one
+    person run at once, one creates the account and both use it. Returns the identity.
     """
     try:
         async with session.begin_nested():
@@ -182,8 +183,8 @@ async def _create(
 
 
 async def organisation_id_of(session: AsyncSession, provider: SignInProvider) -> UUID:
-    """Returns the organisation that people of the provider join. Raises Forbidden `oidc_no_organisation`,
-    `saml_no_organisation` if there is no organisation of the configured name.
+    """Returns the id of the organisation that people of the provider join. Raises Forbidden
+    `oidc_no_organisation` or `saml_no_organisation` if there is no organisation of the configured name.
     """
     if provider.organisation is None:
         return DEFAULT_ORGANISATION_ID

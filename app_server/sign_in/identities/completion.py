@@ -47,7 +47,8 @@ async def complete(
     connects: UUID | None,
 ) -> str:
     """Completes the sign-in and returns the URL fragment for the page: `token=…` with a one-time token, or
-    `connected=NAME`.
+    `connected=NAME` if an account was connected with the provider NAME. `connects`: the user whose account is
+    to be connected; None means an ordinary sign-in.
 
     Raises the errors of `accounts.account_of` and `accounts.connect`, and NotAuthenticated
     `account_disabled`.

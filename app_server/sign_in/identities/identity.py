@@ -1,5 +1,5 @@
-"""A person as an identity provider describes them, with the role and teams that the person's groups give by
-the configuration.
+"""Describes a person in the form in which an identity provider describes people, with the role and teams that
+the person's groups give by the configuration.
 """
 
 from collections.abc import Collection
@@ -44,8 +44,8 @@ def require_allowed_domain(provider: SignInProvider, email: str | None) -> None:
 
 
 def role_of(provider: SignInProvider, groups: Collection[Any]) -> Role | None:
-    """Returns the strongest role that the person's groups give. If no group gives a role, returns the default
-    role, or None if there is no default.
+    """Returns the role with the most rights that the person's groups give. If no group gives a role, returns
+    the default role, or None if there is no default.
     """
     given = {Role(role) for group, role in provider.roles.items() if group in groups}
     if given:
@@ -54,5 +54,7 @@ def role_of(provider: SignInProvider, groups: Collection[Any]) -> Role | None:
 
 
 def teams_of(provider: SignInProvider, groups: Collection[Any]) -> tuple[str, ...]:
-    """Returns the names of the teams that the person's groups give."""
+    """Returns the names of the teams that the person's groups at the provider give, as the configuration maps
+    groups to teams.
+    """
     return tuple(team for group, team in provider.teams.items() if group in groups)

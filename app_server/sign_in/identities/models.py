@@ -11,7 +11,8 @@ from app_server.core.database import Base, now
 
 class ExternalIdentity(Base):
     """One row of the table of identities: a person at a provider, and the account of this person. The
-    provider's `sub` identifies the person, because names and e-mail addresses may pass to another person.
+    provider's `sub` (its id of the person) identifies the person, because another person may later get the
+    same name or e-mail address.
     """
 
     __tablename__ = "external_identities"

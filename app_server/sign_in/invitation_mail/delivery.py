@@ -28,12 +28,15 @@ POLICY: Final = RetryPolicy(
 
 
 class _NotAllowed(Exception):
-    """Raised if the invitation may not be sent any more. The error's text says why."""
+    """The error that is raised if an invitation may not be sent any more. The text of the error is the
+    reason.
+    """
 
 
 def sender(database: Database, config: Config) -> Handler:
-    """Returns the handler of the jobs that send invitations. Each attempt to send an invitation creates a new
-    link. So no token is stored, and the lifetime of the link begins when the e-mail is sent.
+    """Returns the function (job handler) that sends an invitation by e-mail. Each attempt to send an
+    invitation creates a new link. So no token is stored, and the lifetime of the link begins when the e-mail
+    is sent.
     """
 
     async def run(attempt: JobAttempt) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Stores invitations that are sent by e-mail, and returns whether each one was sent."""
+"""Stores invitations that are sent by e-mail, and returns whether each of them was sent."""
 
 from uuid import UUID, uuid4
 
@@ -33,7 +33,9 @@ async def take_out(session: AsyncSession, person: User) -> str | None:
 
 
 async def by_person(session: AsyncSession) -> dict[UUID, InvitationMailInfo]:
-    """Returns the invitations by e-mail of the people who have not signed in yet."""
+    """Returns the invitations by e-mail of the people who have not signed in yet, by the id of the invited
+    user.
+    """
     query = select(InvitationMail).join(User, User.id == InvitationMail.user_id)
     mails = await session.scalars(query.where(User.signed_in_at.is_(None)))
     return {mail.user_id: info_of(mail) for mail in mails}

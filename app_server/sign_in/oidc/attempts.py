@@ -1,4 +1,4 @@
-"""Keeps the state of a sign-in by OpenID Connect between its HTTP requests. The state is in an encrypted
+"""Stores the state of a sign-in by OpenID Connect between its HTTP requests. The state is in an encrypted
 cookie, so that only the browser that began the sign-in can complete it.
 """
 

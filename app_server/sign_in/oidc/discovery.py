@@ -34,7 +34,9 @@ tokens with unknown keys, so their number must not cause more requests.
 
 
 class Metadata(BaseModel):
-    """The fields of a provider's discovery document that Slipway reads."""
+    """The fields of an OpenID Connect provider's discovery document that Slipway reads, such as the URLs of
+    its endpoints.
+    """
 
     issuer: str
     authorization_endpoint: str
@@ -57,8 +59,8 @@ class Providers:
     """The OpenID Connect providers of this installation. The metadata and keys that the providers publish are
     cached for an hour.
 
-    An endpoint that a provider names may have a private address only if it has the same origin as the
-    provider's issuer.
+    The endpoints of a provider may have private addresses only if they have the same origin as the provider's
+    issuer.
     """
 
     def __init__(
@@ -70,8 +72,9 @@ class Providers:
         self._known: dict[str, _Known] = {}
 
     def guard_for(self, provider: IdentityProvider) -> Guard:
-        """Returns the address check for endpoints that the provider names. The origin of the issuer may be
-        private, because the operator has configured it.
+        """Returns a guard: a check of the network addresses of endpoints that the provider names. The guard
+        refuses private addresses, except at the origin of the provider's issuer, because the operator has
+        configured the issuer.
         """
         return self._guard.trusting(provider.issuer)
 

@@ -105,7 +105,9 @@ def _client(
 
 
 def _authentication(provider: IdentityProvider, metadata: Metadata) -> str:
-    """Returns the method by which this server sends its client secret to the token endpoint."""
+    """Returns the name of the method by which this server sends its client secret to the provider's token
+    endpoint.
+    """
     if provider.client_secret_file is None:
         return "none"
     offered = metadata.token_endpoint_auth_methods_supported

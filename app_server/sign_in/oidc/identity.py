@@ -1,4 +1,6 @@
-"""Reads a person's identity from the claims of a provider."""
+"""Reads a person's identity from the claims (statements about the person) that an OpenID Connect provider
+returns.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +18,9 @@ _MAX_SESSION = 255
 
 
 def identity_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> ProviderIdentity:
-    """Returns the identity that the claims describe. Raises Forbidden `oidc_domain_not_allowed`."""
+    """Returns the person's identity that the claims of a provider describe. Raises Forbidden
+    `oidc_domain_not_allowed` if the domain of the person's e-mail address is not allowed.
+    """
     email = _verified_email(claims)
     require_allowed_domain(provider, email)
     subject = str(claims["sub"])

@@ -35,8 +35,8 @@ _Text = Annotated[str, Query(max_length=4096)]
 async def begin_sign_in(
     name: str, config: ServerConfig, identity_providers: ServerProviders, cipher: ServerCipher
 ) -> Response:
-    """Redirects the browser to the provider's page, or to our sign-in page if the provider cannot be reached.
-    404 `oidc_provider_not_found`.
+    """Redirects the browser to the provider's page, or to Slipway's sign-in page if the provider cannot be
+    reached. 404 `oidc_provider_not_found`.
     """
     providers: Providers = identity_providers
     provider = providers.find(name)
@@ -63,10 +63,10 @@ async def complete_sign_in(
     code: _Text = "",
     error: _Text = "",
 ) -> Response:
-    """Receives the browser when the provider sends it back, and redirects it to our sign-in page. The
+    """Receives the browser when the provider sends it back, and redirects it to Slipway's sign-in page. The
     fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
     (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
-    settings page instead, with `#connected=NAME`. 404 `oidc_provider_not_found`.
+    settings page, with `#connected=NAME`. 404 `oidc_provider_not_found`.
     """
     providers: Providers = identity_providers
     provider = providers.find(name)

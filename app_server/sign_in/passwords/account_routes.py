@@ -95,9 +95,9 @@ async def remove_password(
 async def begin_totp(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: CurrentPassword
 ) -> TotpEnrolment:
-    """Creates a secret for an authenticator app. Sign-ins need codes of the app only after one code has
-    confirmed the secret. 403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`,
-    `totp_is_on`, 429.
+    """Creates a secret for an authenticator app and returns it. Sign-ins need codes of the app only after one
+    code has confirmed the secret. 403 `current_password_wrong`, `browser_session_needed`, 409
+    `password_missing`, `totp_is_on`, 429.
     """
     enrolment = await of_users.begin_totp(user, body.current_password.get_secret_value())
     return TotpEnrolment.model_validate(enrolment)
@@ -107,9 +107,9 @@ async def begin_totp(
 async def confirm_totp(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode
 ) -> RecoveryCodes:
-    """Confirms the authenticator app by one of its codes. From now on, a sign-in with the password needs a
-    code of the app. Returns the recovery codes, each of which replaces one code. 403 `totp_code_wrong`,
-    `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
+    """Confirms the authenticator app by one of its codes. From now on, a sign-in with the password also needs
+    a code. Returns the recovery codes. Each recovery code can be entered once in place of a code of the app.
+    403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
     """
     return RecoveryCodes(codes=await of_users.confirm_totp(user, body.code))
 
@@ -118,7 +118,7 @@ async def confirm_totp(
 async def renew_recovery_codes(
     user: CurrentUser, _session_id: SessionId, of_users: Accounts, body: TotpCode
 ) -> RecoveryCodes:
-    """Creates ten new recovery codes, which replace all earlier ones.
+    """Creates ten new recovery codes, which replace all earlier ones. Returns the new codes.
 
     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
     """

@@ -43,7 +43,7 @@ async def may_choose_password(session: AsyncSession, config: Config, signed_in: 
 class PasswordAccounts:
     """The service that changes the passwords and authenticator apps of users.
 
-    Hashing a password takes time. So no database transaction is open while a password is hashed or checked.
+    Hashing a password takes time, so no database transaction is open while a password is hashed or checked.
     """
 
     database: Database
@@ -75,8 +75,8 @@ class PasswordAccounts:
             self._record(session, AuditAction.PASSWORD_CHANGED, user)
 
     async def replace_password(self, user: User, *, login_name: str, password: str) -> None:
-        """Sets a user's password for an administrator of the server's machine. Asks for no current password,
-        and ends all sessions of the user.
+        """Sets a user's password for an administrator of the server's machine. Does not need the user's
+        current password, and ends all sessions of the user.
 
         Raises BadRequest (see `policy`), Conflict `login_name_taken`.
         """
@@ -104,8 +104,8 @@ class PasswordAccounts:
                 self._record(session, AuditAction.PASSWORD_DELETED, user)
 
     async def begin_totp(self, user: User, current: str) -> totp.Enrolment:
-        """Creates a secret for the user's authenticator app. The secret has no effect until a code of the app
-        confirms it.
+        """Creates and returns a secret for the user's authenticator app. The secret has no effect until a
+        code of the app confirms it.
 
         Raises Conflict `password_missing`, `totp_is_on`, Forbidden `current_password_wrong`, TooManyRequests.
         """

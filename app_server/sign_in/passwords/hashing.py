@@ -42,7 +42,9 @@ class PasswordHashing:
         return self._hasher.hash("the password of no account")
 
     async def hash(self, password: str) -> str:
-        """Returns the hash of the password. Raises TooManyRequests `sign_in_busy`."""
+        """Returns the hash of the password. Raises TooManyRequests `sign_in_busy` if too many passwords wait
+        to be hashed.
+        """
         return await self._in_thread(lambda: self._hasher.hash(password))
 
     async def is_right(self, password_hash: str | None, password: str) -> bool:

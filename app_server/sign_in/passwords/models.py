@@ -41,8 +41,8 @@ class TotpSecret(Base):
 
 
 class RecoveryCode(Base):
-    """A code that replaces one code of the authenticator app. Only its SHA-256 is stored, and the row is
-    deleted when the code is used.
+    """One row of the table of recovery codes. A recovery code can be entered in place of one code of the
+    authenticator app. Only its SHA-256 hash is stored, and the row is deleted when the code is used.
     """
 
     __tablename__ = "recovery_codes"
@@ -53,8 +53,8 @@ class RecoveryCode(Base):
 
 
 class SignInThrottle(Base):
-    """The number of failed attempts for one login name, one client address, or the settings of one user. A
-    row is kept for a day.
+    """One row of the table of failed attempts: the number of failed attempts for one login name, one client
+    address, or the settings of one user. A row is stored for a day.
     """
 
     __tablename__ = "sign_in_throttles"

@@ -49,8 +49,8 @@ def suggested_login_name(name: str) -> str:
 
 
 def normalised(password: str) -> str:
-    """Returns the form of the password that is hashed. The form is Unicode NFKC, so that a password typed on
-    another keyboard still fits.
+    """Returns the form of the password that is hashed: Unicode NFKC. So the same password fits even if
+    another keyboard or system encodes its letters differently.
     """
     return unicodedata.normalize("NFKC", password)
 

@@ -20,8 +20,9 @@ async def sign_in_with_password(
     body: SignInWithPassword, config: ServerConfig, request: Request, response: Response
 ) -> SignedInUser:
     """Signs a user in with a login name and a password, and with a code if the user has an authenticator app.
-    401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
-    `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with `Retry-After`.
+    Sets the session cookie and returns the user. 401 `login_refused`, `totp_code_needed`, `totp_code_wrong`,
+    `account_disabled`, 403 `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with
+    `Retry-After`.
     """
     if not config.password_sign_in:
         raise password_sign_in_off()

@@ -67,8 +67,8 @@ class TotpCode(BaseModel):
 
 
 class TotpEnrolment(BaseModel):
-    """The reply with a new secret for an authenticator app. `secret`: base32, to be typed into the app.
-    `uri`: the secret as a URI `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
+    """The reply with a new secret for an authenticator app. `secret`: the secret in base32, which the user
+    can type into the app. `uri`: the secret as a URI `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
     """
 
     model_config = ConfigDict(from_attributes=True)
@@ -79,8 +79,8 @@ class TotpEnrolment(BaseModel):
 
 
 class RecoveryCodes(BaseModel):
-    """The reply with new recovery codes. Each code replaces one code of the authenticator app. The codes are
-    shown only in this reply.
+    """The reply with new recovery codes. Each code can be entered once in place of a code of the
+    authenticator app. The codes are shown only in this reply.
     """
 
     codes: list[str]

@@ -36,7 +36,7 @@ class PasswordSignIns:
         browser: Browser,
         expires_at: datetime,
     ) -> NewBrowserSession:
-        """Checks the password and the code, and opens a new browser session.
+        """Checks the password and the code, and opens a new browser session. Returns the session.
 
         Unknown names, accounts without a password and wrong passwords give the same error after the same
         time. Raises NotAuthenticated `login_refused`, `totp_code_needed`, `totp_code_wrong`,

@@ -33,8 +33,8 @@ TIDY_EVERY: Final = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Counted:
-    """The name and the limits of one counter of failed attempts, for a login name, a client address, or the
-    settings of a user.
+    """A description of one counter of failed attempts: its name and its limits. A counter is for a login
+    name, a client address, or the settings of a user.
 
     `free`: how many failures have no consequence. `forgotten_after`: after this long without a failure, the
     count starts again from zero.
@@ -118,7 +118,7 @@ async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
 
 
 async def tidy(database: Database) -> None:
-    """Deletes counters of failed attempts whose last failure is more than KEPT ago."""
+    """Deletes the counters of failed attempts that had no new failure for the time KEPT."""
     async with database.session() as session:
         await session.execute(delete(SignInThrottle).where(SignInThrottle.last_at < now() - KEPT))
 
@@ -144,7 +144,7 @@ async def _locked(session: AsyncSession, counted: Counted, moment: datetime) -> 
 
 
 def tidier(database: Database) -> Handler:
-    """Returns the handler of the job that runs `tidy`."""
+    """Returns the function (job handler) that deletes old counters of failed attempts by calling `tidy`."""
 
     async def run(_attempt: JobAttempt) -> None:
         await tidy(database)

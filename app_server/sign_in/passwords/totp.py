@@ -30,8 +30,8 @@ _NEIGHBOURS: Final = (0, -1, 1)
 
 @dataclass(frozen=True)
 class Enrolment:
-    """A new secret for an authenticator app. `secret`: base32, for typing. `uri`: `otpauth://…`. `qr_svg`:
-    the URI as a QR code in SVG.
+    """A new secret for an authenticator app. `secret`: the secret in base32, which the user can type. `uri`:
+    the secret as a URI `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
     """
 
     secret: str
@@ -48,14 +48,14 @@ async def find(session: AsyncSession, user_id: UUID) -> TotpSecret | None:
 
 
 async def users_with_it(session: AsyncSession) -> frozenset[UUID]:
-    """Returns the ids of all users who have a confirmed authenticator app."""
+    """Returns the ids of all users who have confirmed an authenticator app."""
     query = select(TotpSecret.user_id).where(TotpSecret.confirmed_at.is_not(None))
     return frozenset(await session.scalars(query))
 
 
 async def begin(session: AsyncSession, cipher: Cipher, user_id: UUID, login_name: str) -> Enrolment:
     """Creates and stores a secret for the user's authenticator app. An earlier secret that was not confirmed
-    is replaced. Raises Conflict `totp_is_on`.
+    is replaced. Returns the secret. Raises Conflict `totp_is_on`.
     """
     import pyotp
     import segno
@@ -109,7 +109,9 @@ async def accept(session: AsyncSession, cipher: Cipher, secret: TotpSecret, code
 
 
 async def new_recovery_codes(session: AsyncSession, user_id: UUID) -> list[str]:
-    """Creates ten recovery codes of 80 random bits each, which replace all earlier ones."""
+    """Creates ten recovery codes of 80 random bits each and returns them. They replace all earlier recovery
+    codes of the user.
+    """
     await session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
     codes = [_new_code() for _ in range(RECOVERY_CODES)]
     session.add_all(RecoveryCode(code_hash=token_hash(_bare(code)), user_id=user_id) for code in codes)

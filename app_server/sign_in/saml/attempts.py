@@ -1,4 +1,4 @@
-"""Keeps the state of a SAML sign-in between its requests.
+"""Stores the state of a SAML sign-in between its requests.
 
 The provider's page sends its response as a form to Slipway, and browsers send no cookie of Slipway with this
 form. Therefore Slipway checks the response first, encrypts the result, and redirects the browser to an
@@ -78,8 +78,8 @@ def open_attempt(cookie: str | None, cipher: Cipher, *, provider: str) -> SamlAt
 
 
 def open_answer(value: str, cipher: Cipher, *, attempt: SamlAttempt) -> SamlAnswer:
-    """Decrypts a verified response of the provider (see SamlAnswer). Raises BadRequest `saml_attempt_expired`
-    if the response has expired or belongs to another sign-in than `attempt`.
+    """Decrypts a verified response of the provider (see SamlAnswer). Returns the response. Raises BadRequest
+    `saml_attempt_expired` if the response has expired or belongs to another sign-in than `attempt`.
     """
     answer = _open(SamlAnswer, value, cipher, provider=attempt.provider)
     if answer.in_response_to != attempt.request_id:

@@ -42,19 +42,20 @@ _ENCODING = re.compile(r"""\A\s*<\?xml[^>]*encoding\s*=\s*["']([^"']*)["']""")
 
 
 class NotSuccessful(Exception):
-    """Raised for a response in which the provider says that it has not signed the person in. The error's text
-    is the SAML status code.
+    """The error that is raised for a response in which the provider says that it has not signed the person
+    in. The error's text is the SAML status code.
     """
 
 
 class Unacceptable(Exception):
-    """Raised for a SAML message that is refused. The error's text says why. It contains no data about the
-    person.
+    """The error that is raised for a SAML message that Slipway refuses. The error's text gives the reason. It
+    contains no data about the person.
     """
 
 
 def decoded(response: str) -> bytes:
-    """Decodes the form field `SAMLResponse` and checks the structure of the document.
+    """Decodes the form field `SAMLResponse`, checks the structure of the document, and returns the document's
+    bytes.
 
     Raises Unacceptable, NotSuccessful.
     """

@@ -35,8 +35,8 @@ Reader = Callable[..., LogoutMessage]
 
 @dataclass(frozen=True)
 class WayOut:
-    """The data with which Slipway asks a SAML provider to end a person's session: the person, and the
-    provider's URL for logout requests.
+    """The data with which Slipway asks a SAML provider to end a person's session: the person and the session
+    at the provider, and the provider's URL for logout requests.
     """
 
     subject: SubjectAtProvider
@@ -101,8 +101,9 @@ async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | N
     """Returns the data with which Slipway asks the SAML provider to end the session by which this browser
     signed in. `cookie`: the encrypted cookie that names that session.
 
-    May fetch the provider's metadata, so it is called before anything is written to the database. Returns
-    None if the browser did not sign in by SAML, or if the provider has no single logout or cannot be reached.
+    Returns None if the browser did not sign in by SAML, or if the provider has no single logout or cannot be
+    reached. May fetch the provider's metadata, so a caller calls this function before it writes to the
+    database.
     """
     there = provider_sessions.opened(cookie, cipher)
     if there is None:

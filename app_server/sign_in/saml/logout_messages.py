@@ -1,5 +1,5 @@
-"""Reads and creates the messages of SAML single logout: LogoutRequest and LogoutResponse. The functions
-block.
+"""Reads and creates the messages of SAML single logout: LogoutRequest and LogoutResponse. The functions block
+the thread.
 
 With the redirect binding, the query of the URL is signed (SAML 2.0 Bindings, section 3.4.4.1). With the POST
 binding, the XML is signed. Rules for both bindings: SAML 2.0 Core, section 3.7, and SAML 2.0 Profiles,
@@ -47,9 +47,10 @@ _HASHES = {f"http://www.w3.org/2001/04/xmldsig-more#rsa-sha{bits}": f"SHA{bits}"
 
 @dataclass(frozen=True)
 class LogoutMessage:
-    """A verified single logout message. `valid_until`: the time after which the message is refused anyway.
-    `name_id`: the person to sign out; only in a request. `session_indexes`: the sessions to end; only in a
-    request; an empty list means all sessions of the person. `is_success`: only in a response.
+    """A verified single logout message: a request or a response. `valid_until`: the time after which the
+    message is refused. `name_id`: the person to sign out; only in a request. `session_indexes`: the sessions
+    to end; only in a request; an empty list means all sessions of the person. `is_success`: only in a
+    response.
     """
 
     id: str
@@ -227,7 +228,9 @@ def _read(message: Any, addresses: Addresses, provider: SamlProvider) -> LogoutM
 
 
 def _inflated(field: str) -> str:
-    """Decodes the DEFLATE encoding of a message (SAML 2.0 Bindings, section 3.4.4.1)."""
+    """Decodes the field of a URL that contains a SAML message in the DEFLATE encoding, and returns the
+    message (SAML 2.0 Bindings, section 3.4.4.1).
+    """
     decoder = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         document = decoder.decompress(_base64(field), MAX_BYTES + 1)

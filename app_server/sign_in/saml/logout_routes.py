@@ -39,8 +39,8 @@ async def receive_saml_logout(
 ) -> Response:
     """Receives a single logout message in the URL that the browser opens (HTTP-Redirect binding). If the
     message is a request of the provider, ends the browser sessions that the request names, and redirects the
-    browser to the provider with our signed response. If the message is a response of the provider, redirects
-    the browser to our sign-in page. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
+    browser to the provider with Slipway's signed response. If the message is a response of the provider,
+    redirects the browser to Slipway's sign-in page. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
     `saml_provider_not_found`, `saml_logout_not_configured`.
     """
     kind = _kind(saml_request, saml_response)

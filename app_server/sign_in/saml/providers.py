@@ -84,7 +84,9 @@ class SamlProviders:
         return Addresses.of(self._config, provider)
 
     async def own_metadata(self, provider: SamlProvider) -> str:
-        """Returns the metadata of Slipway as a service provider for this identity provider, as XML."""
+        """Returns Slipway's metadata as XML. This identity provider reads the metadata to learn the URLs of
+        Slipway.
+        """
         return await asyncio.to_thread(service_provider.own_metadata, self.addresses(provider), provider)
 
     async def require_usable(self, provider: SamlProvider) -> None:

@@ -37,8 +37,8 @@ _METADATA = "application/samlmetadata+xml"
 async def begin_saml_sign_in(
     name: str, config: ServerConfig, saml_providers: ServerSamlProviders, cipher: ServerCipher
 ) -> Response:
-    """Redirects the browser to the provider with a request (HTTP-Redirect binding), or to our sign-in page if
-    the provider cannot be used.
+    """Redirects the browser to the provider with a request (HTTP-Redirect binding), or to Slipway's sign-in
+    page if the provider cannot be used.
 
     404 `saml_provider_not_found`.
     """
@@ -113,10 +113,10 @@ async def complete_saml_sign_in(
     answer: Annotated[str, Query(max_length=32_768)] = "",
     refused: Annotated[str, Query(pattern="^saml_[a-z_]{1,40}$")] | None = None,
 ) -> Response:
-    """Completes the sign-in in the browser that began it, and redirects the browser to our sign-in page. The
-    fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
-    (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
-    settings page instead, with `#connected=NAME`. 404 `saml_provider_not_found`.
+    """Completes the sign-in in the browser that began it, and redirects the browser to Slipway's sign-in
+    page. The fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is
+    refused (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to
+    the settings page, with `#connected=NAME`. 404 `saml_provider_not_found`.
     """
     providers: SamlProviders = saml_providers
     provider = providers.find(name)

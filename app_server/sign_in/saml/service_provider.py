@@ -1,5 +1,5 @@
-"""Slipway as a SAML service provider, built with pysaml2: its metadata, and its requests to a provider. The
-functions block.
+"""Slipway as a SAML service provider, built with the library pysaml2: its metadata, and its requests to a
+provider. The functions block the thread.
 """
 
 import logging
@@ -33,8 +33,8 @@ logger = logging.getLogger(__name__)
 
 
 class MetadataUnusable(Exception):
-    """Raised if the metadata of a provider lack something that a sign-in needs. The error's text says what is
-    missing.
+    """The error that is raised if the metadata of a provider do not contain something that a sign-in needs.
+    The error's text says what is missing.
     """
 
 
@@ -127,8 +127,8 @@ def redirect_address(
     is_response: bool = False,
     relay_state: str = "",
 ) -> str:
-    """Returns the URL that carries the SAML message by the redirect binding. `signs`: whether the message is
-    signed.
+    """Returns the URL that contains the SAML message (redirect binding). The browser opens this URL. `signs`:
+    whether the message is signed.
     """
     with _signing:
         made = client.apply_binding(

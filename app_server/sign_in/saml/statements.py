@@ -1,7 +1,9 @@
-"""Checks the response of a SAML provider, and reads what it states about a person. The functions block.
+"""Checks the response of a SAML provider, and reads what it states about a person. The functions block the
+thread.
 
-pysaml2 checks the signature and the times. It accepts a response that lacks an audience, a recipient or the
-id of Slipway's request, so these are required here. Rules: SAML 2.0 Profiles, sections 4.1.4.2 and 4.1.4.3.
+The library pysaml2 checks the signature and the times. It accepts a response without an audience, a recipient
+or the id of Slipway's request, so this module checks that the response has them. Rules: SAML 2.0 Profiles,
+sections 4.1.4.2 and 4.1.4.3.
 """
 
 import base64
@@ -46,12 +48,12 @@ class SubjectAtProvider(BaseModel):
 
 
 class SignatureWrong(Unacceptable):
-    """Raised if no known key of the provider fits the signature."""
+    """The error that is raised if no known key of the provider fits the signature of a message."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a verified SAML assertion states about a person.
+    """The data that a verified SAML assertion states about a person.
 
     `in_response_to`: the id of the request that the assertion answers. `valid_until`: the time after which
     the assertion is refused, leeway included. `name_id`: None if the NameID changes with each sign-in.
@@ -68,7 +70,9 @@ class Statement:
 
 
 def verified(settings: "SPConfig", addresses: Addresses, provider: SamlProvider, response: str) -> Statement:
-    """Returns what the form field `SAMLResponse` states. Raises Unacceptable, NotSuccessful (document.py)."""
+    """Verifies the form field `SAMLResponse` and returns what it states about a person. Raises Unacceptable,
+    NotSuccessful (document.py).
+    """
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.samlp import response_from_string
     from saml2.sigver import SignatureError

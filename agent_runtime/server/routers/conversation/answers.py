@@ -1,5 +1,5 @@
-"""Routes that take decisions and results for which an agent waits: results of client tools, decisions about
-changed MCP tools, and answers to questions of MCP servers.
+"""Routes by which a client sends what an agent waits for: the result of a client tool (a tool that a client
+executes), the user's decision about a changed MCP tool, or the user's answer to a question of an MCP server.
 """
 
 from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
@@ -16,15 +16,17 @@ router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversati
     "/events/answer_client_tool", responses={409: {"description": "No call of this id waits for an answer"}}
 )
 async def answer_call(conversation: Found, answer: ClientToolAnswer) -> Success:
-    """Takes the result of the agent's call of a client tool that was declared with `awaits_answer`."""
+    """Stores the result of a tool call that the client has executed, and gives it to the agent. The tool must
+    be a client tool that was declared with `awaits_answer`.
+    """
     answer_client_call(conversation, answer.action_id, answer.content, is_error=answer.is_error)
     return Success()
 
 
 @router.post("/mcp/answer_change", responses={409: {"description": "The tool has not changed in this way"}})
 async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success:
-    """Takes the user's decision about an MCP tool that has changed: approves the tool in its current form, or
-    refuses all later calls of the tool.
+    """Stores the user's decision about an MCP tool that has changed: the decision either approves the current
+    form of the tool, or refuses all later calls of the tool.
     """
     answer_mcp_change(conversation, answer.server, answer.tool, answer.fingerprint, accept=answer.accept)
     return Success()
@@ -38,7 +40,7 @@ async def answer_change(conversation: Found, answer: McpChangeAnswer) -> Success
     },
 )
 async def answer_question(conversation: Found, answer: McpQuestionAnswer) -> Success:
-    """Takes the user's answer to a question that an MCP server has asked during a tool call."""
+    """Gives the user's answer to the MCP server that has asked a question during a tool call."""
     response = ElicitationResponse(answer.action, answer.content)
     conversation.run_context.mcp_questions.answer(answer.question_id, response)
     return Success()

@@ -15,7 +15,7 @@ router = APIRouter(prefix="/api/conversations/{conversation_id}/log", tags=["con
 
 @router.get("")
 async def position(log: FoundLog) -> LogPosition:
-    """Returns the number of the last event in the log."""
+    """Returns the position of the last event in the conversation's log; 0 if the log is empty."""
     return LogPosition(last_seq=log.last_seq)
 
 
@@ -24,10 +24,12 @@ async def position(log: FoundLog) -> LogPosition:
     responses={409: {"description": "It does not reach there, has others there, or a run is going on"}},
 )
 async def catch_up(conversation_id: UUID, missing: CatchUpRequest, registry: Conversations) -> LogPosition:
-    """Appends events after the log's last event. Events that the log already has are skipped.
+    """Adds events after the last event of the conversation's log, and returns the new last position. Events
+    that the log already has are skipped.
 
-    With `restored` or `forked`, an active run is ended, and the agent is told how old its files are. The
-    request may be repeated.
+    With `restored` (after a restore from a backup) or `forked` (in a copy of another conversation), an active
+    run is ended, and the agent is informed about this and about the age of its files. The request may be
+    repeated.
     """
     conversation = await registry.catch_up(conversation_id, missing)
     if missing.restored is not None:

@@ -1,5 +1,5 @@
 """Routes for checkpoints (snapshots of the workspace's files): list them, show the changes since a
-checkpoint, and go back to a checkpoint.
+checkpoint, and reset the conversation to a checkpoint.
 """
 
 from agent_runtime.conversation.checkpoints.rewind import rewind as go_back
@@ -18,7 +18,9 @@ async def list_checkpoints(conversation: Found) -> CheckpointList:
 
 @router.get("/{checkpoint_id}/diff", responses={409: {"description": "The files cannot be read now"}})
 async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> CheckpointDiff:
-    """Returns how the files have changed since the checkpoint: the changes that a rewind would undo."""
+    """Returns how the files have changed since the checkpoint: the changes that a rewind (a reset to a
+    checkpoint) would undo.
+    """
     return await conversation.checkpoints.diff(checkpoint_id)
 
 
@@ -30,7 +32,7 @@ async def diff_checkpoint(conversation: Found, checkpoint_id: int) -> Checkpoint
     },
 )
 async def rewind(conversation: Found, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-    """Restores files, chat or both from a checkpoint. Before that, saves the current state as a new
-    checkpoint.
+    """Resets the files, the chat or both to a checkpoint. Before that, saves the current state as a new
+    checkpoint, so that the user can undo this.
     """
     return await go_back(conversation, checkpoint_id, wanted)

@@ -45,8 +45,8 @@ async def respond(conversation: Found, children: AllChildren, answer: Confirmati
 
 @router.post("/confirmation_policy")
 async def change_policy(conversation: Found, request: SetConfirmationPolicyRequest) -> Success:
-    """Sets which actions need approval, from the model's next reply on. Actions that already wait for
-    approval still wait.
+    """Sets the confirmation policy, which says which actions need approval, from the model's next reply on.
+    Actions that already wait for approval still wait.
     """
     with _refused("unsupported_confirmation_policy"):
         set_policy(conversation, request.policy)
@@ -55,7 +55,9 @@ async def change_policy(conversation: Found, request: SetConfirmationPolicyReque
 
 @router.post("/security_analyzer")
 async def change_analyzer(conversation: Found, request: SetSecurityAnalyzerRequest) -> Success:
-    """Sets the analyzer that rates the risk of actions. It is used from the model's next reply on."""
+    """Sets the security analyzer, which rates the risk of actions. The analyzer is used from the model's next
+    reply on.
+    """
     with _refused("unsupported_security_analyzer"):
         set_analyzer(conversation, request.security_analyzer)
     return Success()

@@ -52,11 +52,11 @@ async def create(
     runtime_plugins: AllRuntimePlugins,
     worktrees: AllWorkTrees,
 ) -> ConversationInfo:
-    """Creates a conversation. If a conversation with this id exists, returns that conversation with 200; it
-    takes the keys of the request.
+    """Creates a conversation and returns its description. If a conversation with this id exists, returns that
+    conversation with status 200; the conversation then uses the keys of the request.
 
-    With `worktree`, and if the workspace lies in a git repository, the agent works in a git work tree made
-    for this conversation.
+    With `worktree`, and if the workspace lies in a git repository, the agent works in a git work tree that is
+    made for this conversation.
     """
     if request.initial_message is not None:
         check_size(request.initial_message)
@@ -142,7 +142,7 @@ async def agent_final_response(conversation: Found) -> FinalResponse:
 
 
 def check_size(message: SendMessageRequest) -> None:
-    """Raises ServerProblem 413 for a message with too much text."""
+    """Checks the size of a message. Raises ServerProblem 413 for a message with too much text."""
     if message.size_bytes > MAX_MESSAGE_BYTES:
         raise ServerProblem(
             413,

@@ -10,14 +10,18 @@ router = Router(prefix="/api/conversations/{conversation_id}/goal", tags=["conve
 
 @router.post("", responses={409: {"description": "A run is going on, or waits for an answer"}})
 async def start_goal(conversation: Found, request: StartGoalRequest) -> Success:
-    """Starts a run in which the agent works until a judge finds that the objective is reached."""
+    """Sets the goal of the conversation and starts a run, in which the agent works until a judge (a model)
+    finds that the goal is reached.
+    """
     pursue(conversation, request.objective, max_iterations=request.max_iterations)
     return Success()
 
 
 @router.post("/stop")
 async def stop_goal(conversation: Found) -> Success:
-    """Stops pursuing the goal. The active run continues. The goal can be resumed."""
+    """Interrupts the goal of the conversation. The active run continues, but no judge checks the goal at its
+    end. The goal can be resumed.
+    """
     rest(conversation)
     return Success()
 
@@ -30,6 +34,8 @@ async def stop_goal(conversation: Found) -> Success:
     },
 )
 async def resume_goal(conversation: Found) -> Success:
-    """Resumes an interrupted goal. A judge checks the work as many times as were left at the interruption."""
+    """Resumes an interrupted goal and starts a run. A judge (a model) still checks the goal as many times as
+    were left at the interruption.
+    """
     resume(conversation)
     return Success()

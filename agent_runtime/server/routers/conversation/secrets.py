@@ -1,4 +1,6 @@
-"""The route that sets the secrets of a conversation, also during a run. Values are never returned."""
+"""The route that sets the secrets of a conversation, also during a run. The route never returns the values of
+secrets.
+"""
 
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.routers.state import Found

@@ -32,9 +32,12 @@ CLOSE_SLOW_CONSUMER = 1013
 
 @router.websocket("/session/{conversation_id}")
 async def session(socket: WebSocket, conversation_id: str, after_seq: int | None = None) -> None:
-    """Sends a conversation's frames, with the number of each event in the log (docs/protocol.md, section 2).
+    """Sends the frames of a conversation over a WebSocket. A frame contains an event and its position in the
+    log, or another message (docs/protocol.md, section 2). Messages from the client are added to the
+    conversation.
 
-    `after_seq`: first sends the events of the log after this number. Without it only new events are sent.
+    `after_seq`: first sends the stored events after this position in the log. Without `after_seq`, only new
+    events are sent.
     """
     conversation = await _enter(socket, conversation_id)
     if conversation is None:
@@ -61,10 +64,11 @@ async def events(
     after_timestamp: datetime | None = None,
     resend_all: bool = False,
 ) -> None:
-    """Sends a conversation's events without frames: first the full state, then the events to resend, then new
-    events as they occur.
+    """Sends the events of a conversation over a WebSocket without frames: first the full state, then the
+    events that the client wants again, then new events as they occur. Messages from the client are added to
+    the conversation.
 
-    If events were resent, the full state is sent again after them.
+    If stored events were sent again, the full state follows them once more.
     """
     conversation = await _enter(socket, conversation_id)
     if conversation is None:
@@ -81,7 +85,7 @@ async def events(
 
 
 async def _enter(socket: WebSocket, conversation_id: str) -> ConversationEngine | None:
-    """Checks the session key of the socket and returns the conversation.
+    """Checks the session key of the socket and returns the conversation of the socket.
 
     If the key is wrong or the conversation does not exist, closes the socket and returns None.
     """
@@ -178,7 +182,7 @@ def _receive(conversation: ConversationEngine, text: str) -> None:
 
 
 def _refusal(error: Exception) -> ServerErrorEvent | None:
-    """Returns the event that tells a client why its message was refused. Returns None if `error` is
+    """Returns the event that informs a client why its message was refused. Returns None if `error` is
     unexpected.
     """
     if isinstance(error, orjson.JSONDecodeError | ValidationError):

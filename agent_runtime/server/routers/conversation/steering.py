@@ -1,5 +1,6 @@
-"""Routes that change or copy a conversation: title, budget, model, condensation, side questions, forks, and
-going back to an event.
+"""Routes that change, continue or copy a conversation: its title, budget and model, a condensation (a summary
+that replaces older events), questions beside the conversation, forks (copies), and the return to an earlier
+event.
 """
 
 from fastapi import status
@@ -43,8 +44,8 @@ async def update(conversation: Found, changes: UpdateConversationRequest) -> Suc
 
 @router.post("/condense", responses={409: {"description": "There is no condenser, or nothing to condense"}})
 async def condense(conversation: Found) -> Success:
-    """Replaces older events in the prompt by a summary: now, or before the model's next reply if a run is
-    active.
+    """Replaces older events of the conversation by a summary in the model's prompt: at once, or before the
+    model's next reply if a run is active.
     """
     await conversation.condensing.request()
     return Success()
@@ -58,7 +59,9 @@ async def condense(conversation: Found) -> Success:
 async def start_child(
     conversation: Found, wanted: StartChildConversationRequest, children: AllChildren
 ) -> StartChildConversationResponse:
-    """Starts a child conversation on another task, with the settings of this conversation."""
+    """Starts a child conversation on another task, with the settings of this conversation. Returns the id of
+    the child and whether it has a separate git work tree.
+    """
     return await children.start(conversation.id, wanted)
 
 
@@ -73,7 +76,9 @@ async def switch_llm(conversation: Found, wanted: SwitchLLMRequest) -> Success:
 
 @router.post("/ask_agent", responses={502: {"description": "The model cannot be asked"}})
 async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentResponse:
-    """Lets the agent answer a question from what it knows. Neither question nor answer is stored."""
+    """Asks the agent's model a question beside the conversation and returns the answer. Neither the question
+    nor the answer is stored.
+    """
     return AskAgentResponse(response=await ask(conversation, request.question))
 
 
@@ -83,14 +88,16 @@ async def ask_agent(conversation: Found, request: AskAgentRequest) -> AskAgentRe
     responses={409: {"description": "The id is taken"}},
 )
 async def fork(conversation: Found, wanted: ForkRequest, registry: Conversations) -> ConversationInfo:
-    """Copies the conversation. The copy is independent of the original."""
+    """Copies the conversation and returns the description of the copy. Later events of one of the two do not
+    change the other.
+    """
     return (await registry.fork(conversation, wanted)).info()
 
 
 @router.post("/navigate", responses={409: {"description": "A run is going on"}})
 async def navigate(conversation: Found, request: NavigateRequest) -> ConversationInfo:
-    """Goes back to an event. The conversation continues after this event; the log still contains the later
-    events.
+    """Returns the conversation to an earlier event, and returns the description of the conversation. The
+    conversation continues after this event. The log still contains the later events.
     """
     go_back(conversation, request.event_id)
     return conversation.info()

@@ -18,8 +18,8 @@ class SwitchProfileRequest(BaseModel):
 
 @router.post("/switch_profile")
 async def switch_profile(conversation: Found, wanted: SwitchProfileRequest, store: Saved) -> Success:
-    """Sets the model of the agent to the model of a profile. It is used from the next model call on, also in
-    an active run.
+    """Changes the model of the agent to the model of a saved profile. The new model is used from the next
+    model call on, also in an active run.
     """
     llm = checked(profile_of(store, wanted.profile_name))
     switch_llm(conversation, llm.model_copy(update={"usage_id": conversation.agent.llm.usage_id}))

@@ -54,10 +54,8 @@ async def import_conversation(
     working_dir: Annotated[str | None, Form(min_length=1, max_length=4096)] = None,
     title: Annotated[str | None, Form(max_length=200)] = None,
 ) -> ConversationInfo:
-    """Creates a conversation from an exported file of this server or another one (GET
-    /api/file/download-trajectory).
-
-    The new conversation can be continued.
+    """Creates a conversation from a file that this server or another server has exported (GET
+    /api/file/download-trajectory). Returns the description of the new conversation, which can be continued.
     """
     wishes = Wishes(
         conversation_id=conversation_id or uuid4(),

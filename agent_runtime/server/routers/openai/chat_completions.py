@@ -1,5 +1,5 @@
-"""OpenAI's chat completions API, in which an agent answers in place of a model. The models of the API are the
-saved model profiles. A header names the conversation.
+"""Implements OpenAI's chat completions API. An agent answers in place of a model. The models of the API are
+the saved model profiles. A header of the request names the conversation.
 """
 
 import time
@@ -98,9 +98,10 @@ async def complete(
     encrypted_settings: Saved,
     conversation_id: ConversationId = None,
 ) -> Response:
-    """Runs the agent on the last message and returns the agent's answer.
+    """Sends the last message of the request to an agent and returns the agent's answer.
 
-    A stream contains the model's text during the run as `reasoning_content`, then the answer.
+    If the client asks for a stream, the stream contains the text of the model during the run as
+    `reasoning_content`, and then the answer.
     """
     asked = asked_of(wanted.messages)
     if conversation_id is None:
@@ -118,8 +119,8 @@ async def complete(
 
 
 def asked_of(messages: Sequence[ChatMessage]) -> Asked:
-    """Splits the messages of a request into instructions, history and the last message. 422 if the last
-    message is not from the user.
+    """Splits the messages of a request into instructions, earlier messages and the last message. Raises
+    ServerProblem 422 if the last message is not from the user.
     """
     said = [message for message in messages if message.role in {"user", "assistant"}]
     if not said or said[-1].role != "user" or not contents(said[-1].content):
@@ -132,7 +133,9 @@ def asked_of(messages: Sequence[ChatMessage]) -> Asked:
 
 
 def contents(given: str | Sequence[ContentPart] | None) -> list[Content]:
-    """Converts the content of a message to texts and images. 422 for other kinds of parts."""
+    """Converts the content of a message to texts and images. Raises ServerProblem 422 for other kinds of
+    parts.
+    """
     if given is None or isinstance(given, str):
         return [TextContent(text=given)] if given else []
     return [_content(part) for part in given]

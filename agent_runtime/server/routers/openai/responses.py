@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, in which an agent answers in place of a model.
+"""Implements OpenAI's Responses API. An agent answers in place of a model.
 
 A request with `previous_response_id` continues the conversation of that response.
 """
@@ -67,7 +67,9 @@ class StoredResponse(BaseModel):
 async def respond(
     wanted: ResponseRequest, request: Request, registry: Conversations, encrypted_settings: Saved
 ) -> Response:
-    """Runs the agent on the last message and returns the agent's answer, at once or as a stream."""
+    """Sends the last message of the request to an agent and returns the agent's answer, as one reply or as a
+    stream.
+    """
     asked = _asked(wanted)
     if wanted.previous_response_id is None:
         working_dir = str(request.app.state.config.workspace_path)
@@ -88,7 +90,7 @@ async def respond(
 
 @router.get("/responses/{response_id}")
 async def response(response_id: str, registry: Conversations) -> StoredResponse:
-    """Returns an earlier response by its id. 404 if the agent has not yet answered."""
+    """Returns an earlier response by its id. Replies with 404 if the agent has not answered yet."""
     conversation, _, question = response_id.removeprefix("resp_").partition("_")
     with registry.reading(parse_id(conversation)) as log:
         asked = log.get(str(parse_id(question)))
@@ -102,7 +104,9 @@ async def response(response_id: str, registry: Conversations) -> StoredResponse:
 
 
 class _Draft:
-    """Builds the response object of OpenAI's Responses API, before and after the agent has answered."""
+    """A response object of OpenAI's Responses API that is built in steps: before and after the agent has
+    answered.
+    """
 
     def __init__(self, wanted: ResponseRequest, answer: FacadeAnswer) -> None:
         self._answer = answer

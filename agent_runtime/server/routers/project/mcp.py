@@ -29,16 +29,16 @@ All = Annotated[SignIns, Depends(_sign_ins)]
 
 @router.post("/test")
 async def test(wanted: McpTestRequest, request: Request) -> McpTestResult:
-    """Connects to an MCP server and lists its tools. The status is 200 even if the MCP server cannot be
-    reached.
+    """Connects to an MCP server and returns the list of its tools. The status is 200 even if the MCP server
+    cannot be reached; the reply then contains the reason.
     """
     return await probe(wanted, request.app.state.config.workspace_path)
 
 
 @router.post("/oauth/start")
 async def start(wanted: McpTestRequest, sign_ins: All) -> McpOAuthStarted:
-    """Begins an OAuth sign-in to an MCP server. The client then opens `authorization_url` in the user's
-    browser.
+    """Begins an OAuth sign-in to an MCP server. The reply contains `authorization_url`, which the client then
+    opens in the user's browser.
     """
     status = await sign_ins.start(wanted)
     return McpOAuthStarted(
@@ -69,8 +69,8 @@ async def status(job_id: str, sign_ins: All) -> McpOAuthStatus:
     },
 )
 async def callback(job_id: str, answer: McpOAuthCallback, sign_ins: All) -> McpOAuthStatus:
-    """Takes the URL to which the authorization server has redirected the user's browser, and completes the
-    sign-in.
+    """Completes the OAuth sign-in to an MCP server. The client sends the URL to which the authorization
+    server has redirected the user's browser.
     """
     if (job := sign_ins.get(job_id)) is None:
         raise _no_job()

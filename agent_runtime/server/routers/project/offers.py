@@ -1,5 +1,5 @@
-"""Routes for the offers of a project: its scripts, hooks, MCP servers, sub-agents and plugins, which run only
-with the user's consent.
+"""Routes for the executables of a project (called "offers" in the protocol): its scripts, hooks, MCP servers,
+sub-agents and plugins, which run only with the user's consent.
 """
 
 import asyncio
@@ -45,10 +45,11 @@ async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
 async def of_conversation(
     conversation: Found, project_dir: Annotated[str | None, Query(min_length=1, max_length=4096)] = None
 ) -> OffersResponse:
-    """Returns the offers (such as hooks and MCP servers) of a conversation's project as they are now, and the
-    hashes to which the user has consented.
+    """Returns the executables (such as hooks and MCP servers) of a conversation's project in their current
+    state, and the hashes of the executables to which the user has consented.
 
-    `project_dir`: a further project of the conversation; without it, the project where the agent works.
+    `project_dir`: the directory of an additional project of the conversation; without it, the project where
+    the agent works.
     """
     request = conversation.spec.request
     project = project_named(request, project_dir)
@@ -66,10 +67,11 @@ async def of_conversation(
     },
 )
 async def consent(conversation: Found, given: ConsentRequest, approved: Approved) -> OffersResponse:
-    """Adds the hooks, MCP servers, sub-agents and plugins with these hashes to the conversation.
+    """Records the user's consent to the executables with these hashes, and adds them to the conversation:
+    hooks, MCP servers, sub-agents and plugins.
 
     An MCP server is not added if another server of the conversation has the same name; `name_taken` then
-    contains its hash. 409 if the project no longer contains one of the hashes.
+    contains its hash. The reply is 409 if the project no longer contains one of the executables.
     """
     try:
         await take_up(conversation, approved, given.hashes, given.project_dir)

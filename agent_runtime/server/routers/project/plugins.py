@@ -55,7 +55,9 @@ async def local(wanted: PluginsRequest, store: Plugins) -> PluginsResponse:
     },
 )
 async def fetch(wanted: FetchPluginRequest, store: Plugins) -> FetchedPlugin:
-    """Fetches a plugin at a certain commit and stores it, without using it."""
+    """Fetches a plugin at a certain commit, stores it and returns its description. The plugin is not used
+    yet.
+    """
     fetched = await store.fetch(wanted, wanted.timeout)
     plugin = await store.load(fetched)
     return FetchedPlugin(

@@ -24,7 +24,8 @@ async def _workspace(request: Request) -> Path:
 
 @router.post("/skills")
 async def find(wanted: SkillsRequest, workspace: Annotated[Path, Depends(_workspace)]) -> SkillsResponse:
-    """Returns the skills of a project directory and the user's skills on this machine.
+    """Returns the skills of a project directory, the skills of the user on this machine, and why skills were
+    not loaded.
 
     Skills of the organisation and public skills are not included: the app server sends these skills when it
     creates a conversation.

@@ -24,7 +24,7 @@ class SubAgentsRequest(BaseModel):
 class SubAgentsResponse(BaseModel):
     """The reply of POST /api/sub-agents: the sub-agents that an agent can use.
 
-    report: the files that were ignored as a whole or in part, with the reasons.
+    `report`: the files that are not used, or used only in part, each with the reason.
     """
 
     agents: list[SubAgent]

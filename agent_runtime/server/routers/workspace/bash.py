@@ -62,8 +62,8 @@ async def execute_bash_command(command: ExecuteBashRequest, bash: Bash) -> BashO
 
 @router.post("/bash_commands/{command_id}/stop")
 async def stop_bash_command(command_id: UUID, bash: Bash) -> dict[str, bool]:
-    """Stops a command. The request also succeeds if the command has already ended. 404 if the id is
-    unknown.
+    """Stops a command. The request also succeeds if the command has already ended. The reply is 404 if the id
+    is unknown.
     """
     was_running = await bash.stop(command_id.hex)
     if not was_running and bash.events.get(command_id.hex) is None:

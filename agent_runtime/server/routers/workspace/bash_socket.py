@@ -27,8 +27,8 @@ MAX_WAITING_EVENTS = 2_000
 async def bash_events(
     socket: WebSocket, resend_mode: Literal["all"] | None = None, resend_all: bool = False
 ) -> None:
-    """Sends the events BashCommand, BashOutput and BashError as frames. Each frame from the client is a
-    command to start.
+    """Sends the events BashCommand, BashOutput and BashError over a WebSocket, one event per message. Each
+    message from the client is a command to start.
 
     `resend_all` or `resend_mode=all`: first sends the stored events.
     """
@@ -44,8 +44,8 @@ async def bash_events(
 
 
 class _Waiting:
-    """The queue of events that one client has not received yet. A client whose queue becomes too long is
-    disconnected.
+    """The queue of events that one client has not received yet. A client is disconnected if its queue becomes
+    too long.
     """
 
     def __init__(self, stored: list[BashCommand | BashOutput]) -> None:

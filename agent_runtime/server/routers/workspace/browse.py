@@ -30,11 +30,11 @@ class Place(BaseModel):
 
 
 class HomeResponse(BaseModel):
-    """The reply of GET /api/file/home: directories from which a user can begin to browse. home: the user's
+    """The reply of GET /api/file/home: directories from which a user can begin to browse. `home`: the user's
     home directory.
 
-    favorites: the directories inside the home directory; empty if clients may not access the home directory.
-    locations: the directories that clients may access.
+    `favorites`: the directories inside the home directory; empty if clients may not access the home
+    directory. `locations`: the directories that clients may access.
     """
 
     home: str
@@ -78,7 +78,7 @@ def home(roots: Annotated[list[Path], Depends(get_file_roots)], include_hidden: 
 
 def _directories(path: Path, *, include_hidden: bool) -> Iterator[Path]:
     """Yields the subdirectories of `path`. Symbolic links are left out, because a link may lead to any
-    directory.
+    directory. `include_hidden`: whether directories whose names begin with a dot are included.
     """
     for one in path.iterdir():
         is_shown = include_hidden or not one.name.startswith(".")

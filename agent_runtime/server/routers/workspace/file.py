@@ -64,9 +64,10 @@ async def archive(
     use_default_excludes: bool = True,
     exclude: Annotated[list[str] | None, Query()] = None,
 ) -> Response:
-    """Returns a directory as an archive.
+    """Returns a directory as an archive file.
 
-    `git-delta`: the changes since `base_ref` as a git patch. `tar.gz`: the files.
+    `git-delta`: the changes since the commit `base_ref` as a git patch. `tar.gz`: all files as a compressed
+    tar file.
     """
     if archive_format == "git-delta":
         with git_errors_as_problems():

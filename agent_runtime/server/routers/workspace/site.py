@@ -57,8 +57,8 @@ async def _require_key_or_cookie(
 async def begin_session(
     request: Request, response: Response, key: Annotated[str | None, Header(alias=API_KEY_HEADER)] = None
 ) -> None:
-    """Sets a cookie that gives access to the files of conversations' working directories and to nothing
-    else.
+    """Sets a cookie in the user's browser. The cookie gives access to the files of conversations' working
+    directories and to nothing else.
     """
     _set_cookie(request, response, _cookie_for(key or ""))
 
@@ -70,13 +70,15 @@ async def end_session(request: Request, response: Response) -> None:
 
 @router.get("/conversations/{conversation_id}/runtime", dependencies=[Depends(require_key)])
 async def runtime(_: KnownId) -> RuntimeInfo:
-    """Returns that the conversation's runtime is available, because conversations run in this process."""
+    """Replies that the conversation's runtime is available. This is always the case, because conversations
+    run in this process.
+    """
     return RuntimeInfo()
 
 
 @router.post("/conversations/{conversation_id}/runtime/reprovision", dependencies=[Depends(require_key)])
 async def reprovision(_: KnownId) -> RuntimeInfo:
-    """Does nothing and returns that the runtime is available. The protocol has this route for other kinds of
+    """Does nothing and replies that the runtime is available. The protocol has this route for other kinds of
     runtimes.
     """
     return RuntimeInfo()
