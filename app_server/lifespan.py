@@ -27,8 +27,7 @@ from app_server.callbacks.comments import Commenting
 from app_server.callbacks.delivery import FORGET_EVERY, FORGET_KIND, Deliveries
 from app_server.callbacks.delivery import POLICY as DELIVERY_POLICY
 from app_server.callbacks.matching import KIND as DELIVER_KIND
-from app_server.conversations.egress_notices import announce_refusal, repositories_of
-from app_server.conversations.in_sandbox import (
+from app_server.conversations.by_sandbox import (
     attribution_of,
     folder_of,
     llm_caller_of,
@@ -36,8 +35,9 @@ from app_server.conversations.in_sandbox import (
     program_of,
     works_in,
 )
-from app_server.conversations.live.news import announce
-from app_server.conversations.of_callbacks import starter
+from app_server.conversations.callback_conversations import starter
+from app_server.conversations.egress_notices import announce_refusal, repositories_of
+from app_server.conversations.live.change_notices import announce
 from app_server.conversations.repositories.git_access import git_work_of
 from app_server.conversations.retention.job import EVERY as RETAIN_EVERY
 from app_server.conversations.retention.job import KIND as RETAIN_KIND
@@ -48,7 +48,7 @@ from app_server.conversations.start.log_reconciliation import reconcile_all
 from app_server.conversations.start.worker import StartWorker
 from app_server.conversations.titles import INTERVAL_SECONDS as TITLES_INTERVAL_SECONDS
 from app_server.conversations.titles import Titles, title_of
-from app_server.conversations.triggered import PROGRESS_KIND
+from app_server.conversations.trigger_progress import PROGRESS_KIND
 from app_server.conversations.view import position_of
 from app_server.core.addresses import parse_named
 from app_server.core.background import Background
@@ -79,11 +79,11 @@ from app_server.http.guarded_client import BoundClient, Guard, GuardedTransport
 from app_server.http.outgoing_proxy import upstream_of
 from app_server.installation_backup.restore import require_whole_home
 from app_server.llm_gateway.limits.calls import RENEWAL_SECONDS, Spending
-from app_server.llm_gateway.room import CallCapacity
+from app_server.llm_gateway.load_limits import CallCapacity
 from app_server.mcp.agent_tools import INSTRUCTIONS as FOR_AGENTS
 from app_server.mcp.agent_tools import has_tools
 from app_server.mcp.router import INSTRUCTIONS as FOR_PROGRAMS
-from app_server.mcp.served import ServedTools
+from app_server.mcp.streamable_http import ServedTools
 from app_server.mcp_broker.pass_through import Exchanges
 from app_server.mcp_servers.grants import Grants
 from app_server.mcp_servers.sign_in import SignIns
@@ -99,17 +99,17 @@ from app_server.sign_in.invitation_mail.service import KIND as INVITATION_KIND
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.passwords import throttle
 from app_server.sign_in.passwords.hashing import PasswordHashing
-from app_server.sign_in.refused import RefusedSignIns
+from app_server.sign_in.refused_sign_ins import RefusedSignIns
 from app_server.sign_in.saml.providers import SamlProviders
 from app_server.skill_catalogue import update_check
 from app_server.triggers import handling, progress, retention
+from app_server.triggers.comment_targets import places_of
+from app_server.triggers.conversation_limit import HELD_KIND, releaser
 from app_server.triggers.handling import Handling
-from app_server.triggers.places import places_of
 from app_server.triggers.progress import TriggerProgress
 from app_server.triggers.receiving import KIND as HANDLE_KIND
 from app_server.triggers.receiving import Receiving
-from app_server.triggers.room import HELD_KIND, releaser
-from app_server.triggers.setting import Setting
+from app_server.triggers.shared_objects import Setting
 from app_server.users.models import Role
 from app_server.users.service import create_user, find_owner
 

@@ -14,7 +14,7 @@ from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.errors import StartFailure
 from app_server.core.startup_failures import explained
-from app_server.egress.same_port import same_port
+from app_server.egress.shared_port import same_port
 from app_server.http.connection_limits import limited_http, limits_for_visitors, throttle_accept_errors
 from app_server.http.listeners import PortTaken, Server, home_of_our_own, listen, stop_on_signals
 from app_server.lifespan import lifespan

@@ -32,9 +32,9 @@ from app_server.git_proxy.access import Moves, WorkOf
 from app_server.http.guarded_client import Guard
 from app_server.llm_gateway.caller import CallerOf
 from app_server.llm_gateway.limits.calls import Spending
+from app_server.llm_gateway.load_limits import CallCapacity
 from app_server.llm_gateway.program_routes import ProgramOf
-from app_server.llm_gateway.room import CallCapacity
-from app_server.mcp.served import ServedTools
+from app_server.mcp.streamable_http import ServedTools
 from app_server.mcp_broker.pass_through import Exchanges
 from app_server.mcp_servers.grants import Grants
 from app_server.mcp_servers.sign_in import SignIns
@@ -44,7 +44,7 @@ from app_server.sandboxes.schemas import ExposedUrl
 from app_server.sandboxes.service import Sandboxes
 from app_server.sign_in.oidc.discovery import Providers
 from app_server.sign_in.passwords.hashing import PasswordHashing
-from app_server.sign_in.refused import RefusedSignIns
+from app_server.sign_in.refused_sign_ins import RefusedSignIns
 from app_server.sign_in.saml.providers import SamlProviders
 from app_server.triggers.receiving import Receiving
 

@@ -9,9 +9,9 @@ from pydantic import ConfigDict, Field
 
 from agent_runtime.agent.critic import Critic
 from agent_runtime.context.condense import Condenser
+from agent_runtime.context.environment_facts import surroundings
 from agent_runtime.context.git_state import GitState
 from agent_runtime.context.skills import NO_CONTEXT, AgentContext, ProjectContext, render_project_context
-from agent_runtime.context.surroundings import surroundings
 from agent_runtime.context.system_prompt import render, render_system_prompt
 from agent_runtime.events.content import TextContent
 from agent_runtime.events.message import SystemPromptEvent

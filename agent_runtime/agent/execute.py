@@ -12,10 +12,10 @@ from typing import Any
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.errors import INTERRUPTED, ErrorClassification
 from agent_runtime.events.observation import AgentErrorEvent, ObservationEvent, ToolResult
-from agent_runtime.foreign import failure
 from agent_runtime.tools.claims import EVERYTHING, NOTHING, Claim, conflict
 from agent_runtime.tools.tool import AnyTool, CallSuspendedError
 from agent_runtime.tools.truncate import truncate_middle
+from agent_runtime.untrusted_text import failure
 
 MAX_RESULT_CHARS = 100_000
 """The most characters in one text of a tool result. The runtime's tools stay below it. A single result that

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from agent_runtime.calls_in_text.whole_text import whole
-from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.lenient_numbers import a_dict
 
 MAX_ARGUMENT_CHARS = 1024 * 1024
 MAX_REPAIRED_CHARS = 100_000

@@ -9,8 +9,8 @@ from agent_runtime.agent.agent import Agent
 from agent_runtime.context.condense import summarizers
 from agent_runtime.context.skills import NO_CONTEXT
 from agent_runtime.conversation.errors import ConversationError
-from agent_runtime.conversation.known_keys import without_keys
 from agent_runtime.conversation.model_switch import with_llm
+from agent_runtime.conversation.unmasked_keys import without_keys
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
 from agent_runtime.tools.mcp.config import named_servers

@@ -24,8 +24,8 @@ from agent_runtime.client.remote_workspace import RemoteWorkspace
 from agent_runtime.client.session import ConversationSession
 from agent_runtime.client.state import ConversationState
 from agent_runtime.conversation.errors import ConversationError
-from agent_runtime.conversation.known_keys import revealed
 from agent_runtime.conversation.model_switch import with_llm
+from agent_runtime.conversation.unmasked_keys import revealed
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject, new_id
 from agent_runtime.events.content import Content, TextContent

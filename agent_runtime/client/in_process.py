@@ -28,17 +28,17 @@ from agent_runtime.conversation.event_log import frames
 from agent_runtime.conversation.event_log.follow import EndedError, SlowConsumerError, follow
 from agent_runtime.conversation.event_log.log import LogInUseError, LogMissingError
 from agent_runtime.conversation.fork import fork
-from agent_runtime.conversation.known_keys import revealed
 from agent_runtime.conversation.model_switch import switch_llm, with_llm
 from agent_runtime.conversation.run import goal_commands as pursue
 from agent_runtime.conversation.side_question import ask
+from agent_runtime.conversation.unmasked_keys import revealed
 from agent_runtime.delegation.answers import reject
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.plugins.plugin import PluginError
 from agent_runtime.plugins.store import PluginStore
-from agent_runtime.project_executables.approved import ApprovedExecutables
+from agent_runtime.project_executables.load_consented import ApprovedExecutables
 from agent_runtime.secrets.sources import InvalidSecretError
 from agent_runtime.tools.registry import ToolNotFoundError
 from agent_runtime.wire import (

@@ -13,8 +13,8 @@ from agent_runtime.client.agent_data import Switch, wanted_switch
 from agent_runtime.client.errors import DisconnectedError
 from agent_runtime.client.http import CONNECT_SECONDS, headers, persist
 from agent_runtime.client.link import LinkLostError
-from agent_runtime.conversation.known_keys import revealed
 from agent_runtime.conversation.model_switch import with_llm
+from agent_runtime.conversation.unmasked_keys import revealed
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
 from agent_runtime.wire import (

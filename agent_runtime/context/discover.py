@@ -21,7 +21,7 @@ import os
 from pathlib import Path
 
 from agent_runtime.context.found import DiscoveredContext
-from agent_runtime.context.nested import directories_below
+from agent_runtime.context.nested_directories import directories_below
 from agent_runtime.context.path_rules import whole_directory
 from agent_runtime.context.skill_file import parse
 from agent_runtime.context.skills import AgentContext, Origin, ProjectContext, Skill, SkillFile

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_runtime.context.inputs import SkillInput
+from agent_runtime.context.skill_inputs import SkillInput
 from agent_runtime.context.skills import Skill
 from agent_runtime.workspace.front_matter import UnusableFileError, split, text_of, texts
 

@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent_runtime.context.inputs import Filled, SkillInput, fill
+from agent_runtime.context.skill_inputs import Filled, SkillInput, fill
 from agent_runtime.context.system_prompt import render
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.content import TextContent
-from agent_runtime.foreign import of_repository
 from agent_runtime.tools.memory.notes import Note
 from agent_runtime.tools.memory.relevance import most_relevant
+from agent_runtime.untrusted_text import of_repository
 
 GIVEN_NOTES = 3
 

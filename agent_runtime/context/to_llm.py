@@ -16,8 +16,8 @@ from agent_runtime.events.observation import (
     UserRejectObservation,
 )
 from agent_runtime.events.vendor_state import VendorState
-from agent_runtime.foreign import marked, marked_failure
 from agent_runtime.tools.tool import is_foreign
+from agent_runtime.untrusted_text import marked, marked_failure
 
 ChatMessage = dict[str, Any]
 

@@ -18,7 +18,6 @@ from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.plugins.apply import with_plugins
 from agent_runtime.plugins.plugin import Plugin
 from agent_runtime.plugins.store import PluginStore
-from agent_runtime.project_executables.approved import ApprovedExecutables
 from agent_runtime.project_executables.consents import (
     consent_to,
     consents_of,
@@ -26,6 +25,7 @@ from agent_runtime.project_executables.consents import (
     project_named,
     with_consents,
 )
+from agent_runtime.project_executables.load_consented import ApprovedExecutables
 from agent_runtime.tools.mcp.config import named_servers
 
 

@@ -11,6 +11,7 @@ import orjson
 
 from agent_runtime.agent.agent import Agent, system_prompt_event
 from agent_runtime.conversation.approval.pending_actions import ANSWERED_BY_MESSAGE, rejections
+from agent_runtime.conversation.encrypted_keys import Sealing
 from agent_runtime.conversation.errors import AlreadyRunningError
 from agent_runtime.conversation.event_log import frames
 from agent_runtime.conversation.event_log.history import Subscriber
@@ -27,7 +28,6 @@ from agent_runtime.conversation.run.hook_dispatch import open_session, parse_hoo
 from agent_runtime.conversation.run.loop import run
 from agent_runtime.conversation.run.recovery import recover, results_of_dangling_calls
 from agent_runtime.conversation.run.slots import RunSlots
-from agent_runtime.conversation.sealed_keys import Sealing
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.events.base import Event
 from agent_runtime.events.message import Message

@@ -10,12 +10,12 @@ from agent_runtime.context.git_state import GitState
 from agent_runtime.conversation.approval.pending_actions import check_safeguards
 from agent_runtime.conversation.checkpoints.restore import complete
 from agent_runtime.conversation.conversation import ConversationEngine
+from agent_runtime.conversation.encrypted_keys import Sealing, keep, recall
 from agent_runtime.conversation.event_log.log import EventLog, LogMissingError
-from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import UNSEALED, SpecSeal
 from agent_runtime.conversation.run.context import SECRETS
 from agent_runtime.conversation.run.hook_dispatch import parse_hooks
 from agent_runtime.conversation.run.slots import RunSlots
-from agent_runtime.conversation.sealed_keys import Sealing, keep, recall
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.toolbox import Toolbox
 from agent_runtime.llm.complete import LLMClient

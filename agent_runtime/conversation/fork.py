@@ -15,7 +15,7 @@ from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.creation import open_conversation
 from agent_runtime.conversation.errors import EventNotFoundError
 from agent_runtime.conversation.event_log.log import EventLog, LogInUseError, Record, reading
-from agent_runtime.conversation.event_log.spec_seal import SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import SpecSeal
 from agent_runtime.conversation.run.recovery import give_up
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.events.state import ConversationStateUpdateEvent

@@ -3,9 +3,9 @@ configuration in memory, and stored encrypted beside the log.
 """
 
 from agent_runtime.agent.agent import Agent, secrets_of
-from agent_runtime.conversation.known_keys import with_keys
+from agent_runtime.conversation.encrypted_keys import Sealing, keep
 from agent_runtime.conversation.run.context import RunContext
-from agent_runtime.conversation.sealed_keys import Sealing, keep
+from agent_runtime.conversation.unmasked_keys import with_keys
 from agent_runtime.events.base import JsonObject
 
 

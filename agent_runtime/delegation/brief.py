@@ -11,7 +11,7 @@ from agent_runtime.agent.agent import Agent
 from agent_runtime.context.skills import NO_CONTEXT, AgentContext
 from agent_runtime.context.sub_agents import SubAgent
 from agent_runtime.conversation.conversation import ConversationEngine
-from agent_runtime.conversation.known_keys import revealed
+from agent_runtime.conversation.unmasked_keys import revealed
 from agent_runtime.delegation.hooks_and_servers import Commands
 from agent_runtime.delegation.tool_names import Equipment
 from agent_runtime.events.base import JsonObject

@@ -10,9 +10,9 @@ from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.event_log.sub_agent_task import Task
 from agent_runtime.delegation.host import ConversationHost
 from agent_runtime.tools.delegation import DelegationError, Result
-from agent_runtime.workspace import apart
-from agent_runtime.workspace.apart import Return
+from agent_runtime.workspace import sub_agent_work_trees
 from agent_runtime.workspace.git import GitError
+from agent_runtime.workspace.sub_agent_work_trees import Return
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ async def set_apart(parent: ConversationEngine, child_id: UUID, trees: Path) -> 
     work tree in which the sub-agent works. Raises DelegationError.
     """
     try:
-        return await apart.begin(parent.spec.working_dir, trees / child_id.hex, child_id.hex)
+        return await sub_agent_work_trees.begin(parent.spec.working_dir, trees / child_id.hex, child_id.hex)
     except (GitError, OSError) as error:
         raise DelegationError(
             f"No work tree can be made: {error} Use the isolation `shared`, or commit something first."
@@ -39,7 +39,7 @@ async def bring_home(parent: ConversationEngine, task_id: str, trees: Path, resu
     task = parent.state.tasks[task_id]
     name = task.conversation_id.hex
     try:
-        returned = await apart.bring_back(parent.spec.working_dir, trees / name, name)
+        returned = await sub_agent_work_trees.bring_back(parent.spec.working_dir, trees / name, name)
     except (GitError, OSError) as error:
         _note(parent, task_id, task, f"refs/slipway/tasks/{name}")
         return _undone(result, f"Its changes could not be brought into your working directory: {error}")
@@ -78,7 +78,7 @@ async def let_go(repository: Path, child_id: UUID, trees: Path) -> None:
     of the sub-agents' work trees.
     """
     try:
-        await apart.forget(repository, trees / child_id.hex, child_id.hex)
+        await sub_agent_work_trees.forget(repository, trees / child_id.hex, child_id.hex)
     except (GitError, OSError) as error:
         # For example, the repository is gone. The conversation can be deleted anyway.
         logger.warning(

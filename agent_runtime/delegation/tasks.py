@@ -13,16 +13,16 @@ from agent_runtime.context.sub_agents import SubAgent
 from agent_runtime.conversation.changes import note_children, set_budget
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.event_log.sub_agent_task import Task
-from agent_runtime.conversation.known_keys import revealed
 from agent_runtime.conversation.run.recovery import recover
 from agent_runtime.conversation.run.slots import RunSlots
+from agent_runtime.conversation.unmasked_keys import revealed
 from agent_runtime.delegation.brief import Brief, request_of
 from agent_runtime.delegation.following import Following
 from agent_runtime.delegation.hooks_and_servers import commands_of, granted
 from agent_runtime.delegation.host import ConversationHost, above
-from agent_runtime.delegation.kinds import kinds_for
 from agent_runtime.delegation.report import result_of
 from agent_runtime.delegation.separate_work_tree import bring_home, let_go, repository_of, set_apart
+from agent_runtime.delegation.sub_agent_kinds import kinds_for
 from agent_runtime.delegation.tool_names import Equipment, equip
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.message import Message

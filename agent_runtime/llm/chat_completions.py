@@ -14,12 +14,12 @@ from agent_runtime.llm.capabilities import capabilities
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMContentPolicyError, LLMMalformedReplyError
-from agent_runtime.llm.foreign import TextInPieces, a_json_text, a_text, an_id, dicts
+from agent_runtime.llm.lenient_json import TextInPieces, a_json_text, a_text, an_id, dicts
 from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
 from agent_runtime.llm.outgoing import outgoing
 from agent_runtime.llm.vendor_state import Gathered, state_in
-from agent_runtime.metering.counts import a_dict
-from agent_runtime.metering.usage import Usage, usage_of
+from agent_runtime.metering.lenient_numbers import a_dict
+from agent_runtime.metering.token_counts import Usage, usage_of
 
 PATH = "/chat/completions"
 MAX_CALLS = 128

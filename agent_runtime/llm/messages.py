@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from agent_runtime.llm.config import LLM
-from agent_runtime.metering.usage import Usage
+from agent_runtime.metering.token_counts import Usage
 
 IMAGE_MARK = b'"image_url"'
 """A text that is in the JSON of every chat message with an image. It may be in some other messages as well,

@@ -19,9 +19,9 @@ from agent_runtime.llm.errors import (
     error_for_status,
     error_of_kind,
 )
-from agent_runtime.llm.foreign import decode
+from agent_runtime.llm.lenient_json import decode
 from agent_runtime.llm.messages import Prompt, Reply
-from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.lenient_numbers import a_dict
 from agent_runtime.vendors import OPENAI_COMPATIBLE, OPENAI_URL, OTHER_PROTOCOLS, asked_seconds
 
 if TYPE_CHECKING:

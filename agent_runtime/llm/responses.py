@@ -17,12 +17,12 @@ from agent_runtime.llm.chat_completions import MAX_CALLS, new_call_id
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.dialect import OnPiece
 from agent_runtime.llm.errors import LLMContentPolicyError, LLMMalformedReplyError, error_of_kind
-from agent_runtime.llm.foreign import TextInPieces, a_json_text, a_text, an_id, dicts
+from agent_runtime.llm.lenient_json import TextInPieces, a_json_text, a_text, an_id, dicts
 from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
 from agent_runtime.llm.outgoing import without_images
 from agent_runtime.llm.vendor_state import restored
-from agent_runtime.metering.counts import a_count, a_dict
-from agent_runtime.metering.usage import usage_of_response
+from agent_runtime.metering.lenient_numbers import a_count, a_dict
+from agent_runtime.metering.token_counts import usage_of_response
 
 PATH = "/responses"
 

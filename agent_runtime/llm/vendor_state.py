@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from agent_runtime.catalogue.parameters import is_model_of_openai
-from agent_runtime.llm.foreign import dicts
-from agent_runtime.metering.counts import a_dict
+from agent_runtime.llm.lenient_json import dicts
+from agent_runtime.metering.lenient_numbers import a_dict
 
 JsonObject = dict[str, Any]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.lenient_numbers import a_dict
 
 _LIST = "model_prices_and_context_window_backup.json"
 _CHATS = ("chat", "responses")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agent_runtime.metering.usage import Usage
+from agent_runtime.metering.token_counts import Usage
 
 
 @dataclass(frozen=True)

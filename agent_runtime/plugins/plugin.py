@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agent_runtime.context.inputs import SkillInput
 from agent_runtime.context.skill_file import parse
+from agent_runtime.context.skill_inputs import SkillInput
 from agent_runtime.context.skills import Skill
 from agent_runtime.context.sub_agents import SubAgent, parse_agent, unused_parts
 from agent_runtime.events.base import JsonObject

@@ -21,7 +21,7 @@ from agent_runtime.hooks.discover import FILES, HooksFileError, read_hooks
 from agent_runtime.plugins.plugin import Plugin, PluginError, is_plugin, load
 from agent_runtime.plugins.store import DIRECTORIES
 from agent_runtime.plugins.sub_agent_parts import checked, fault
-from agent_runtime.project_executables.named import MAX_FILES, Files, UnreadableExecutableError
+from agent_runtime.project_executables.command_files import MAX_FILES, Files, UnreadableExecutableError
 from agent_runtime.tools.mcp.config import McpServer, named_servers
 from agent_runtime.wire import Offer, OfferKind
 from agent_runtime.workspace.front_matter import is_utf8

@@ -52,7 +52,7 @@ def new_transport(
     """
     if dial is not None:
         # Imported here, because httpx also loads these modules only when they are needed.
-        from agent_runtime.relay.dialled import DialledTransport
+        from agent_runtime.relay.dialer_transport import DialledTransport
 
         return DialledTransport(dial, max_kept=_MAX_KEPT)
     # Certificates are not read for connections without TLS, because that takes 20 ms.

@@ -8,9 +8,9 @@ from weakref import WeakSet
 
 import orjson
 
-from agent_runtime.secrets.forms import forms_of
-from agent_runtime.secrets.needles import Needles, joined_needles, needles_of
+from agent_runtime.secrets.encoded_forms import forms_of
 from agent_runtime.secrets.search import Span, open_at, possible_start, spans, unfinished_line
+from agent_runtime.secrets.search_patterns import Needles, joined_needles, needles_of
 from agent_runtime.secrets.views import starts_of
 
 MASK = "<secret-hidden>"

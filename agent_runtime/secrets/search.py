@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from agent_runtime.secrets.dumps import OPEN, dumped, line_start, numbers
 from agent_runtime.secrets.escapes import UNFINISHED, unescaped, unquoted
-from agent_runtime.secrets.needles import Needles
+from agent_runtime.secrets.hex_dumps import OPEN, dumped, line_start, numbers
+from agent_runtime.secrets.search_patterns import Needles
 from agent_runtime.secrets.views import Squeeze, TextView, replaced, starts_of
 
 Span = tuple[int, int]

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from agent_runtime.server.startup.variables import TAKEN_OUT, read_variables
-from agent_runtime.wire.first_keys import FirstKeys
+from agent_runtime.wire.startup_keys import FirstKeys
 
 logger = logging.getLogger(__name__)
 

@@ -29,7 +29,7 @@ from agent_runtime.server.routers.conversation import (
     trajectories,
 )
 from agent_runtime.server.routers.openai import chat_completions, responses
-from agent_runtime.server.routers.project import hooks, mcp, offers, plugins, skills, sub_agents, tools
+from agent_runtime.server.routers.project import executables, hooks, mcp, plugins, skills, sub_agents, tools
 from agent_runtime.server.routers.workspace import (
     bash,
     bash_socket,
@@ -68,7 +68,7 @@ _KEYED = (
     runtime_plugins,
     screens,
     ports,
-    offers,
+    executables,
     plugins,
     settings,
     profiles,

@@ -6,14 +6,14 @@ from fastapi import FastAPI
 
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.plugins.store import PluginStore
-from agent_runtime.project_executables.approved import ApprovedExecutables
+from agent_runtime.project_executables.load_consented import ApprovedExecutables
 from agent_runtime.server.bash.service import BashService
 from agent_runtime.server.config import Config
 from agent_runtime.server.conversations.children import Children
 from agent_runtime.server.conversations.registry import Registry
 from agent_runtime.server.conversations.worktrees import WorkTrees
 from agent_runtime.server.keys.session_keys import SessionKeys
-from agent_runtime.server.keys.spec_seal import spec_seal_of
+from agent_runtime.server.keys.spec_signing import spec_seal_of
 from agent_runtime.server.mcp_probes import SignIns
 from agent_runtime.server.outgoing.authority_trust import trust
 from agent_runtime.server.outgoing.egress_relay import EgressRelay

@@ -45,7 +45,6 @@ from agent_runtime.wire.conversations import (
     WorkingDirectory,
     WorktreeOptions,
 )
-from agent_runtime.wire.first_keys import FirstKeys
 from agent_runtime.wire.git import (
     GitRemote,
     GitRemotes,
@@ -72,16 +71,6 @@ from agent_runtime.wire.mcp import (
     McpToolCall,
     McpToolCallResult,
 )
-from agent_runtime.wire.offers import (
-    ConsentRequest,
-    Offer,
-    OfferedFile,
-    OfferHash,
-    OfferKind,
-    OffersRequest,
-    OffersResponse,
-    ProjectConsent,
-)
 from agent_runtime.wire.plugins import (
     FetchedPlugin,
     FetchPluginRequest,
@@ -99,6 +88,16 @@ from agent_runtime.wire.ports import (
     PortsResponse,
     relay_path,
 )
+from agent_runtime.wire.project_executables import (
+    ConsentRequest,
+    Offer,
+    OfferedFile,
+    OfferHash,
+    OfferKind,
+    OffersRequest,
+    OffersResponse,
+    ProjectConsent,
+)
 from agent_runtime.wire.recovery import (
     MAX_MISSING_EVENTS,
     CatchUpRequest,
@@ -111,6 +110,7 @@ from agent_runtime.wire.runtime_plugins import (
     RuntimePluginList,
     RuntimePluginStatus,
 )
+from agent_runtime.wire.startup_keys import FirstKeys
 from agent_runtime.wire.steering import (
     AskAgentRequest,
     AskAgentResponse,

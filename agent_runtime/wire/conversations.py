@@ -21,8 +21,8 @@ from agent_runtime.events.base import JsonObject
 from agent_runtime.events.content import Content, TextContent
 from agent_runtime.events.message import Message
 from agent_runtime.events.state import ExecutionStatus
-from agent_runtime.wire.offers import OfferHash, ProjectConsent
 from agent_runtime.wire.plugins import PluginSource
+from agent_runtime.wire.project_executables import OfferHash, ProjectConsent
 
 MAX_MESSAGE_BYTES = 1024 * 1024
 

@@ -9,7 +9,7 @@ sandboxes have one network.
 import asyncio
 import socket
 
-from agent_runtime.workspace import spawned
+from agent_runtime.workspace import spawner_client
 from agent_runtime.workspace.users import room_spawner
 
 
@@ -47,6 +47,6 @@ async def _new_socket(host: str) -> socket.socket:
     if spawner is None:
         made = socket.socket(family, socket.SOCK_STREAM)
     else:
-        made = await asyncio.to_thread(spawned.new_socket, spawner, family)
+        made = await asyncio.to_thread(spawner_client.new_socket, spawner, family)
     made.setblocking(False)
     return made

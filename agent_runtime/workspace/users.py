@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_runtime.workspace import spawned
+from agent_runtime.workspace import spawner_client
 
 _SETPRIV = "/usr/bin/setpriv"
 _ENV = "/usr/bin/env"
@@ -99,7 +99,7 @@ def show_in_room(name: str) -> None:
     commands), if there is a room. `name`: the name of the conversation's directory. Raises OSError.
     """
     if _room is not None:
-        spawned.show(_room, name)
+        spawner_client.show(_room, name)
 
 
 def are_two() -> bool:
@@ -131,7 +131,7 @@ async def start_process(program: str | Path, *arguments: str | bytes | Path, **o
     `asyncio.create_subprocess_exec`.
     """
     if _room is not None:
-        return await spawned.spawn(_room, program, *arguments, **options)
+        return await spawner_client.spawn(_room, program, *arguments, **options)
     if _users is None:
         return await asyncio.create_subprocess_exec(program, *arguments, **options)
     environment = options.get("env", os.environ)
@@ -148,7 +148,7 @@ def as_agent(
     """
     if _room is not None:
         # The program outside of the room gets no variable, because it runs next to the server.
-        return *spawned.stand_in(_room, [command, *arguments], cwd, environment), {}
+        return *spawner_client.stand_in(_room, [command, *arguments], cwd, environment), {}
     if _users is None:
         return command, [*arguments], {**environment}
     program, *options = _changing_user(_users.agent, environment)

@@ -11,8 +11,8 @@ from uuid import UUID
 from sqlalchemy import Select, null, or_, select
 
 from app_server.access.permissions import Permission, permissions_of
+from app_server.core.cancellable_blocks import HeldBlocks
 from app_server.core.database import Database, now
-from app_server.core.held_blocks import HeldBlocks
 from app_server.users.models import ApiKey, User, WebSession
 
 CHECK_SECONDS = 1.0

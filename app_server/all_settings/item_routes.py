@@ -15,8 +15,8 @@ from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
 from app_server.core.encryption import ServerCipher
 from app_server.core.server_objects import ServerConfig
-from app_server.egress import rules_of_levels
-from app_server.egress.rules_of_levels import SaveEgressRule
+from app_server.egress import organisation_rules
+from app_server.egress.organisation_rules import SaveEgressRule
 from app_server.egress.schemas import HostText
 from app_server.levels import items
 from app_server.levels.models import LevelItemKind
@@ -142,7 +142,7 @@ async def save_egress_rule_of_level(
     `name`: a host as in the network settings. 404 `team_not_found`, 409 `too_many_items`.
     """
     owner = await _owner(user, session, team_id)
-    item = await rules_of_levels.save_for_level(session, owner, name, body, user.id)
+    item = await organisation_rules.save_for_level(session, owner, name, body, user.id)
     target = (AuditTarget.NETWORK, name)
     told = {"allows": body.allows, "enforced": body.enforced, **_whose(owner)}
     trail.record(session, AuditAction.EGRESS_CHANGED, target, **told)

@@ -32,8 +32,8 @@ from app_server.settings.commit_trailers import CommitTrailer
 from app_server.settings.confirmation import ConfirmationMode, chosen_mode
 from app_server.settings.grouping import grouping_of
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, LLMProfile, UserSettings
+from app_server.settings.profile_views import shown
 from app_server.settings.schemas import LLMSettings
-from app_server.settings.shown import shown
 from app_server.skills.choices import disable_everywhere, disabled_everywhere
 from app_server.users.models import User
 

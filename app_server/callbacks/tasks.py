@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from uuid import UUID, uuid5
 
-from agent_runtime.foreign import marked
+from agent_runtime.untrusted_text import marked
 from app_server.callbacks.texts import Told
 from app_server.users.models import User
 

@@ -11,7 +11,7 @@ from starlette.datastructures import State
 
 from app_server.access.audit_trail import AuditTrail
 from app_server.conversations import labels, service
-from app_server.conversations.live.news import channels_of, tell
+from app_server.conversations.live.change_notices import channels_of, tell
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import AppConversation, Tags, UpdateConversation
 from app_server.conversations.view import Viewer, conversation_frame

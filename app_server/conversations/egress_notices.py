@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.by_sandbox import residents_of
 from app_server.conversations.models import Conversation
 from app_server.core.database import Database
 from app_server.core.pubsub import Frame, PubSub

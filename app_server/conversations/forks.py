@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations import service
+from app_server.conversations.log.bulk_append import fill, hide, removed_after_failure, revealed
 from app_server.conversations.log.copying import copied_frames, positions_to_copy
-from app_server.conversations.log.filling import fill, hide, removed_after_failure, revealed
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.snapshots import not_started, require_files, snapshot_of

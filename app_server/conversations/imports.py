@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.access.audit_trail import AuditTrail
 from app_server.audit.actions import AuditAction, AuditTarget
-from app_server.conversations.log.filling import fill, hide, in_parts, removed_after_failure, revealed
+from app_server.conversations.log.bulk_append import fill, hide, in_parts, removed_after_failure, revealed
 from app_server.conversations.log.imported import ImportedLog, read_export
 from app_server.conversations.models import IMPORTED, Conversation, StartStatus, StartTask
 from app_server.conversations.start.tasks import new_stages

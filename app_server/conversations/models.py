@@ -53,7 +53,7 @@ class Conversation(Base):
 
     A time in `deleted_at` hides the conversation at once. The start worker then removes its rows and files,
     and also the sandbox if no other conversation uses the sandbox. While the event log of a new conversation
-    is being filled, `deleted_at` is a time in the future (log/filling.py).
+    is being filled, `deleted_at` is a time in the future (log/bulk_append.py).
     """
 
     __tablename__ = "conversations"

@@ -13,13 +13,13 @@ from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import aliased
 
 from app_server.agent_client.client import AgentClient
-from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.by_sandbox import residents_of
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.start import repository
 from app_server.conversations.start.tasks import elsewhere
 from app_server.core.database import Database, now
 from app_server.core.errors import NotFound
-from app_server.events import words
+from app_server.events import word_index
 from app_server.events.log import delete_log
 from app_server.llm_gateway.limits.spending import forget_conversation
 from app_server.sandbox_records.models import Archive, Sandbox, SandboxStatus
@@ -90,7 +90,7 @@ async def _forget_words(database: Database, conversation_id: UUID) -> None:
     """
     while True:
         async with database.session() as session:
-            if await words.delete_some(session, conversation_id, _PER_TRANSACTION) < _PER_TRANSACTION:
+            if await word_index.delete_some(session, conversation_id, _PER_TRANSACTION) < _PER_TRANSACTION:
                 return
 
 

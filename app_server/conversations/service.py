@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.agent_client.calls import NoAnswer
-from app_server.conversations.in_sandbox import without_sandbox
+from app_server.conversations.by_sandbox import without_sandbox
 from app_server.conversations.log.event_quota import require_room
 from app_server.conversations.log.projection import title_of
 from app_server.conversations.message_schemas import (

@@ -4,7 +4,7 @@ from typing import BinaryIO
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.conversations.in_sandbox import residents_of, without_sandbox
+from app_server.conversations.by_sandbox import residents_of, without_sandbox
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.storage_quota import require_storage
 from app_server.core.database import Database

@@ -11,7 +11,7 @@ from app_server.conversations.start import agent_request
 from app_server.conversations.view import Viewer
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
-from app_server.llm_gateway.proof import proof_of
+from app_server.llm_gateway.conversation_proof import proof_of
 from app_server.settings.fallbacks import fallbacks_of
 from app_server.settings.profile_lookup import callable_profile
 from app_server.teams.repositories.first_team import put_team_of_sandbox_first

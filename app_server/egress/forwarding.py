@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import h11
 
-from app_server.egress.client_side import MAX_HEAD_BYTES, PIECE_BYTES, Asked, ClientSide, Malformed
+from app_server.egress.client_connection import MAX_HEAD_BYTES, PIECE_BYTES, Asked, ClientSide, Malformed
 from app_server.egress.package_cache.cache import SENT, CacheWriter
 from app_server.egress.pinned_connector import PinnedConnection
 from app_server.egress.tunnel import Traffic

@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.addresses import BadHost, parse_host
-from app_server.egress.client_side import Asked
+from app_server.egress.client_connection import Asked
 from app_server.egress.policy import Reason
 from app_server.git.credentials import list_credentials
 

@@ -8,12 +8,12 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.core.addresses import BadHost, is_address, is_refused, parse_host, parse_named
+from app_server.core.client_concurrency import Turns
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
-from app_server.core.turns import Turns
 from app_server.egress import git_hosts
-from app_server.egress.client_side import Asked
+from app_server.egress.client_connection import Asked
 from app_server.egress.credentials.credentials import Held, held_for
 from app_server.egress.credentials.exchange import Exchange, exchange
 from app_server.egress.egress_log import EgressTarget

@@ -16,8 +16,8 @@ from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
 from app_server.core.errors import Unavailable
-from app_server.egress import answers
-from app_server.egress.client_side import PIECE_BYTES, Asked, ClientSide, Malformed, of_host
+from app_server.egress import refusal_replies
+from app_server.egress.client_connection import PIECE_BYTES, Asked, ClientSide, Malformed, of_host
 from app_server.egress.egress_log import EgressLog, EgressTarget
 from app_server.egress.forwarding import Broken, Changes, pass_on
 from app_server.egress.open_connections import ConnectionSlot, OpenConnections
@@ -92,9 +92,9 @@ class EgressProxy:
         try:
             await self._converse(line, client)
         except Malformed:
-            await client.refuse(answers.MALFORMED)
+            await client.refuse(refusal_replies.MALFORMED)
         except Broken:
-            await client.refuse(answers.BROKEN)
+            await client.refuse(refusal_replies.BROKEN)
 
     async def _converse(self, line: PinnedConnection, client: ClientSide) -> None:
         sandbox: Sandbox | None = None
@@ -105,12 +105,12 @@ class EgressProxy:
             try:
                 sandbox = await (self._decisions.sandbox(key) if key else self._decisions.again(sandbox))
             except Unavailable:
-                return await client.refuse(answers.KEY_EXPIRED)
+                return await client.refuse(refusal_replies.KEY_EXPIRED)
             if sandbox is None:
-                return await client.refuse(answers.NOT_A_SANDBOX)
+                return await client.refuse(refusal_replies.NOT_A_SANDBOX)
             with self._open.place(sandbox.id) as place:
                 if place is None:
-                    return await client.refuse(answers.TOO_MANY)
+                    return await client.refuse(refusal_replies.TOO_MANY)
                 if asked.path is None:
                     return await self._connect(line, client, asked, sandbox, place)
                 if not await self._pass(client, asked, sandbox, place):
@@ -173,13 +173,13 @@ class EgressProxy:
         try:
             while asked := await inside.next_request():
                 if await self._decisions.again(sandbox) is None:
-                    return await inside.refuse(answers.NOT_A_SANDBOX)
+                    return await inside.refuse(refusal_replies.NOT_A_SANDBOX)
                 if not await self._pass(inside, asked, sandbox, place):
                     return None
         except Malformed:
-            await inside.refuse(answers.NOT_HTTP)
+            await inside.refuse(refusal_replies.NOT_HTTP)
         except Broken:
-            await inside.refuse(answers.BROKEN)
+            await inside.refuse(refusal_replies.BROKEN)
         return None
 
     async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: ConnectionSlot) -> bool:
@@ -235,7 +235,7 @@ class EgressProxy:
 
     async def _refuse(self, client: ClientSide, target: EgressTarget, reason: Reason) -> None:
         await self._egress_log.note(target, reason)
-        await client.refuse(answers.answer_to(reason, target.host, target.port))
+        await client.refuse(refusal_replies.answer_to(reason, target.host, target.port))
 
     async def _ended(self, target: EgressTarget, world: PinnedConnection, traffic: Traffic) -> None:
         await close(world)

@@ -15,8 +15,8 @@ from app_server.core.config import Config
 from app_server.core.database import now
 from app_server.core.errors import BadRequest, Conflict
 from app_server.egress.models import MAX_SUBJECT_CHARACTERS, EgressScope, EgressSetting
+from app_server.egress.organisation_rules import require_not_denied, rules_for
 from app_server.egress.policy import EgressMode, Policy, RuleOfLevel, known_hosts
-from app_server.egress.rules_of_levels import require_not_denied, rules_for
 
 MAX_HOSTS = 500
 

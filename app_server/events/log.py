@@ -17,7 +17,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app_server.core.errors import BadRequest, Conflict, PayloadTooLarge
 from app_server.core.pagination import decode_page_id, encode_page_id
 from app_server.core.pubsub import Frame
-from app_server.events import blobs, words
+from app_server.events import blobs, word_index
 from app_server.events.blobs import StoredForm
 from app_server.events.models import StoredEvent
 from app_server.events.schemas import DurableFrame, durable_frame
@@ -77,7 +77,7 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
         rows = [_row(conversation_id, *pair) for pair in zip(new, kept, strict=True)]
         await session.execute(insert(StoredEvent), rows)
         await blobs.add(session, conversation_id, (blob for one in kept for blob in one.blobs))
-        await words.add(session, conversation_id, new)
+        await word_index.add(session, conversation_id, new)
     return Appended(last + len(new), new)
 
 
@@ -219,9 +219,9 @@ async def find(session: AsyncSession, conversation_id: UUID, event_id: str) -> d
 
 async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
     """Deletes all events of the conversation, with their search index entries and large parts. If the log is
-    long, callers should first delete the index entries in steps with `words.delete_some`.
+    long, callers should first delete the index entries in steps with `word_index.delete_some`.
     """
-    await words.delete_some(session, conversation_id)
+    await word_index.delete_some(session, conversation_id)
     await session.execute(delete(StoredEvent).where(StoredEvent.conversation_id == conversation_id))
     await blobs.delete_all(session, conversation_id)
 

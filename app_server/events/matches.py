@@ -10,7 +10,7 @@ import orjson
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.events import blobs, log, words
+from app_server.events import blobs, log, word_index
 from app_server.events.log import EventFilter, EventSortOrder
 from app_server.events.models import StoredEvent
 from app_server.events.texts import passage, text_of, wanted_words
@@ -39,11 +39,11 @@ async def search(
     if not wanted:
         return '{"items":[],"next_page_id":null,"matches":[]}'
     columns = select(StoredEvent.seq, StoredEvent.event_id, StoredEvent.body, StoredEvent.blobs)
-    found, place = words.having(session, columns, conversation_id, wanted)
-    found = found.join(StoredEvent, words.of_event()).where(*log.conditions(criteria))
+    found, place = word_index.having(session, columns, conversation_id, wanted)
+    found = found.join(StoredEvent, word_index.of_event()).where(*log.conditions(criteria))
     ascending = order is EventSortOrder.TIMESTAMP
     if at is not None:
-        last = words.place_of(session, conversation_id, at)
+        last = word_index.place_of(session, conversation_id, at)
         found = found.where(place > last if ascending else place < last)
     found = found.order_by(place.asc() if ascending else place.desc()).limit(limit + 1)
     rows = (await session.execute(found)).all()
@@ -63,10 +63,10 @@ async def count(session: AsyncSession, conversation_id: UUID, query: str, criter
     wanted = wanted_words(query)
     if not wanted:
         return 0
-    found, _ = words.having(session, select(func.count()), conversation_id, wanted)
+    found, _ = word_index.having(session, select(func.count()), conversation_id, wanted)
     conditions = log.conditions(criteria)
     if conditions:
-        found = found.join(StoredEvent, words.of_event()).where(*conditions)
+        found = found.join(StoredEvent, word_index.of_event()).where(*conditions)
     return await session.scalar(found) or 0
 
 

@@ -12,9 +12,9 @@ from app_server.access.credentials_in_use import Credential
 from app_server.core.database import now
 from app_server.gateway import agent_keys, links
 from app_server.gateway.links import PreviewGrant
-from app_server.gateway.needed_names import needs_name
 from app_server.gateway.preview_origins import OPEN_PATH, has_names, origin_of_port, own_origin, prefix_of
 from app_server.gateway.schemas import AGENT_SERVER, DEFAULT_SECONDS, NAMED_PORTS, PLUGINS_OF_PORTS, PortName
+from app_server.gateway.separate_host_names import needs_name
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.runtime_plugins import is_offered, path_of
 from app_server.sandboxes.schemas import ExposedUrl

@@ -34,11 +34,11 @@ from app_server.gateway.headers import (
     request_headers,
 )
 from app_server.gateway.links import PreviewGrant
-from app_server.gateway.needed_names import needs_name, needs_name_problem
 from app_server.gateway.pages import refusal
 from app_server.gateway.preview_origins import OPEN_PATH, Below, OwnName, PreviewLocation, PreviewOrigins
 from app_server.gateway.rewriting import Addition, rewriting, unpacked, wants_page
 from app_server.gateway.schemas import PLUGINS_OF_PORTS
+from app_server.gateway.separate_host_names import needs_name, needs_name_problem
 from app_server.http.middleware import RequestContext, is_safe
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.runtime_plugins import require_offered

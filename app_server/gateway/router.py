@@ -11,13 +11,13 @@ from app_server.core.database import now
 from app_server.core.errors import Conflict
 from app_server.core.server_objects import ServerConfig
 from app_server.gateway.exposed_urls import url_of
+from app_server.gateway.link_base_paths import find_told
 from app_server.gateway.links import PreviewGrant
-from app_server.gateway.needed_names import needs_name, needs_name_problem
 from app_server.gateway.preview_origins import has_names, own_origin, prefix_of
 from app_server.gateway.schemas import AGENT_SERVER, CreateLink, Link, SandboxPort, SandboxPorts
-from app_server.gateway.told_paths import find_told
-from app_server.sandboxes.own import find_own
+from app_server.gateway.separate_host_names import needs_name, needs_name_problem
 from app_server.sandboxes.service import ServerSandboxes
+from app_server.sandboxes.users_sandboxes import find_own
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 

@@ -9,9 +9,9 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import Session
-from app_server.core.done import Done
 from app_server.core.encryption import ServerCipher
 from app_server.core.errors import BadRequest
+from app_server.core.success_reply import Done
 from app_server.git import credentials
 from app_server.git.providers import HOSTS, GitProvider
 from app_server.git.schemas import Origin, Token

@@ -16,7 +16,7 @@ from app_server.git_hosts.authorization.host_tokens import HostTokens
 from app_server.git_hosts.azure_devops.client import azure_devops
 from app_server.git_hosts.bitbucket_cloud.client import bitbucket_cloud
 from app_server.git_hosts.bitbucket_data_center.client import bitbucket_data_center
-from app_server.git_hosts.careful import Renewing, careful
+from app_server.git_hosts.checked_client import Renewing, careful
 from app_server.git_hosts.connection import HostAccess
 from app_server.git_hosts.forgejo.client import forgejo
 from app_server.git_hosts.github.installation import github_of_token

@@ -37,7 +37,7 @@ async def require_caller(
     find: CallerOf, session: AsyncSession, sandbox: Sandbox, conversation_id: UUID, *, is_proven: bool
 ) -> Caller:
     """Returns the conversation that makes the model call. If several conversations share the sandbox, the
-    call must contain the secret text that proves which conversation it comes from (see proof.py).
+    call must contain the secret text that proves which conversation it comes from (conversation_proof.py).
 
     `find`: the function that looks the conversation up. `is_proven`: whether the call contains this proof.
     Raises NotFound `conversation_not_found`, Forbidden `conversation_proof_missing`.

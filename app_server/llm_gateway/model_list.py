@@ -7,7 +7,7 @@ import orjson
 from fastapi import APIRouter, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
-from agent_runtime.metering.counts import a_count, a_dict
+from agent_runtime.metering.lenient_numbers import a_count, a_dict
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import Database
 from app_server.core.errors import BadGateway

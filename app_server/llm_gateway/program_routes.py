@@ -23,8 +23,8 @@ from app_server.llm_gateway import router as calls
 from app_server.llm_gateway.call_quotas import quota_of_calls
 from app_server.llm_gateway.caller import Caller
 from app_server.llm_gateway.limits.spending import Payer
+from app_server.llm_gateway.load_limits import CallCapacity
 from app_server.llm_gateway.protocols.messages_reply import error_reply
-from app_server.llm_gateway.room import CallCapacity
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.models import LLMProfile

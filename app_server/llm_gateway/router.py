@@ -11,21 +11,21 @@ from fastapi.responses import JSONResponse
 
 from app_server.core.database import Database
 from app_server.core.errors import NotFound
-from app_server.llm_gateway.ask import RESPONSES, ask, passed, with_usage
 from app_server.llm_gateway.call_quotas import quota_of_calls
 from app_server.llm_gateway.caller import Caller, require_caller
-from app_server.llm_gateway.completed import completed, settled
+from app_server.llm_gateway.charged_completions import completed, settled
+from app_server.llm_gateway.conversation_proof import is_proof
 from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.forwarding.vendors import PassThrough, vendor_of
 from app_server.llm_gateway.limits.spending import Payer
-from app_server.llm_gateway.proof import is_proof
+from app_server.llm_gateway.load_limits import CallCapacity, CallSlot
 from app_server.llm_gateway.protocols import messages, native_messages, responses
 from app_server.llm_gateway.protocols.messages_reply import MessagesReply
 from app_server.llm_gateway.protocols.thinking import is_wanted
-from app_server.llm_gateway.room import CallCapacity, CallSlot
+from app_server.llm_gateway.vendor_call import RESPONSES, ask, passed, with_usage
 from app_server.sandbox_records.models import Sandbox
 from app_server.sandboxes.auth import CurrentSandbox
-from app_server.settings.effective import effective
+from app_server.settings.effective_values import effective
 from app_server.settings.models import LLMProfile
 from app_server.settings.profile_lookup import callable_profile
 from app_server.teams.repositories.first_team import put_team_of_sandbox_first

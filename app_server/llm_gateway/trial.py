@@ -14,8 +14,8 @@ from agent_runtime.calls_in_text.instructions import documentation
 from agent_runtime.calls_in_text.reading import calls_in
 from agent_runtime.catalogue.lookup import facts_of
 from agent_runtime.catalogue.parameters import has_cache_key, names_max_completion_tokens, thinking_budget
-from agent_runtime.metering.counts import a_dict
-from agent_runtime.metering.usage import Usage, usage_of
+from agent_runtime.metering.lenient_numbers import a_dict
+from agent_runtime.metering.token_counts import Usage, usage_of
 from app_server.settings.models import LLMProfile
 
 TOOL = "report_colour"

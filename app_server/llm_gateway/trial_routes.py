@@ -12,20 +12,20 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 from starlette.types import Message
 
-from agent_runtime.metering.counts import a_dict
-from agent_runtime.metering.usage import Usage
+from agent_runtime.metering.lenient_numbers import a_dict
+from agent_runtime.metering.token_counts import Usage
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import Database
 from app_server.core.errors import BadGateway, BadRequest
 from app_server.levels.models import SettingName
 from app_server.levels.quotas import quota_of
 from app_server.llm_gateway import trial
-from app_server.llm_gateway.ask import with_usage
-from app_server.llm_gateway.completed import completed
+from app_server.llm_gateway.charged_completions import completed
 from app_server.llm_gateway.limits.shared_budgets import require_shared_budgets
 from app_server.llm_gateway.limits.spending import Payer
-from app_server.llm_gateway.room import CallCapacity
-from app_server.settings.effective import effective
+from app_server.llm_gateway.load_limits import CallCapacity
+from app_server.llm_gateway.vendor_call import with_usage
+from app_server.settings.effective_values import effective
 from app_server.settings.models import LLMProfile
 from app_server.settings.profile_lookup import get_profile
 from app_server.settings.schemas import ProfileNameInPath

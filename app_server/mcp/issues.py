@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from agent_runtime.foreign import marked
+from agent_runtime.untrusted_text import marked
 from app_server.core.config import Config
 from app_server.git.providers import GitProvider
 from app_server.git_hosts.own_comments import MARKER

@@ -18,7 +18,7 @@ from app_server.mcp.results import NoteContent, NoteLine, NoteList, ToolDone
 from app_server.mcp.tool import McpTool
 from app_server.memory.proposals import propose
 from app_server.memory.schemas import NoteName, NoteText, NoteTitle
-from app_server.memory.written import MemoryWrite
+from app_server.memory.written_notes import MemoryWrite
 
 
 async def list_memory_notes(

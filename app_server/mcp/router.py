@@ -20,7 +20,7 @@ from app_server.core.encryption import ServerCipher
 from app_server.core.errors import Forbidden, NotFound
 from app_server.core.server_objects import ServerConfig
 from app_server.http.middleware import allowed_host_names
-from app_server.llm_gateway.proof import is_proof
+from app_server.llm_gateway.conversation_proof import is_proof
 from app_server.mcp import agent_tools, conversations, issues, memory, pull_requests, web_search
 from app_server.mcp.tool import McpTool
 from app_server.mcp_broker.own_server import PREFIX
@@ -77,7 +77,7 @@ async def exchange_with_agent(
 ) -> Response:
     """Replies to one MCP request (streamable HTTP) that the agent of a conversation sends. The request needs
     the session key of the sandbox in which the conversation runs, and the `proof` that Slipway created for
-    this conversation (see app_server.llm_gateway.proof).
+    this conversation (see app_server.llm_gateway.conversation_proof).
 
     404 if the conversation is not in this sandbox or the proof is wrong.
     """

@@ -16,7 +16,7 @@ def own_server_url(inner_url: str, conversation_id: UUID, proof: str) -> str:
     """Returns the address at which the agent of a conversation reaches Slipway's own MCP server.
 
     `inner_url`: the address of the app server for sandboxes. `proof`: a text that proves which conversation
-    the caller belongs to (see app_server.llm_gateway.proof). It is needed because all conversations in a
-    sandbox have the same key.
+    the caller belongs to (see app_server.llm_gateway.conversation_proof). It is needed because all
+    conversations in a sandbox have the same key.
     """
     return f"{inner_url.rstrip('/')}{PREFIX}/{conversation_id.hex}/{proof}"

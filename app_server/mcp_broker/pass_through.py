@@ -17,7 +17,7 @@ from fastapi import Request, Response
 
 from app_server.core.errors import BadGateway, TooManyRequests
 from app_server.http.reply_streaming import Passing
-from app_server.mcp_broker.masked import masked
+from app_server.mcp_broker.reply_masking import masked
 from app_server.mcp_servers.scopes import asked_for
 
 logger = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from app_server.core.database import now
 from app_server.core.errors import NotFound
 from app_server.memory import service
 from app_server.memory.models import MAX_REPOSITORY_CHARACTERS, MemoryNote, MemoryProposal
-from app_server.memory.written import MemoryWrite
+from app_server.memory.written_notes import MemoryWrite
 
 MAX_PROPOSALS = 200
 """The maximum number of proposals for each user and repository. Further proposals are discarded."""

@@ -6,7 +6,7 @@ Texts of reviewers and of logs are put between marks, because the user did not w
 from collections.abc import Sequence
 from uuid import uuid4
 
-from agent_runtime.foreign import marked
+from agent_runtime.untrusted_text import marked
 from app_server.git_hosts.schemas import Check, Review, ReviewThread
 from app_server.pull_requests.models import ConversationPullRequest
 

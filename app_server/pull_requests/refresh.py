@@ -12,8 +12,8 @@ from app_server.core.errors import AppError
 from app_server.git_hosts.connect import GitHosts
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.schemas import Check, PullRequest, PullRequestState, Review, ReviewThread
-from app_server.pull_requests.answers import answer, take
 from app_server.pull_requests.models import ConversationPullRequest
+from app_server.pull_requests.review_replies import answer, take
 from app_server.pull_requests.service import describe
 
 FRESH = timedelta(seconds=20)

@@ -36,7 +36,7 @@ from app_server.sandbox_backends.remote.wire import (
 )
 from app_server.sandbox_backends.workspace_tar import PARTS
 from app_server.sandbox_host.access import OPEN_PATH, TOKEN_SCHEME
-from app_server.sandbox_host.received_base import base_by_name, base_of
+from app_server.sandbox_host.base_image_check import base_by_name, base_of
 from app_server.sandbox_host.services import HostServices, ServerWork
 from app_server.sandbox_host.streams import SinkOfReply, SourceOfRequest
 from app_server.sandbox_images.image_store import prune_images, stored_images

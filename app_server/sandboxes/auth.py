@@ -12,9 +12,9 @@ from sqlalchemy import String, bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.requests import HTTPConnection
 
+from app_server.core.client_concurrency import Turns
 from app_server.core.database import Database, ServerDatabase, now
 from app_server.core.errors import NotAuthenticated, Unavailable
-from app_server.core.turns import Turns
 from app_server.http.middleware import api_key_of
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.tokens import token_hash

@@ -17,7 +17,6 @@ from app_server.core.database import ReadSession
 from app_server.core.errors import BadRequest, Conflict, Unavailable
 from app_server.core.pagination import Limit, PageId, decode_page_id, encode_page_id
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
-from app_server.sandboxes.own import find_own
 from app_server.sandboxes.schemas import (
     ResumeSandbox,
     SandboxArchived,
@@ -27,6 +26,7 @@ from app_server.sandboxes.schemas import (
     SandboxResumed,
 )
 from app_server.sandboxes.service import ServerSandboxes
+from app_server.sandboxes.users_sandboxes import find_own
 
 router = APIRouter(prefix="/api/v1/sandboxes", tags=["sandboxes"])
 

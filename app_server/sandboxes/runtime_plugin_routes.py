@@ -8,10 +8,10 @@ from agent_runtime.wire import RuntimePluginList
 from app_server.access.authentication import CurrentUser
 from app_server.core.database import ServerDatabase
 from app_server.core.server_objects import ServerConfig
-from app_server.sandboxes.own import find_own
 from app_server.sandboxes.runtime_plugins import list_runtime_plugins, start_runtime_plugin
 from app_server.sandboxes.schemas import RuntimePluginStarted
 from app_server.sandboxes.service import ServerSandboxes
+from app_server.sandboxes.users_sandboxes import find_own
 
 router = APIRouter(prefix="/api/v1/sandboxes/{sandbox_id}/runtime-plugins", tags=["sandboxes"])
 

@@ -10,9 +10,9 @@ from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.core.database import ReadSession, Session
-from app_server.core.done import Done
 from app_server.core.encryption import ServerCipher
 from app_server.core.pagination import Limit, Page, PageId
+from app_server.core.success_reply import Done
 from app_server.secrets import service
 from app_server.secrets.schemas import (
     ChangeSecret,

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
-from app_server.core.done import Done
+from app_server.core.success_reply import Done
 
 MIN_VALUE_CHARACTERS = 4
 """Shorter values could not be hidden in the output of agents."""

@@ -13,6 +13,7 @@ from app_server.core.database import ReadSession, Session
 from app_server.core.encryption import ServerCipher
 from app_server.settings import profile_lookup, profiles, sharing
 from app_server.settings.models import LLMProfile
+from app_server.settings.profile_views import shown, shown_facts
 from app_server.settings.protocol_llm import SaveProfile
 from app_server.settings.schemas import (
     ChangedProfile,
@@ -25,7 +26,6 @@ from app_server.settings.schemas import (
     ProfileNameInPath,
     RenameProfile,
 )
-from app_server.settings.shown import shown, shown_facts
 from app_server.users.models import User
 
 router = APIRouter(prefix="/api/v1/settings/profiles", tags=["Settings"])

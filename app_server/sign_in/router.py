@@ -16,7 +16,7 @@ from app_server.http.middleware import page_proof_of, session_cookie
 from app_server.sign_in import service
 from app_server.sign_in.browser_session import SignedInUser, browser_of, keep_in_browser
 from app_server.sign_in.passwords.accounts import may_choose_password
-from app_server.sign_in.refused import RefusedSignIns, ServerRefusedSignIns
+from app_server.sign_in.refused_sign_ins import RefusedSignIns, ServerRefusedSignIns
 from app_server.sign_in.saml import provider_sessions
 from app_server.sign_in.saml.logout import address_to_end_session, find_way_out
 from app_server.sign_in.saml.providers import ServerSamlProviders

@@ -34,10 +34,10 @@ from app_server.skill_catalogue.schemas import (
     installed_info,
 )
 from app_server.skills import choices
+from app_server.skills.bundled import shipped_skills
 from app_server.skills.installed import installed_for, skill_files
 from app_server.skills.loading import SkillLoading, loading
 from app_server.skills.models import EVERYWHERE, InstalledSkill
-from app_server.skills.shipped import shipped_skills
 
 router = APIRouter(prefix="/api/v1/skills", tags=["Skills"])
 

@@ -21,8 +21,8 @@ from app_server.skill_catalogue.repositories import (
     read_repository,
 )
 from app_server.skill_catalogue.schemas import CatalogueSkill, InstallSkill
+from app_server.skills.bundled import ShippedSkill, shipped_skills
 from app_server.skills.models import InstalledSkill
-from app_server.skills.shipped import ShippedSkill, shipped_skills
 
 MAX_INSTALLED = 100
 

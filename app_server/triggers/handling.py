@@ -15,13 +15,13 @@ from app_server.git.providers import GitProvider
 from app_server.git_hosts.protocol import GitHostClient
 from app_server.git_hosts.schemas import PullRequestState
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
-from app_server.triggers import room
-from app_server.triggers.acting import Acting, Outcome
+from app_server.triggers import conversation_limit
+from app_server.triggers.carry_out import Acting, Outcome
 from app_server.triggers.decision import Action, Known, decide, is_own
-from app_server.triggers.known import Found, is_about, look_up
+from app_server.triggers.decision_facts import Found, is_about, look_up
 from app_server.triggers.models import DeliveryResult, Trigger, TriggerDelivery, TriggerEvent
 from app_server.triggers.refused_starts import PASSING
-from app_server.triggers.setting import Setting
+from app_server.triggers.shared_objects import Setting
 from app_server.users.models import User
 
 POLICY: Final = RetryPolicy(
@@ -73,7 +73,7 @@ class Handling:
             raise TryAgain(error.detail, _wanted_pause(error)) from error
         except _NoRoomError as error:
             async with self._setting.database.session() as session:
-                await room.hold(session, work.trigger.id, attempt, error.reason)
+                await conversation_limit.hold(session, work.trigger.id, attempt, error.reason)
             return {"state": DeliveryResult.WAITING, "action": None}
         except AppError as error:
             outcome = Outcome.failed(error.detail)
@@ -145,12 +145,12 @@ class Handling:
         case, raises Conflict `too_many_waiting` instead if 100 deliveries of the trigger are already waiting.
         """
         async with self._setting.database.read() as session:
-            count = await room.at_work(session, trigger)
+            count = await conversation_limit.at_work(session, trigger)
             if count < trigger.max_running:
                 return
-            if await room.waiting(session, trigger) >= room.MAX_HELD:
+            if await conversation_limit.waiting(session, trigger) >= conversation_limit.MAX_HELD:
                 raise Conflict(
-                    f"{count} conversations are at work, and {room.MAX_HELD} deliveries wait.",
+                    f"{count} conversations are at work, and {conversation_limit.MAX_HELD} deliveries wait.",
                     code="too_many_waiting",
                 )
         raise _NoRoomError(count)

@@ -25,10 +25,10 @@ from app_server.pull_requests.refresh import refresh
 from app_server.pull_requests.repository_of import HostedRepository
 from app_server.pull_requests.template import template_of
 from app_server.pull_requests.working_tree import WorkingTree
-from app_server.triggers import room, texts
+from app_server.triggers import conversation_limit, texts
 from app_server.triggers.models import Trigger, TriggeredConversation
 from app_server.triggers.refused_starts import PASSING
-from app_server.triggers.setting import Setting, trail_of_server
+from app_server.triggers.shared_objects import Setting, trail_of_server
 from app_server.users.models import User
 
 POLICY: Final = RetryPolicy(
@@ -74,7 +74,7 @@ class TriggerProgress:
         Raises TryAgain if the git host or the sandbox cannot be reached at the moment.
         """
         async with self._setting.database.session() as session:
-            await room.make_room(session, UUID(attempt.payload["conversation_id"]))
+            await conversation_limit.make_room(session, UUID(attempt.payload["conversation_id"]))
         try:
             case = await self._load(UUID(attempt.payload["conversation_id"]))
             if case is None:
@@ -131,7 +131,7 @@ class TriggerProgress:
         link, conversation = case.link, case.conversation
         if not link.is_stopped:
             return False
-        if conversation.execution_status in room.AT_REST:
+        if conversation.execution_status in conversation_limit.AT_REST:
             await self._keep(conversation.id, is_at_rest=True)
         elif conversation.execution_status in _AT_WORK and link.is_at_rest:
             await self._keep(conversation.id, is_stopped=False, is_at_rest=False)

@@ -8,7 +8,7 @@ instructions.
 from collections.abc import Sequence
 from uuid import UUID, uuid4
 
-from agent_runtime.foreign import marked
+from agent_runtime.untrusted_text import marked
 from app_server.git_hosts.own_comments import MARKER, mark
 from app_server.git_hosts.schemas import Comment, Issue, PullRequest
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent

@@ -25,7 +25,7 @@ from agent_runtime.wire import (
     CheckpointList,
 )
 from agent_runtime.workspace.git import Change, GitError
-from agent_runtime.workspace.shadow import Shadow, Snapshot
+from agent_runtime.workspace.snapshot_repository import Shadow, Snapshot
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import UNSEALED, SpecSeal
 from agent_runtime.workspace import private_tree
 from agent_runtime.workspace.users import are_two, server_files
 

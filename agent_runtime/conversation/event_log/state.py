@@ -13,7 +13,7 @@ from agent_runtime.conversation.event_log import proof
 from agent_runtime.conversation.event_log.sub_agent_task import TASKS, Task, answered
 from agent_runtime.conversation.run.goal import GOAL, Goal
 from agent_runtime.conversation.run.nudge import is_told_to_finish
-from agent_runtime.conversation.run.unproven import is_unproven
+from agent_runtime.conversation.run.unproven_claims import is_unproven
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.condensation import Condensation, CondensationRequest

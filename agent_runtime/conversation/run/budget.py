@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agent_runtime.agent.turn import ModelTurn
+from agent_runtime.agent.model_turn import ModelTurn
 from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.events.base import Event
 from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification

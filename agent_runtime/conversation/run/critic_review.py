@@ -9,8 +9,8 @@ import orjson
 from pydantic import BaseModel, Field
 
 from agent_runtime.agent.critic import AgentFinishedCritic, Critic, LLMCritic, PassCritic
-from agent_runtime.agent.turn import ModelTurn
-from agent_runtime.agent.verdict import ask_verdict, record
+from agent_runtime.agent.judgement import ask_verdict, record
+from agent_runtime.agent.model_turn import ModelTurn
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.event_log.reply_stream import ReplyStream
 from agent_runtime.conversation.event_log.state import FINISH

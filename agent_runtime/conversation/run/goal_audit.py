@@ -2,7 +2,7 @@
 conversation. The agent gets the judge's objections.
 """
 
-from agent_runtime.agent.verdict import ask_verdict, record
+from agent_runtime.agent.judgement import ask_verdict, record
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.run.budget import check_cost, settle
 from agent_runtime.conversation.run.context import RunContext

@@ -10,8 +10,8 @@ from functools import partial
 
 from agent_runtime.agent import stuck
 from agent_runtime.agent.execute import ready
+from agent_runtime.agent.model_turn import ModelTurn, turn_of
 from agent_runtime.agent.stuck import Loop
-from agent_runtime.agent.turn import ModelTurn, turn_of
 from agent_runtime.context.condense import (
     CondensationPlan,
     reads_same_cache,

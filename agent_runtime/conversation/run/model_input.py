@@ -8,7 +8,7 @@ from agent_runtime.context.condense import CondensationPlan, plan, summarizers
 from agent_runtime.conversation.event_log.history import History
 from agent_runtime.conversation.event_log.log import EventLog
 from agent_runtime.conversation.event_log.state import State
-from agent_runtime.conversation.run.keepsakes import keepsakes
+from agent_runtime.conversation.run.verbatim_texts import keepsakes
 from agent_runtime.conversation.toolbox import Toolbox
 from agent_runtime.events.message import MessageEvent
 from agent_runtime.llm.capabilities import listed

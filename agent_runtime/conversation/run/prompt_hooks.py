@@ -7,7 +7,7 @@ from typing import Literal
 import orjson
 from pydantic import BaseModel
 
-from agent_runtime.agent.verdict import ask_verdict
+from agent_runtime.agent.judgement import ask_verdict
 from agent_runtime.context.excerpts import shortened
 from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.run.budget import count_reply

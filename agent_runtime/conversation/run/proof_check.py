@@ -7,7 +7,7 @@ import re
 from agent_runtime.conversation.event_log.proof import Work
 from agent_runtime.conversation.run.budget import check_cost
 from agent_runtime.conversation.run.context import RunContext
-from agent_runtime.conversation.run.unproven import unproven
+from agent_runtime.conversation.run.unproven_claims import unproven
 
 # The pattern is narrow on purpose. A claim that it misses is only shown as unverified. A wrong match costs a
 # call of the model.

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from agent_runtime.conversation.event_log.log import LogInUseError
-from agent_runtime.conversation.event_log.spec_seal import SpecChangedError
+from agent_runtime.conversation.event_log.spec_signature import SpecChangedError
 from agent_runtime.security.kinds import UnsupportedKindError
 from agent_runtime.server.errors import ServerProblem, invalid, is_disk_full
 from agent_runtime.tools.registry import ToolNotFoundError

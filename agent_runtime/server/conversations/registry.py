@@ -20,6 +20,7 @@ from agent_runtime.agent.agent import Agent
 from agent_runtime.context.git_state import GitState
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.creation import create_conversation, open_conversation
+from agent_runtime.conversation.encrypted_keys import Sealing
 from agent_runtime.conversation.errors import AlreadyRunningError
 from agent_runtime.conversation.event_log.frames import EventFrame
 from agent_runtime.conversation.event_log.list_entry import Entry
@@ -30,13 +31,12 @@ from agent_runtime.conversation.event_log.log import (
     reading,
 )
 from agent_runtime.conversation.event_log.reconciliation import append_missing
-from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import UNSEALED, SpecSeal
 from agent_runtime.conversation.fork import fork
 from agent_runtime.conversation.naming import SavedLLM
 from agent_runtime.conversation.run.recovery import settle
 from agent_runtime.conversation.run.slots import RunSlots
-from agent_runtime.conversation.sealed_keys import Sealing
-from agent_runtime.conversation.trajectory.receive import Wishes, receive
+from agent_runtime.conversation.trajectory.import_file import Wishes, receive
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.secrets.registry import Secrets

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent_runtime.wire.first_keys import FirstKeys
+from agent_runtime.wire.startup_keys import FirstKeys
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ import os
 import ssl
 from pathlib import Path
 
-from agent_runtime.server.saved.whole_file import replace_file
+from agent_runtime.server.saved.atomic_write import replace_file
 from agent_runtime.workspace.environment import AUTHORITY, set_trusted
 
 FILE = ".authorities.pem"

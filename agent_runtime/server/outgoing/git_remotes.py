@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent_runtime.server.outgoing import sign_commit
-from agent_runtime.server.saved.whole_file import read_file, replace_file
+from agent_runtime.server.saved.atomic_write import read_file, replace_file
 from agent_runtime.wire import GitRemotes
 from agent_runtime.workspace.private_tree import place_for_commands
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from agent_runtime.secrets.forms import MIN_CHARS
+from agent_runtime.secrets.encoded_forms import MIN_CHARS
 from agent_runtime.secrets.masking import Masker, encoded, everything
 
 MAX_KNOWN = 20_000

@@ -13,7 +13,7 @@ from agent_runtime.llm.messages import Prompt
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.saved.encrypted_settings import EncryptedSettings, merged
-from agent_runtime.server.saved.exposure import Exposure, Saved, is_masked, unsealed
+from agent_runtime.server.saved.secret_exposure import Exposure, Saved, is_masked, unsealed
 
 router = Router(
     prefix="/api/profiles",

@@ -11,7 +11,13 @@ from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.profiles import activate, checked
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.saved.encrypted_settings import EncryptedSettings, StoredSecret, merged
-from agent_runtime.server.saved.exposure import Exposure, Saved, is_masked, require_session_key, unsealed
+from agent_runtime.server.saved.secret_exposure import (
+    Exposure,
+    Saved,
+    is_masked,
+    require_session_key,
+    unsealed,
+)
 from agent_runtime.server.saved.settings_schema import SettingsSchema, agent_schema, conversation_schema
 from agent_runtime.tools.mcp.config import servers_of
 

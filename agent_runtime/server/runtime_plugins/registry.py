@@ -8,13 +8,13 @@ from pathlib import Path
 from agent_runtime.server.config import Config
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.runtime_plugins.desktop import Desktop
-from agent_runtime.server.runtime_plugins.on_board import BrowserPlugin, Jupyter
 from agent_runtime.server.runtime_plugins.plugin import (
     Absence,
     RuntimePlugin,
     RuntimePluginError,
     Startable,
 )
+from agent_runtime.server.runtime_plugins.tool_plugins import BrowserPlugin, Jupyter
 from agent_runtime.server.runtime_plugins.vscode import VSCode
 from agent_runtime.wire import RuntimePluginInfo
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agent_runtime.conversation.sealed_keys import Sealing
+from agent_runtime.conversation.encrypted_keys import Sealing
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
 from agent_runtime.server.config import Config

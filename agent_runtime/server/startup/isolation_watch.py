@@ -6,7 +6,7 @@ import logging
 import signal
 from collections.abc import Callable
 
-from agent_runtime.workspace import spawned
+from agent_runtime.workspace import spawner_client
 from agent_runtime.workspace.users import room_spawner
 
 logger = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ def end_with_room() -> Callable[[], None]:
     Raises OSError.
     """
     spawner = room_spawner()
-    return spawned.tell_of_end(spawner, _end) if spawner else lambda: None
+    return spawner_client.tell_of_end(spawner, _end) if spawner else lambda: None
 
 
 def _end() -> None:

@@ -16,7 +16,7 @@ from agent_runtime.events.base import seconds_since
 from agent_runtime.events.content import TextContent
 from agent_runtime.tools.claims import NOTHING, Claim
 from agent_runtime.tools.effects import Effect
-from agent_runtime.tools.external.described import DescribedTool
+from agent_runtime.tools.external.schema_tool import DescribedTool
 from agent_runtime.tools.tool import Action, OwnObservation, ToolAnnotations, hinted
 
 _NO_ANSWER = "The client did not answer within {seconds:g} seconds. It may still act on the call."

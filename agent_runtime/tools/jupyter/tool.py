@@ -17,7 +17,7 @@ from agent_runtime.secrets.masking import StreamMask
 from agent_runtime.secrets.sources import SecretUnavailableError
 from agent_runtime.tools.claims import Claim
 from agent_runtime.tools.effects import Effect, RunsProgram
-from agent_runtime.tools.external.carried import CARRIED, Arguments, CarriedTool
+from agent_runtime.tools.external.mcp_format import CARRIED, Arguments, CarriedTool
 from agent_runtime.tools.jupyter.kernel import INTERRUPT_SECONDS, Kernel, KernelError
 from agent_runtime.tools.jupyter.outputs import CellOutputs
 from agent_runtime.tools.jupyter.python import find_python

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from agent_runtime.events.content import Content, ImageContent, TextContent
 from agent_runtime.tools.effects import UNDECLARED, Effect
-from agent_runtime.tools.external.described import DescribedTool
+from agent_runtime.tools.external.schema_tool import DescribedTool
 from agent_runtime.tools.mcp.approvals import ToolChange
 from agent_runtime.tools.mcp.connection import McpConnection, McpUnavailableError
 from agent_runtime.tools.tool import Action, Observation, ToolAnnotations

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agent_runtime.tools.claims import Claim, file_claim
 from agent_runtime.tools.effects import NO_EFFECTS, Effect
-from agent_runtime.tools.external.carried import CARRIED, Arguments, CarriedTool
+from agent_runtime.tools.external.mcp_format import CARRIED, Arguments, CarriedTool
 from agent_runtime.tools.mcp.tool import MCPToolAction, MCPToolObservation
 from agent_runtime.tools.memory.notes import MEMORY_DIRECTORY, Note, read_notes
 from agent_runtime.tools.memory.relevance import most_relevant

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agent_runtime.tools.claims import Claim, file_claim
 from agent_runtime.tools.effects import Effect, Writes
-from agent_runtime.tools.external.carried import CARRIED, Arguments, CarriedTool
+from agent_runtime.tools.external.mcp_format import CARRIED, Arguments, CarriedTool
 from agent_runtime.tools.mcp.tool import MCPToolAction, MCPToolObservation
 from agent_runtime.tools.memory import notes
 from agent_runtime.tools.memory.notes import MEMORY_DIRECTORY, Note, NoteError

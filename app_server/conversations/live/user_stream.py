@@ -16,7 +16,7 @@ from uuid import UUID
 from pydantic import BaseModel
 from sqlalchemy import or_, select
 
-from app_server.conversations.live.news import named_in
+from app_server.conversations.live.change_notices import named_in
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import AppConversation, StartTaskInfo
 from app_server.conversations.view import Row, Viewer, conversation_rows, show_task

@@ -9,7 +9,7 @@ import orjson
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.conversations.log.filling import PER_TRANSACTION
+from app_server.conversations.log.bulk_append import PER_TRANSACTION
 from app_server.core.database import Database
 from app_server.core.errors import NotFound
 from app_server.events import log

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import orjson
 
-from agent_runtime.events.atif import AtifWriter
+from agent_runtime.events.atif_writer import AtifWriter
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.events.union import parse_event
 from agent_runtime.streamed_zip import StreamedZip

@@ -13,13 +13,13 @@ from sqlalchemy.orm import undefer
 
 from app_server.callbacks.matching import enqueue_matching
 from app_server.callbacks.tasks import TRIGGER
-from app_server.conversations.live.news import channels_of, tell
+from app_server.conversations.live.change_notices import channels_of, tell
 from app_server.conversations.log import folded_state, full_log, message_texts
 from app_server.conversations.log.full_log import LogFull, require_open, take_room
 from app_server.conversations.log.memory_writer import take_over_approvals, take_over_proposals
 from app_server.conversations.log.projection import Projection, fold
 from app_server.conversations.models import Conversation
-from app_server.conversations.triggered import tell_of_progress
+from app_server.conversations.trigger_progress import tell_of_progress
 from app_server.conversations.view import Viewer
 from app_server.core.database import Database, now
 from app_server.core.errors import NotFound

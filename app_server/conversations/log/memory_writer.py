@@ -15,7 +15,7 @@ from app_server.git.address import parse_address
 from app_server.mcp_approvals import service as mcp_approvals
 from app_server.mcp_servers.in_effect import servers_for
 from app_server.memory.proposals import propose
-from app_server.memory.written import succeeded, written_by
+from app_server.memory.written_notes import succeeded, written_by
 from app_server.trust_grants.models import Decision
 from app_server.trust_grants.service import of_repository
 

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.audit.actions import AuditAction, AuditTarget
 from app_server.audit.chain import SERVER, NewEntry, record
 from app_server.conversations import service
-from app_server.conversations.live.news import News, channels_of, news_of
+from app_server.conversations.live.change_notices import News, channels_of, news_of
 from app_server.conversations.models import Conversation
 from app_server.conversations.retention.models import RetentionAction
 from app_server.conversations.retention.rule import (

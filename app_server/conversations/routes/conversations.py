@@ -15,7 +15,7 @@ from app_server.conversations import listing, service
 from app_server.conversations import waiting_messages as waiting
 from app_server.conversations.changes import ConversationChanges
 from app_server.conversations.listing import ConversationFilter
-from app_server.conversations.live.news import channels_of, tell
+from app_server.conversations.live.change_notices import channels_of, tell
 from app_server.conversations.message_schemas import (
     MessageId,
     QueuedMessage,

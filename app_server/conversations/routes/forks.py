@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from app_server.access.authentication import CurrentUser
 from app_server.conversations.forks import ForkConversation, Forks
-from app_server.conversations.live.news import channels_of, tell
+from app_server.conversations.live.change_notices import channels_of, tell
 from app_server.conversations.routes.dependencies import Linked, OwnedConversation
 from app_server.conversations.schemas import StartTaskInfo
 from app_server.conversations.start.worker import ServerStartWorker

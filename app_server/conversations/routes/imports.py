@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations.imports import import_conversation
-from app_server.conversations.live.news import channels_of, tell
+from app_server.conversations.live.change_notices import channels_of, tell
 from app_server.conversations.routes.dependencies import Viewer
 from app_server.conversations.schemas import AppConversation
 from app_server.core.database import ServerDatabase

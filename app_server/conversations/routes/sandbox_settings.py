@@ -5,14 +5,14 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.by_sandbox import residents_of
 from app_server.conversations.routes.dependencies import Viewer
 from app_server.conversations.start.agent_request import brokered_llm
 from app_server.core.database import ServerDatabase
 from app_server.core.encryption import ServerCipher
 from app_server.core.errors import Conflict, NotFound
 from app_server.core.server_objects import ServerConfig
-from app_server.llm_gateway.proof import proof_of
+from app_server.llm_gateway.conversation_proof import proof_of
 from app_server.sandboxes.auth import CurrentSandbox
 from app_server.settings.profile_lookup import callable_profile
 from app_server.teams.repositories.first_team import put_team_of_sandbox_first

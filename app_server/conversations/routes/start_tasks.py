@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from sqlalchemy import ColumnElement, func, select, tuple_
 
 from app_server.access.authentication import CurrentUser
-from app_server.conversations.live.news import channels_of, tell
+from app_server.conversations.live.change_notices import channels_of, tell
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.routes.dependencies import Linked
 from app_server.conversations.schemas import Ids, RetryStart, StartTaskInfo

@@ -11,8 +11,8 @@ from sqlalchemy import select
 
 from app_server.conversations.models import Conversation
 from app_server.conversations.sharing.access import visible_to
+from app_server.core.cancellable_blocks import HeldBlocks
 from app_server.core.database import Database
-from app_server.core.held_blocks import HeldBlocks
 
 
 class AccessEnded(Exception):

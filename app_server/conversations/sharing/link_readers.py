@@ -11,9 +11,9 @@ from uuid import UUID
 
 from app_server.conversations.sharing.link_models import ConversationLink
 from app_server.conversations.sharing.link_service import valid_links
+from app_server.core.cancellable_blocks import HeldBlocks
 from app_server.core.database import Database
 from app_server.core.errors import TooManyRequests
-from app_server.core.held_blocks import HeldBlocks
 from app_server.core.server_objects import from_server
 
 MAX_STREAMS = 50

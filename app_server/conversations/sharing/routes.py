@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
-from app_server.conversations.live.news import telling
+from app_server.conversations.live.change_notices import telling
 from app_server.conversations.schemas import PlainText
 from app_server.conversations.sharing import service, with_teams
 from app_server.conversations.sharing.schemas import Candidate, SetAccess, SetEveryone, Sharing

@@ -17,7 +17,7 @@ from app_server.mcp_broker.router import broker_url
 from app_server.mcp_servers.schemas import Definition
 from app_server.sandboxes.secret_routes import secret_url
 from app_server.settings.confirmation import ConfirmationMode
-from app_server.settings.effective import effective
+from app_server.settings.effective_values import effective
 from app_server.settings.models import DEFAULT_MAX_ITERATIONS, LLMProfile, is_recorded
 from app_server.skills.files import SkillFile
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from agent_runtime.wire import MAX_MISSING_EVENTS, CatchUpRequest, Forked, Restored
 from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
-from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.by_sandbox import residents_of
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.start import tasks as start_tasks
 from app_server.core.database import Database

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.conversations import service
-from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.by_sandbox import residents_of
 from app_server.conversations.models import Conversation, StartStatus, StartTask
 from app_server.conversations.repositories.more_repositories import KeptRepository
 from app_server.conversations.schemas import RetryStart, StartRequest

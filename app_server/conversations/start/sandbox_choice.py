@@ -13,8 +13,8 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app_server.conversations.by_sandbox import residents_of
 from app_server.conversations.egress_notices import repositories_of
-from app_server.conversations.in_sandbox import residents_of
 from app_server.conversations.models import Conversation
 from app_server.conversations.schemas import StartRequest
 from app_server.core.config import Config

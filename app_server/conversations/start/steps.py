@@ -19,7 +19,7 @@ from app_server.agent_client.client import AgentClient
 from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.audit.actions import ActorMeans
 from app_server.audit.chain import Actor
-from app_server.conversations.in_sandbox import residents_of
+from app_server.conversations.by_sandbox import residents_of
 from app_server.conversations.log.memory_writer import repository_identity
 from app_server.conversations.models import Conversation, StartStatus
 from app_server.conversations.repositories import clone_mode, more_repositories, work_directory
@@ -32,7 +32,7 @@ from app_server.conversations.schemas import StartRequest
 from app_server.conversations.sharing.owning_team import refuse_those_of_other_teams
 from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start.context import Start, Step, StepOutcome
-from app_server.conversations.start.joining_offers import joining_of, left_out_of
+from app_server.conversations.start.loadable_executables import joining_of, left_out_of
 from app_server.conversations.start.log_reconciliation import reason_of, reconcile_log
 from app_server.conversations.start.memory_files import put_notes
 from app_server.conversations.start.script_steps import run_setup_script, set_up_git_hooks
@@ -45,7 +45,7 @@ from app_server.git.redirects import require_member_of_moved
 from app_server.git.repository_bundle import pack
 from app_server.levels.models import SettingName
 from app_server.levels.service import value_for
-from app_server.llm_gateway.proof import proof_of
+from app_server.llm_gateway.conversation_proof import proof_of
 from app_server.marketplaces.service import Loaded
 from app_server.mcp_approvals.service import approvals_of
 from app_server.mcp_servers.brokered_variables import definitions_for_sandboxes

@@ -14,7 +14,7 @@ from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app_server.conversations.models import LONG_AGO, STAGES, Conversation, StartStatus, StartTask
 from app_server.conversations.schemas import StartError, StartStage
-from app_server.conversations.triggered import tell_of_progress
+from app_server.conversations.trigger_progress import tell_of_progress
 from app_server.core.database import now
 from app_server.sandbox_records.models import Sandbox
 

@@ -18,8 +18,8 @@ from uuid import UUID
 from sqlalchemy import select
 
 from app_server.agent_client.calls import NoAnswer
-from app_server.conversations.in_sandbox import residents_of
-from app_server.conversations.live.news import news_of
+from app_server.conversations.by_sandbox import residents_of
+from app_server.conversations.live.change_notices import news_of
 from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.models import STAGES, Conversation, StartStatus, StartTask
 from app_server.conversations.removal import deleted_conversations, take_down

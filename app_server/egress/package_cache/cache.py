@@ -12,7 +12,7 @@ from pathlib import Path
 import h11
 
 from app_server.core.config import Config
-from app_server.egress.client_side import Asked, ClientSide
+from app_server.egress.client_connection import Asked, ClientSide
 from app_server.egress.credentials.credentials import Held
 from app_server.egress.package_cache.files import (
     PackageFiles,

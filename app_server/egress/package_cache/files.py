@@ -15,7 +15,7 @@ import h11
 
 from app_server.core.addresses import HostRule, parse_rule
 from app_server.core.database import now
-from app_server.egress.client_side import Asked
+from app_server.egress.client_connection import Asked
 
 DEFAULT_SECONDS = 30 * 24 * 3600.0
 LONGEST_SECONDS = 365 * 24 * 3600.0

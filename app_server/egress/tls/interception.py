@@ -17,8 +17,8 @@ from dataclasses import replace
 from uuid import UUID
 
 from app_server.core.database import Database
-from app_server.egress import answers
-from app_server.egress.client_side import Asked, ClientSide, Malformed, of_host
+from app_server.egress import refusal_replies
+from app_server.egress.client_connection import Asked, ClientSide, Malformed, of_host
 from app_server.egress.credentials.credentials import Held, note_use
 from app_server.egress.credentials.exchange import Exchange
 from app_server.egress.egress_log import EgressLog, EgressTarget
@@ -104,15 +104,15 @@ class TlsInterception:
         try:
             await self._converse(client, way.target, sandbox)
         except Malformed:
-            await client.refuse(answers.MALFORMED)
+            await client.refuse(refusal_replies.MALFORMED)
         except Broken:
-            await client.refuse(answers.BROKEN)
+            await client.refuse(refusal_replies.BROKEN)
         await tls.end()
 
     async def _converse(self, client: ClientSide, target: EgressTarget, sandbox: Sandbox) -> None:
         while asked := await client.next_request():
             if await self._decisions.again(sandbox) is None:
-                return await client.refuse(answers.NOT_A_SANDBOX)
+                return await client.refuse(refusal_replies.NOT_A_SANDBOX)
             await self._pass(client, asked, replace(target, client=asked.client or target.client))
         return None
 
@@ -125,7 +125,7 @@ class TlsInterception:
                 held = None  # the program has sent a placeholder, so no other credential is added
             way.check(asked, {*exchanged.names, *([held.header.encode()] if held else [])})
             if (held or exchanged.names) and asked.request.method.upper() == b"TRACE":
-                return await client.refuse(answers.NO_TRACE)
+                return await client.refuse(refusal_replies.NO_TRACE)
             wanted = None if exchanged.names else self._packages.wanted(asked, way, "https", held)
             if wanted and await wanted.serve(client):
                 await self._egress_log.note(target)
@@ -135,7 +135,7 @@ class TlsInterception:
             world = await way.connect(Tls(target.host, self._outside))
         except Refused as refused:
             await self._egress_log.note(target, refused.reason)
-            return await client.refuse(answers.answer_to(refused.reason, target.host, target.port))
+            return await client.refuse(refusal_replies.answer_to(refused.reason, target.host, target.port))
         try:
             await self._egress_log.note(target)
             if held:

@@ -13,7 +13,7 @@ from fastapi import Response
 from app_server.core.errors import BadGateway
 from app_server.http.bounded_body import beginning_of
 from app_server.http.reply_streaming import Passing
-from app_server.llm_gateway.forwarding.additions import Additions
+from app_server.llm_gateway.forwarding.added_fields import Additions
 from app_server.llm_gateway.forwarding.vendor_failures import unreachable, wrong_base_url
 from app_server.llm_gateway.forwarding.vendors import PassThrough
 

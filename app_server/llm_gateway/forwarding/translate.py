@@ -17,7 +17,7 @@ from agent_runtime import litellm_calls
 from app_server.core.errors import BadGateway, BadRequest
 from app_server.http.guarded_client import Guard
 from app_server.llm_gateway.forwarding import bounds
-from app_server.llm_gateway.forwarding.additions import Additions
+from app_server.llm_gateway.forwarding.added_fields import Additions
 from app_server.llm_gateway.forwarding.contents import without_addresses, without_cache_marks
 from app_server.llm_gateway.forwarding.fields import ChatFields
 from app_server.llm_gateway.forwarding.readable_replies import ReadableStream, readable

@@ -13,7 +13,7 @@ import httpx
 import orjson
 from authlib.oauth2.rfc7523 import JWTBearerGrant
 
-from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.lenient_numbers import a_dict
 from app_server.core.errors import BadGateway
 from app_server.llm_gateway.forwarding.vendor_failures import unreachable
 from app_server.settings.service_account import ServiceAccount, read_key

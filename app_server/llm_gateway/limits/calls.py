@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import BindParameter, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.metering.usage import Usage
+from agent_runtime.metering.token_counts import Usage
 from app_server.core.background import Background
 from app_server.core.database import Base, Database, now
 from app_server.core.pubsub import Frame, PubSub

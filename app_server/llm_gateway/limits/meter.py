@@ -8,8 +8,8 @@ import orjson
 from fastapi import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from agent_runtime.metering.counts import a_dict
-from agent_runtime.metering.usage import Usage, usage_of, usage_of_message, usage_of_response
+from agent_runtime.metering.lenient_numbers import a_dict
+from agent_runtime.metering.token_counts import Usage, usage_of, usage_of_message, usage_of_response
 
 MAX_LINE_BYTES = 1024**2
 MAX_DOCUMENT_BYTES = 16 * 1024**2

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from fastapi import Response
 
-from agent_runtime.metering.counts import a_count
+from agent_runtime.metering.lenient_numbers import a_count
 from agent_runtime.metering.prices import Price
-from agent_runtime.metering.usage import Usage
+from agent_runtime.metering.token_counts import Usage
 from app_server.llm_gateway.limits.calls import Spending
 from app_server.llm_gateway.limits.meter import Meter, Metered, estimated, meter_for
 from app_server.llm_gateway.limits.spending import Payer, to_micros
-from app_server.settings.effective import Effective, effective
+from app_server.settings.effective_values import Effective, effective
 from app_server.settings.models import LLMProfile
 
 USUAL_REPLY_TOKENS = 8192

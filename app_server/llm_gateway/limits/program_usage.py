@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from agent_runtime.metering.usage import Usage
+from agent_runtime.metering.token_counts import Usage
 from app_server.llm_gateway.limits.models import MICROS
 
 

@@ -19,7 +19,7 @@ from app_server.levels.service import all_values, as_value, values_for
 from app_server.llm_gateway.limits.models import MICROS, Period, SpendingAccount, SpendingReservation
 from app_server.llm_gateway.limits.refusals import price_unknown, shared_budget_reached
 from app_server.llm_gateway.limits.spending import monthly_id, start_of, to_micros
-from app_server.settings.effective import effective
+from app_server.settings.effective_values import effective
 from app_server.settings.models import LLMProfile
 from app_server.teams.models import TeamMember
 from app_server.users.colleagues import members_of

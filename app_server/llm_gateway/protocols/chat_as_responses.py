@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_runtime.catalogue.facts import Facts
-from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.lenient_numbers import a_dict
 from app_server.core.errors import BadRequest
 from app_server.llm_gateway.forwarding import fields
 from app_server.llm_gateway.protocols import kept_reasoning, responses
-from app_server.settings.effective import Effective
+from app_server.settings.effective_values import Effective
 
 _SAME = (
     "stream",

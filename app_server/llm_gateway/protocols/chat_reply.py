@@ -11,8 +11,8 @@ from uuid import uuid4
 import orjson
 from fastapi import Response
 
-from agent_runtime.metering.counts import a_dict
-from agent_runtime.metering.usage import Usage, usage_of_response
+from agent_runtime.metering.lenient_numbers import a_dict
+from agent_runtime.metering.token_counts import Usage, usage_of_response
 from app_server.llm_gateway.protocols.converted import ConvertedReply
 from app_server.llm_gateway.protocols.kept_reasoning import detail
 

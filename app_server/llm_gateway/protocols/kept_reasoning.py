@@ -7,7 +7,7 @@ I/O.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.lenient_numbers import a_dict
 
 INCLUDED = ["reasoning.encrypted_content"]
 """What a call of Responses asks for, so that nothing has to be stored at the vendor."""

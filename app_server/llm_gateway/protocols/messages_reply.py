@@ -9,8 +9,8 @@ import orjson
 from fastapi import Response
 from fastapi.responses import JSONResponse
 
-from agent_runtime.metering.counts import a_dict
-from agent_runtime.metering.usage import Usage, usage_of
+from agent_runtime.metering.lenient_numbers import a_dict
+from agent_runtime.metering.token_counts import Usage, usage_of
 from app_server.core.errors import AppError
 from app_server.llm_gateway.protocols import thinking
 from app_server.llm_gateway.protocols.converted import ConvertedReply

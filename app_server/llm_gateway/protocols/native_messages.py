@@ -14,7 +14,7 @@ import orjson
 from fastapi import Response
 from fastapi.responses import JSONResponse
 
-from agent_runtime.metering.counts import a_dict
+from agent_runtime.metering.lenient_numbers import a_dict
 from app_server.llm_gateway.forwarding.fields import Object
 from app_server.llm_gateway.forwarding.vendors import PassThrough, Translated, Vendor
 from app_server.llm_gateway.protocols.messages import MessagesFields

@@ -16,7 +16,7 @@ from agent_runtime.vendors import OPENAI_URL
 from app_server.core.errors import BadRequest
 from app_server.llm_gateway.forwarding.fields import Closed, Object
 from app_server.llm_gateway.forwarding.vendors import PassThrough, Vendor
-from app_server.settings.effective import Effective
+from app_server.settings.effective_values import Effective
 
 _ITEMS = {
     "message",

@@ -18,7 +18,7 @@ from app_server.core.errors import StartCode, StartFailure
 from app_server.core.sandbox_hosts import SandboxHost
 from app_server.core.start_report import Report
 from app_server.sandbox_backends.backend import LastWords, MachineState
-from app_server.sandbox_backends.remote.sent_base import parts_of
+from app_server.sandbox_backends.remote.base_image_request import parts_of
 from app_server.sandbox_backends.remote.wire import (
     INSTALLATION_HEADER,
     PIECE_BYTES,

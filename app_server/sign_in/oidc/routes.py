@@ -22,7 +22,7 @@ from app_server.sign_in.oidc import attempts, exchange
 from app_server.sign_in.oidc.discovery import Providers, ServerProviders
 from app_server.sign_in.oidc.identity import identity_of
 from app_server.sign_in.oidc.tokens import read_logout_token
-from app_server.sign_in.refused import RefusedSignIns, ServerRefusedSignIns
+from app_server.sign_in.refused_sign_ins import RefusedSignIns, ServerRefusedSignIns
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from app_server.sign_in.browser_session import SignedInUser, browser_of, keep_in
 from app_server.sign_in.passwords.refusals import password_sign_in_off
 from app_server.sign_in.passwords.schemas import SignInWithPassword
 from app_server.sign_in.passwords.sign_in import PasswordSignIns
-from app_server.sign_in.refused import RefusedSignIns
+from app_server.sign_in.refused_sign_ins import RefusedSignIns
 
 router = APIRouter(prefix="/api/v1/sign-in", tags=["Sign-in"])
 

@@ -17,7 +17,7 @@ from app_server.core.errors import AppError, BadGateway
 from app_server.core.server_objects import ServerConfig
 from app_server.sign_in.identities.completion import back_to, complete, page_for
 from app_server.sign_in.identities.identity import ProviderIdentity
-from app_server.sign_in.refused import RefusedSignIns, ServerRefusedSignIns
+from app_server.sign_in.refused_sign_ins import RefusedSignIns, ServerRefusedSignIns
 from app_server.sign_in.saml import attempts, provider_sessions, statements, used_assertions
 from app_server.sign_in.saml.document import MAX_BYTES, Unacceptable
 from app_server.sign_in.saml.providers import SamlProviders, ServerSamlProviders

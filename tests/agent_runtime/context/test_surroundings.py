@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_runtime.context.surroundings import MAX_COMMANDS, surroundings
+from agent_runtime.context.environment_facts import MAX_COMMANDS, surroundings
 
 
 def test_date_system_and_shell_are_those_of_now_and_here(tmp_path: Path):

@@ -15,7 +15,7 @@ from agent_runtime.conversation.errors import (
     CheckpointNotFoundError,
     CheckpointsUnavailableError,
 )
-from agent_runtime.workspace import shadow
+from agent_runtime.workspace import snapshot_repository
 from tests.agent_runtime.conversation.checkpoint_turns import BOTH, FILES, turn, turns
 from tests.agent_runtime.conversation.conftest import Conversations, user
 from tests.agent_runtime.conversation.workspace_files import files_of, git
@@ -253,7 +253,7 @@ async def test_without_git_agents_work_without_checkpoints(
 async def test_a_workspace_without_a_project_has_no_checkpoints(
     conversations: Conversations, scripted_llm: ScriptedLLM, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(shadow, "MAX_NEW_FILES", 3)
+    monkeypatch.setattr(snapshot_repository, "MAX_NEW_FILES", 3)
     conversation = conversations.create()
     await turn(conversation, scripted_llm, "touch 1 2 3")
     first = turns(conversation)[0].id

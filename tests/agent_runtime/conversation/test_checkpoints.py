@@ -7,7 +7,7 @@ from agent_runtime.conversation.errors import (
     EditedSinceError,
 )
 from agent_runtime.wire import CheckpointKind, RewindRequest
-from agent_runtime.workspace import shadow
+from agent_runtime.workspace import snapshot_repository
 from tests.agent_runtime.conversation.checkpoint_turns import BOTH, FILES, checkpoints, turn, turns
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.agent_runtime.conversation.labour import texts
@@ -182,7 +182,7 @@ async def test_a_file_that_the_user_deleted_stays_deleted(
 async def test_what_is_in_no_checkpoint_is_never_overwritten(
     conversations: Conversations, scripted_llm: ScriptedLLM, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(shadow, "MAX_FILE_BYTES", 100)
+    monkeypatch.setattr(snapshot_repository, "MAX_FILE_BYTES", 100)
     conversation = conversations.create()
     workspace = conversations.workspace
     workspace.joinpath("grows").write_text("small")

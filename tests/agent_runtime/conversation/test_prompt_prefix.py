@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import orjson
 
-from agent_runtime.context import surroundings as surroundings_module
+from agent_runtime.context import environment_facts as surroundings_module
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.support.scripted_llm import Request, call, calls
 

@@ -12,7 +12,7 @@ from agent_runtime.conversation.checkpoints.rewind import rewind
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.event_log.log import LogInUseError
 from agent_runtime.wire import CheckpointKind, RewindRequest
-from agent_runtime.workspace.put_back import TEMPORARY_PREFIX
+from agent_runtime.workspace.restore_files import TEMPORARY_PREFIX
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.agent_runtime.conversation.workspace_files import files_of
 from tests.support.scripted_llm import ScriptedLLM, call, say

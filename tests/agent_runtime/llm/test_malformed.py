@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from agent_runtime.llm import chat_completions, responses
 from agent_runtime.llm.dialect import Dialect
 from agent_runtime.llm.errors import LLMError
-from agent_runtime.llm.foreign import decode
+from agent_runtime.llm.lenient_json import decode
 from tests.agent_runtime.conversation.conftest import Conversations, of_kind, user
 from tests.support.scripted_llm import ScriptedLLM, Turn, calls, raw, say
 

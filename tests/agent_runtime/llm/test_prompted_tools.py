@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent_runtime.llm import prompted_tools
 from agent_runtime.llm.messages import Prompt, Reply, RequestedCall
-from agent_runtime.metering.usage import Usage
+from agent_runtime.metering.token_counts import Usage
 from tests.agent_runtime.conversation.conftest import Conversations, Watch, kinds_of, of_kind, user
 from tests.support.scripted_llm import ScriptedLLM, say, text_of
 

@@ -16,7 +16,7 @@ from agent_runtime.llm import prompted_tools
 from agent_runtime.llm.complete import LLMClient
 from agent_runtime.llm.config import LLM
 from agent_runtime.llm.messages import PieceKind, Prompt, Reply
-from agent_runtime.metering.usage import Usage
+from agent_runtime.metering.token_counts import Usage
 from tests.support.scripted_llm import ScriptedLLM, calls
 
 # Calls as data: a call's name and its arguments.

@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 
 from agent_runtime.server.outgoing.git_remotes import RemotesFile
-from agent_runtime.server.saved.whole_file import read_file, replace_file
+from agent_runtime.server.saved.atomic_write import read_file, replace_file
 from agent_runtime.wire import GitRemotes
 
 CALLERS = 100

@@ -4,7 +4,7 @@ import asyncio
 import subprocess
 from pathlib import Path
 
-from agent_runtime.workspace import apart
+from agent_runtime.workspace import sub_agent_work_trees
 from tests.support.patience import PATIENCE_SECONDS
 
 
@@ -20,14 +20,14 @@ async def test_what_is_let_go_while_it_comes_back_leaves_no_ref_behind(tmp_path:
     work.mkdir()
     git(work, "init", "-q")
     git(work, "commit", "-q", "--allow-empty", "-m", "Begin")
-    await apart.begin(work, place, "task")
+    await sub_agent_work_trees.begin(work, place, "task")
     (place / "new.txt").write_text("new\n")
 
-    returning = asyncio.create_task(apart.bring_back(work, place, "task"))
+    returning = asyncio.create_task(sub_agent_work_trees.bring_back(work, place, "task"))
     async with asyncio.timeout(PATIENCE_SECONDS):
         while place.exists():  # noqa: ASYNC110 (git tells nobody)
             await asyncio.sleep(0.001)
-    await apart.forget(work, place, "task")
+    await sub_agent_work_trees.forget(work, place, "task")
 
     assert (await returning).files == ("new.txt",)
     assert (work / "new.txt").read_text() == "new\n"

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from app_server.events import log, words
+from app_server.events import log, word_index
 from tests.app_server.conversations.conftest import Home
 from tests.app_server.conversations.feeds import Feed, durable, feed_of
 
@@ -94,7 +94,7 @@ async def test_only_the_events_of_this_conversation_are_found(home: Home, feed: 
         assert positions(await find(feed, "anchor")) == [2]
         assert positions(await find(other, "anchor")) == [1]
         async with home.database.session() as session:
-            assert await words.delete_some(session, UUID(other.id), 1) == 1
+            assert await word_index.delete_some(session, UUID(other.id), 1) == 1
             await log.delete_log(session, UUID(other.id))
         assert (await find(other, "anchor"))["items"] == []
         assert positions(await find(feed, "anchor")) == [2]

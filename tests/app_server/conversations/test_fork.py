@@ -11,11 +11,11 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Connection, event, func, select
 
-from app_server.conversations.log import copying, filling
+from app_server.conversations.log import bulk_append, copying
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.start.secrets import opened
 from app_server.events.models import StoredEvent
-from app_server.llm_gateway.proof import proof_of
+from app_server.llm_gateway.conversation_proof import proof_of
 from app_server.sandbox_records.models import Sandbox
 from app_server.users.models import Role
 from tests.app_server.conversations.conftest import ROOT, Home, client_of, eventually
@@ -125,7 +125,7 @@ async def test_a_fork_ends_at_the_event_that_is_named_and_is_hidden_until_its_lo
     assert len(await messages(home, original)) == 4
 
     # As after a kill: the time for which it is hidden passes.
-    monkeypatch.setattr(filling, "_HIDDEN", timedelta(0))
+    monkeypatch.setattr(bulk_append, "_HIDDEN", timedelta(0))
     cut_off = await home.client.post(f"{ROOT}/{original}/fork", json={})
     assert_problem(cut_off, 503, "copy_cut_off")
     await eventually(lambda: _is_alone(home, original))

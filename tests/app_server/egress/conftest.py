@@ -25,7 +25,7 @@ from app_server.core.encryption import load_cipher
 from app_server.egress.egress_log import EgressLog
 from app_server.egress.models import EgressRecord
 from app_server.egress.proxy import EgressProxy
-from app_server.egress.same_port import same_port
+from app_server.egress.shared_port import same_port
 from app_server.egress.tls.authority import load_authority
 from app_server.http.outgoing_proxy import Upstream
 from app_server.http.sandbox_authority import certificate_file

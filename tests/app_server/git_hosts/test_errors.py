@@ -10,7 +10,7 @@ from tenacity import wait_none
 
 from app_server.core.errors import AppError, BadGateway
 from app_server.git_hosts import connection
-from app_server.git_hosts.careful import careful
+from app_server.git_hosts.checked_client import careful
 from app_server.git_hosts.connection import HostAccess, HostConnection
 from app_server.git_hosts.github.client import github
 from app_server.git_hosts.rate_limits import MAX_TOKENS, RateLimits

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app_server.llm_gateway.forwarding.additions import Additions
+from app_server.llm_gateway.forwarding.added_fields import Additions
 from app_server.llm_gateway.forwarding.pass_through import pass_through
 from app_server.llm_gateway.forwarding.translate import translate
 from app_server.llm_gateway.forwarding.vendors import PassThrough, Translated

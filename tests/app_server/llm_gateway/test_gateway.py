@@ -11,7 +11,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from app_server.conversations.models import Conversation
-from app_server.llm_gateway.forwarding.recorded import load_recording
+from app_server.llm_gateway.forwarding.recorded_model import load_recording
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.settings.profiles import save_profile
 from app_server.settings.schemas import LLMSettings

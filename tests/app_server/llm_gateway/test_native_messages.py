@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from agent_runtime.metering.prices import Price
-from agent_runtime.metering.usage import usage_of, usage_of_message
+from agent_runtime.metering.token_counts import usage_of, usage_of_message
 from app_server.llm_gateway.limits.meter import EventStreamMeter, meter_for
 from app_server.llm_gateway.protocols.native_messages import headers_of
 from app_server.settings.profiles import save_profile

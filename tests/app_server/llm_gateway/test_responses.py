@@ -9,10 +9,10 @@ import pytest
 from openai import AsyncOpenAI, BadRequestError
 
 from app_server.conversations.models import Conversation
+from app_server.llm_gateway.conversation_proof import proof_of
 from app_server.llm_gateway.limits.models import SpendingAccount
-from app_server.llm_gateway.proof import proof_of
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
-from app_server.settings.effective import effective
+from app_server.settings.effective_values import effective
 from app_server.settings.models import LLMProfile
 from app_server.settings.options import ProfileOptions
 from app_server.settings.profiles import save_profile

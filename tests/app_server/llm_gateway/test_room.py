@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from starlette.types import Message
 
 from app_server.core.errors import TooManyRequests
-from app_server.llm_gateway.room import LARGE_BYTES, LARGE_OF_A_USER, CallCapacity
+from app_server.llm_gateway.load_limits import LARGE_BYTES, LARGE_OF_A_USER, CallCapacity
 from tests.app_server.conftest import App
 
 USER = uuid4()

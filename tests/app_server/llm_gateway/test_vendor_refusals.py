@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app_server.llm_gateway.forwarding.additions import Additions
+from app_server.llm_gateway.forwarding.added_fields import Additions
 from app_server.llm_gateway.forwarding.pass_through import pass_through
 from app_server.llm_gateway.forwarding.translate import translate
 from app_server.llm_gateway.forwarding.vendors import PassThrough, Translated, vendor_of

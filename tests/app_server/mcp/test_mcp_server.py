@@ -21,7 +21,7 @@ from app_server.core.config import Config
 from app_server.events import log
 from app_server.events.schemas import DurableFrame
 from app_server.lifespan import lifespan
-from app_server.llm_gateway.proof import proof_of
+from app_server.llm_gateway.conversation_proof import proof_of
 from app_server.main import WithState
 from app_server.mcp_broker.own_server import own_server_url
 from app_server.memory.models import MemoryProposal

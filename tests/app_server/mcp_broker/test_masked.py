@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app_server.mcp_broker.masked import masked
+from app_server.mcp_broker.reply_masking import masked
 
 TOKEN = "token-of-16-chars-and-more"
 TEXT = f'data: {{"a": "{TOKEN}", "b": true}}\n\n'.encode()

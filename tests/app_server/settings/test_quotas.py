@@ -14,7 +14,7 @@ from app_server.levels.models import Level
 from app_server.levels.resolution import LevelValue
 from app_server.llm_gateway.limits.models import Period, SpendingAccount
 from app_server.llm_gateway.limits.refusals import reached
-from app_server.llm_gateway.room import CallCapacity
+from app_server.llm_gateway.load_limits import CallCapacity
 from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
 from app_server.users.tokens import token_hash
 from tests.app_server.conftest import App

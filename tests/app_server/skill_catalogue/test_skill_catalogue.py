@@ -11,7 +11,7 @@ import pytest
 
 from app_server.core.jobs.policy import JobAttempt
 from app_server.skill_catalogue import update_check
-from app_server.skills.shipped import shipped_skills
+from app_server.skills.bundled import shipped_skills
 from app_server.users.models import Role
 from app_server.users.service import create_api_key, create_user
 from tests.app_server.conftest import App, http_client

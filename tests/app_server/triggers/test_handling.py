@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from app_server.conversations.models import Conversation, PendingMessage, StartTask
-from app_server.conversations.triggered import tell_of_progress
+from app_server.conversations.trigger_progress import tell_of_progress
 from app_server.core.database import now
 from app_server.core.jobs.policy import JobAttempt
 from app_server.core.jobs.worker import Jobs

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from app_server.conversations.models import Conversation
-from app_server.llm_gateway.proof import proof_of
+from app_server.llm_gateway.conversation_proof import proof_of
 from app_server.sandbox_records.models import Sandbox, SandboxStatus
 from app_server.users.models import User
 from app_server.users.tokens import token_hash

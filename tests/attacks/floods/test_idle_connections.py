@@ -19,7 +19,7 @@ from app_server.core.database import Database
 from app_server.core.encryption import load_cipher
 from app_server.egress.egress_log import EgressLog
 from app_server.egress.proxy import EgressProxy
-from app_server.egress.same_port import same_port
+from app_server.egress.shared_port import same_port
 from app_server.egress.tls.authority import load_authority
 from app_server.http import connection_limits as connections
 from app_server.http.connection_limits import ConnectionLimits, limited_http, throttle_accept_errors

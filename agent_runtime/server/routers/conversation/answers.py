@@ -4,8 +4,8 @@ executes), the user's decision about a changed MCP tool, or the user's answer to
 
 from agent_runtime.conversation.approval.client_tool_answers import answer_client_call
 from agent_runtime.conversation.approval.mcp_answers import answer_mcp_change
+from agent_runtime.server.routers.dependencies import Found
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Found
 from agent_runtime.tools.mcp.questions import ElicitationResponse
 from agent_runtime.wire import ClientToolAnswer, McpChangeAnswer, McpQuestionAnswer, Success
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from agent_runtime.conversation.event_log.reconciliation import tell_forked, tell_restored
-from agent_runtime.server.routers.state import Conversations, FoundLog
+from agent_runtime.server.routers.dependencies import Conversations, FoundLog
 from agent_runtime.wire import CatchUpRequest, LogPosition
 
 router = APIRouter(prefix="/api/conversations/{conversation_id}/log", tags=["conversations"])

@@ -3,8 +3,8 @@ checkpoint, and reset the conversation to a checkpoint.
 """
 
 from agent_runtime.conversation.checkpoints.rewind import rewind as go_back
+from agent_runtime.server.routers.dependencies import Found
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import CheckpointDiff, CheckpointList, RewindRequest, RewindResult
 
 router = Router(prefix="/api/conversations/{conversation_id}/checkpoints", tags=["conversations"])

@@ -9,8 +9,8 @@ from agent_runtime.conversation.approval.answers import set_analyzer, set_policy
 from agent_runtime.delegation.answers import approve, go_on_above, reject
 from agent_runtime.security.kinds import UnsupportedKindError
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.dependencies import AllChildren, Found
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import AllChildren, Found
 from agent_runtime.wire import (
     ConfirmationResponseRequest,
     SetConfirmationPolicyRequest,

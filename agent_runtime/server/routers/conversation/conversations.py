@@ -13,10 +13,10 @@ from agent_runtime.delegation.answers import go_on_above
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.server.conversations.catalog import ConversationSortOrder
 from agent_runtime.server.errors import ServerProblem
-from agent_runtime.server.routers.project.offers import Approved
+from agent_runtime.server.routers.dependencies import AllChildren, AllWorkTrees, Conversations, Found
+from agent_runtime.server.routers.project.executables import Approved
 from agent_runtime.server.routers.project.plugins import Plugins
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import AllChildren, AllWorkTrees, Conversations, Found
 from agent_runtime.server.routers.workspace.runtime_plugins import AllRuntimePlugins
 from agent_runtime.wire import (
     MAX_MESSAGE_BYTES,

@@ -11,8 +11,8 @@ from agent_runtime.conversation.event_log.log import Filter, LogReader
 from agent_runtime.events.union import parse_event
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.conversation.conversations import check_size, deliver
+from agent_runtime.server.routers.dependencies import Found, FoundLog
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Found, FoundLog
 from agent_runtime.wire import SendMessageRequest, Success
 
 router = Router(prefix="/api/conversations/{conversation_id}/events", tags=["events"])

@@ -1,8 +1,8 @@
 """Routes that start, stop and resume the goal of a conversation."""
 
 from agent_runtime.conversation.run.goal_commands import pursue, rest, resume
+from agent_runtime.server.routers.dependencies import Found
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import StartGoalRequest, Success
 
 router = Router(prefix="/api/conversations/{conversation_id}/goal", tags=["conversations"])

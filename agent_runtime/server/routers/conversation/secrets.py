@@ -2,8 +2,8 @@
 secrets.
 """
 
+from agent_runtime.server.routers.dependencies import Found
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import Success, UpdateSecretsRequest
 
 router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversations"])

@@ -13,8 +13,8 @@ from agent_runtime.conversation.side_question import ask
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
 from agent_runtime.server.errors import invalid
+from agent_runtime.server.routers.dependencies import AllChildren, Conversations, Found
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import AllChildren, Conversations, Found
 from agent_runtime.wire import (
     AskAgentRequest,
     AskAgentResponse,

@@ -3,10 +3,10 @@
 from pydantic import BaseModel
 
 from agent_runtime.conversation.model_switch import switch_llm
+from agent_runtime.server.routers.dependencies import Found
 from agent_runtime.server.routers.profiles import checked, profile_of
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Found
-from agent_runtime.server.saved.exposure import Saved
+from agent_runtime.server.saved.secret_exposure import Saved
 from agent_runtime.wire import Success
 
 router = Router(prefix="/api/conversations/{conversation_id}", tags=["conversations"])

@@ -7,12 +7,12 @@ import orjson
 from fastapi import Form, Request, UploadFile
 from fastapi.responses import StreamingResponse
 
-from agent_runtime.conversation.trajectory.atif import atif_chunks
-from agent_runtime.conversation.trajectory.receive import NotATrajectoryError, Wishes
-from agent_runtime.conversation.trajectory.zipped import zip_chunks
+from agent_runtime.conversation.trajectory.export_atif import atif_chunks
+from agent_runtime.conversation.trajectory.export_zip import zip_chunks
+from agent_runtime.conversation.trajectory.import_file import NotATrajectoryError, Wishes
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.dependencies import Conversations
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Conversations
 from agent_runtime.wire import ConversationInfo
 
 router = Router(prefix="/api", tags=["trajectories"])

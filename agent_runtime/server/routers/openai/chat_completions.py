@@ -23,9 +23,9 @@ from agent_runtime.server.conversations.openai_facade import (
     text_of,
 )
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.dependencies import Conversations
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Conversations
-from agent_runtime.server.saved.exposure import Saved
+from agent_runtime.server.saved.secret_exposure import Saved
 
 router = Router(prefix="/v1", tags=["OpenAI"])
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from agent_runtime.server.conversations.openai_facade import Asked, FacadeAnswer, answer_to, begin, parse_id
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.dependencies import Conversations
 from agent_runtime.server.routers.openai.chat_completions import (
     CONVERSATION_HEADER,
     ChatMessage,
@@ -24,8 +25,7 @@ from agent_runtime.server.routers.openai.chat_completions import (
     event,
 )
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Conversations
-from agent_runtime.server.saved.exposure import Saved
+from agent_runtime.server.saved.secret_exposure import Saved
 
 router = Router(prefix="/v1", tags=["OpenAI"])
 

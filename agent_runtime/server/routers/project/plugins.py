@@ -13,8 +13,8 @@ from agent_runtime.conversation.add_plugin import add_plugin
 from agent_runtime.plugins.plugin import Plugin
 from agent_runtime.plugins.store import PluginStore
 from agent_runtime.server.errors import ServerProblem, invalid
+from agent_runtime.server.routers.dependencies import Found
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import (
     FetchedPlugin,
     FetchPluginRequest,

@@ -10,8 +10,8 @@ from fastapi import Depends, Request
 from agent_runtime.context.discover import discover
 from agent_runtime.context.skills import AgentContext, ProjectContext
 from agent_runtime.server.errors import ServerProblem
+from agent_runtime.server.routers.dependencies import Found
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import SkillFinding, SkillInfo, SkillInputInfo, SkillsRequest, SkillsResponse
 
 router = Router(prefix="/api", tags=["skills"])

@@ -1,8 +1,8 @@
 """The route that shows the agent's browser to people."""
 
 from agent_runtime.conversation.browser_preview import glimpse
+from agent_runtime.server.routers.dependencies import Conversations, KnownId
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Conversations, KnownId
 from agent_runtime.wire import BrowserGlimpse
 
 router = Router(prefix="/api/conversations/{conversation_id}/browser", tags=["conversations"])

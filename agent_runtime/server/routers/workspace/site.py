@@ -18,8 +18,8 @@ from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.keys.auth import require_key
 from agent_runtime.server.keys.session_keys import SessionKeys
 from agent_runtime.server.roots import os_errors_as_problems
+from agent_runtime.server.routers.dependencies import Found, KnownId
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Found, KnownId
 from agent_runtime.wire import API_KEY_HEADER
 from agent_runtime.workspace.local import PathNotAllowedError, confine
 

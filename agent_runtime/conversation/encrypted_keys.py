@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 
 from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.event_log.log import EventLog
-from agent_runtime.conversation.known_keys import revealed
+from agent_runtime.conversation.unmasked_keys import revealed
 from agent_runtime.events.base import JsonObject
 from agent_runtime.secrets.registry import Secrets
 

@@ -5,7 +5,7 @@ Responses API, or a message of Anthropic's API.
 from dataclasses import dataclass
 from typing import Any
 
-from agent_runtime.metering.counts import a_count, a_dict
+from agent_runtime.metering.lenient_numbers import a_count, a_dict
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent_runtime.secrets.forms import lines_of
+from agent_runtime.secrets.encoded_forms import lines_of
 
 MIN_BYTES = 8
 """Values shorter than this are only looked for in one piece, because their letters occur scattered in any

@@ -2,7 +2,7 @@
 are detected. A signature is a keyed checksum and is called "seal".
 """
 
-from agent_runtime.conversation.event_log.spec_seal import SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import SpecSeal
 from agent_runtime.server.config import Config
 
 

@@ -20,7 +20,13 @@ from typing import ClassVar
 from uuid import uuid4
 
 from agent_runtime.workspace.git import Change, GitError, parse_name_status, run_git
-from agent_runtime.workspace.put_back import TEMPORARY_PREFIX, RestorePlan, apply, blocked, is_beyond_link
+from agent_runtime.workspace.restore_files import (
+    TEMPORARY_PREFIX,
+    RestorePlan,
+    apply,
+    blocked,
+    is_beyond_link,
+)
 
 MAX_FILE_BYTES = 10 * 1024**2
 MAX_NEW_FILES = 50_000

@@ -8,13 +8,13 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from app_server.llm_gateway.ask import RESPONSES, ask, passed
 from app_server.llm_gateway.forwarding.vendors import PassThrough, vendor_of
 from app_server.llm_gateway.limits import paid_call
 from app_server.llm_gateway.limits.spending import Payer
 from app_server.llm_gateway.protocols import chat_as_responses
 from app_server.llm_gateway.protocols.chat_reply import ChatReply
-from app_server.settings.effective import effective
+from app_server.llm_gateway.vendor_call import RESPONSES, ask, passed
+from app_server.settings.effective_values import effective
 from app_server.settings.models import LLMProfile
 from app_server.users.models import User
 

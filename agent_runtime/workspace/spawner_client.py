@@ -172,7 +172,7 @@ def stand_in(
     handle, name = tempfile.mkstemp(dir=address.parent)
     with os.fdopen(handle, "wb") as file:
         file.write(_description(words, cwd, env))
-    return sys.executable, ["-I", "-S", str(Path(__file__).with_name("enter.py")), str(address), name]
+    return sys.executable, ["-I", "-S", str(Path(__file__).with_name("enter_room.py")), str(address), name]
 
 
 def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str, str]) -> bytes:

@@ -11,9 +11,9 @@ import httpx
 from fastapi import Request, Response
 
 from app_server.core.errors import BadGateway
-from app_server.llm_gateway.forwarding.additions import additions_of
+from app_server.llm_gateway.forwarding.added_fields import additions_of
 from app_server.llm_gateway.forwarding.pass_through import pass_through
-from app_server.llm_gateway.forwarding.recorded import replay
+from app_server.llm_gateway.forwarding.recorded_model import replay
 from app_server.llm_gateway.forwarding.translate import refused, translate
 from app_server.llm_gateway.forwarding.vendors import PassThrough, Recorded, Translated, vendor_of
 from app_server.llm_gateway.forwarding.vertex import DEFAULT_LOCATION, SignInRefused, sign_in

@@ -15,10 +15,10 @@ from pydantic import ValidationError
 from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.event_log.log import EventLog, Record
 from agent_runtime.conversation.event_log.model_input_cursor import ModelInputCursor
-from agent_runtime.conversation.event_log.spec_seal import UNSEALED, SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import UNSEALED, SpecSeal
 from agent_runtime.conversation.spec import Spec
-from agent_runtime.conversation.trajectory.atif_events import Trajectory, events_of
-from agent_runtime.conversation.trajectory.zipped import EVENT, META, copy_kept, is_zip
+from agent_runtime.conversation.trajectory.export_zip import EVENT, META, copy_kept, is_zip
+from agent_runtime.conversation.trajectory.import_atif import Trajectory, events_of
 from agent_runtime.events.base import Event, encode
 from agent_runtime.events.union import parse_event
 from agent_runtime.wire import StartConversationRequest

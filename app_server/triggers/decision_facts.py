@@ -18,9 +18,9 @@ from app_server.git_hosts.webhooks.events import EventKind, HostEvent, branch_of
 from app_server.git_proxy.access import proxied_name
 from app_server.git_proxy.models import GitPush, PushOutcome
 from app_server.pull_requests.models import ConversationPullRequest
+from app_server.triggers.conversation_limit import AT_REST
 from app_server.triggers.decision import Action, Known
 from app_server.triggers.models import Trigger, TriggerDelivery, TriggeredConversation
-from app_server.triggers.room import AT_REST
 
 
 @dataclass(frozen=True)

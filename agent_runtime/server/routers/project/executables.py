@@ -10,12 +10,12 @@ from fastapi import Depends, Query, Request
 from pydantic import ValidationError
 
 from agent_runtime.conversation.add_plugin import take_up
-from agent_runtime.project_executables.approved import ApprovedExecutables
 from agent_runtime.project_executables.consents import consent_to, is_name_taken, project_named
 from agent_runtime.project_executables.discover import find_executables
+from agent_runtime.project_executables.load_consented import ApprovedExecutables
 from agent_runtime.server.errors import ServerProblem, invalid
+from agent_runtime.server.routers.dependencies import Found
 from agent_runtime.server.routers.router import Router
-from agent_runtime.server.routers.state import Found
 from agent_runtime.wire import ConsentRequest, OffersRequest, OffersResponse
 
 router = Router(prefix="/api", tags=["offers"])

@@ -13,7 +13,7 @@ from agent_runtime.events.content import TextContent
 from app_server.conversations import service as conversations
 from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.schemas import StartRequest
-from app_server.conversations.triggered import TRIGGER, tell_of_progress
+from app_server.conversations.trigger_progress import TRIGGER, tell_of_progress
 from app_server.core.errors import AppError, BadRequest, Forbidden, NotFound
 from app_server.git_hosts.connect import ConnectedHost
 from app_server.git_hosts.own_comments import MARKER
@@ -29,15 +29,15 @@ from app_server.git_hosts.schemas import (
 )
 from app_server.git_hosts.webhooks.events import EventKind, HostEvent
 from app_server.pull_requests import messages
-from app_server.pull_requests.answers import ask
 from app_server.pull_requests.models import ConversationPullRequest
+from app_server.pull_requests.review_replies import ask
 from app_server.sandbox_specs.permission import permission_of
 from app_server.triggers import texts
 from app_server.triggers.decision import Action
-from app_server.triggers.known import Found, corrections
+from app_server.triggers.decision_facts import Found, corrections
 from app_server.triggers.models import DeliveryResult, Trigger, TriggeredConversation
 from app_server.triggers.refused_starts import tell_of_refusal
-from app_server.triggers.setting import Setting
+from app_server.triggers.shared_objects import Setting
 from app_server.users.models import User
 
 logger = logging.getLogger(__name__)

@@ -1,5 +1,5 @@
 """Exports a conversation in the Agent Trajectory Interchange Format (ATIF), whose data types are in
-events/atif.py.
+events/atif_writer.py.
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pathlib import Path
 from agent_runtime.conversation.event_log.list_entry import read_info
 from agent_runtime.conversation.event_log.log import reading
 from agent_runtime.conversation.info import to_utc
-from agent_runtime.events.atif import AtifWriter
+from agent_runtime.events.atif_writer import AtifWriter
 from agent_runtime.events.union import parse_event
 from agent_runtime.version import VERSION
 

@@ -2,9 +2,9 @@
 commands of the agent run (`room.py`). The library can only start programs outside the room. So the library
 starts this program, and this program asks the spawner (`spawner.py`) to start the wanted program in the room.
 
-Usage: `python -I -S enter.py SOCKET DESCRIPTION`. `enter.py` passes its streams, SIGTERM and SIGINT to the
-program in the room. It ends with the same exit status, or with 128 plus the number of the signal that ended
-the program. If `enter.py` ends first, the program in the room is killed. `enter.py` removes the file
+Usage: `python -I -S enter_room.py SOCKET DESCRIPTION`. This program passes its streams, SIGTERM and SIGINT to
+the program in the room. It ends with the exit status of that program, or with 128 plus the number of the
+signal that ended that program. If it ends first, the program in the room is killed. It removes the file
 DESCRIPTION.
 """
 

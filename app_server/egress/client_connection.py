@@ -9,7 +9,7 @@ from typing import Protocol
 
 import h11
 
-from app_server.egress.answers import REASON_HEADER, ProxyAnswer
+from app_server.egress.refusal_replies import REASON_HEADER, ProxyAnswer
 
 MAX_HEAD_BYTES = 32 * 1024
 NEXT_HEAD_SECONDS = 60.0
