@@ -117,7 +117,7 @@ def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[
 
 
 def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Claim]:
-    """Returns the claims of a tool call. A claim describes a resource that the call uses, such as a file.
+    """Returns the claims of a tool call. A claim states a resource that the call uses, such as a file.
     Returns EVERYTHING if the tool's method `claims` raises an error, and NOTHING if the call cannot run.
     """
     tool = tools.get(event.tool_name)

@@ -52,8 +52,9 @@ async def ask_verdict(
 
 
 def record(messages: Sequence[bytes], max_chars: int) -> list[dict[str, str]]:
-    """Returns the messages of a conversation as text, without the system prompt, shortened to about
-    `max_chars` characters. First, long messages are cut. Then, messages in the middle are left out.
+    """Returns the messages of a conversation for a judge (a model that checks the agent's work), as text,
+    without the system prompt, shortened to about `max_chars` characters. First, long messages are cut. Then,
+    messages in the middle are left out.
     """
     found: list[dict[str, str]] = []
     for chars in _MESSAGE_CHARS:

@@ -101,7 +101,7 @@ def _actions(
 ) -> list[Event]:
     actions: list[Event] = []
     errors: list[Event] = []
-    for index, call in enumerate(_until_finish(_told_apart(reply.tool_calls, messages))):
+    for index, call in enumerate(_until_finish(_with_unique_ids(reply.tool_calls, messages))):
         state = _state(reply, call, is_first=index == 0)
         action, error = _action(call, state, tools, was_cut=reply.was_cut)
         event = ActionEvent(
@@ -139,7 +139,7 @@ def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -
     return VendorState(model=reply.answered_by.model, message=message, call=of_call)
 
 
-def _told_apart(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> list[RequestedCall]:
+def _with_unique_ids(calls: Sequence[RequestedCall], messages: Sequence[bytes]) -> list[RequestedCall]:
     """Returns the tool calls with unique ids. Each id is unique in this reply and in the whole prompt, and
     has a form that model vendors accept. Calls that are equal in everything, also in the id, are merged into
     one call.

@@ -1,6 +1,4 @@
-"""Defines the class Conversation. With it, a program controls an agent in this process or on a server, in the
-same way.
-"""
+"""The class Conversation, with which a program controls an agent in this process or on a server."""
 
 import asyncio
 import atexit
@@ -40,8 +38,8 @@ from agent_runtime.wire import (
     CheckpointInfo,
     ClientToolAnswer,
     ForkRequest,
-    Offer,
     PluginSource,
+    ProjectExecutable,
     RewindRequest,
     RewindResult,
     SendMessageRequest,
@@ -76,7 +74,7 @@ class Conversation:
         security_analyzer: AnyAnalyzer | None = None,
         hook_config: HookConfig | Mapping[str, Any] | None = None,
         plugins: Sequence[PluginSource | str] = (),
-        consent: Callable[[Offer], bool] | Sequence[str] = (),
+        consent: Callable[[ProjectExecutable], bool] | Sequence[str] = (),
         client_tools: Sequence[ClientToolSpec] = (),
         secrets: Mapping[str, str | JsonObject] | None = None,
         tags: Mapping[str, str] | None = None,
@@ -100,8 +98,8 @@ class Conversation:
         call. Your callbacks get the calls. If a tool has `awaits_answer`, answer its calls with
         `answer_client_tool`. Calls of other tools are answered at once; you may send a message later.
 
-        `consent`: which of the project's hooks, MCP servers and plugins may run: the hashes of `Offer`s (see
-        `workspace.offers`), or a function that is called with each offer and returns whether it may run.
+        `consent`: which of the project's hooks, MCP servers and plugins may run: the hashes of some
+        `workspace.executables()`, or a function that gets each of these and returns whether it may run.
         Without it none of them runs. `secrets`: by name of an environment variable. A command gets the
         variable if it contains the name. A secret is a value, or an address where the value is looked up at
         each use (`LocalAgentServer.get_secrets`). Values are never shown to the model and never stored on
@@ -189,9 +187,7 @@ class Conversation:
             raise
 
     async def arun(self) -> None:
-        """Does the same as `run`, but as a coroutine for programs with an event loop. Cancelling the call
-        interrupts the run.
-        """
+        """Does the same as `run`, but as a coroutine. Cancelling the call interrupts the run."""
         session = self._session
         await asyncio.wrap_future(session.begin(session.start()))
         try:
@@ -201,32 +197,24 @@ class Conversation:
             raise
 
     def set_confirmation_policy(self, policy: Policy) -> None:
-        """Sets the policy that says which actions of the agent need confirmation. The policy applies from the
-        model's next reply on.
-        """
+        """Sets which actions of the agent need confirmation, from the model's next reply on."""
         self._session.call(self._session.link.set_confirmation_policy(policy.model_dump(mode="json")))
 
     def set_security_analyzer(self, analyzer: AnyAnalyzer | None) -> None:
-        """Sets the security analyzer, which rates the risk of actions. It applies from the model's next reply
-        on. None means no analyzer.
-        """
+        """Sets what rates the risk of actions, from the model's next reply on. None means no analyzer."""
         self._session.call(self._session.link.set_security_analyzer(dumped(analyzer)))
 
     def reject_pending_actions(self, reason: str = "The user rejected the action.") -> None:
-        """Rejects the actions that wait for confirmation. At the next `run`, the agent is informed about the
-        reason.
-
-        Raises NothingToConfirmError.
+        """Rejects the actions that wait for confirmation. The next `run` informs the agent about the reason.
+        Raises NothingToConfirmError if no action waits.
         """
         self._session.call(self._session.link.reject(reason))
 
     def answer_client_tool(
         self, action: ActionEvent | str, content: str | Sequence[Content], *, is_error: bool = False
     ) -> None:
-        """Sends the result of the agent's call of a client tool (a tool that a client executes). `action`:
-        the event of the call, or its id.
-
-        The agent receives the answer as the result of the call. Raises ClientCallNotWaitingError.
+        """Sends the result of the agent's call of a client tool (a tool that this program executes).
+        `action`: the event of the call, or its id. Raises ClientCallNotWaitingError.
         """
         parts = [TextContent(text=content)] if isinstance(content, str) else list(content)
         action_id = action if isinstance(action, str) else action.id
@@ -243,19 +231,17 @@ class Conversation:
         self.agent = with_llm(self.agent, llm)
 
     def load_plugin(self, plugin_ref: str) -> None:
-        """Adds a plugin to the conversation. The agent is informed about it. `plugin_ref`: the name of one of
-        the user's plugins, or the source of a plugin.
-
-        Raises ConversationError `plugin_not_found`, `plugin_not_fetched` or `plugin_unusable`;
-        `consent_required` for a plugin of the project (see `consent`).
+        """Adds a plugin to the conversation and informs the agent about it. `plugin_ref`: the name of one of
+        the user's plugins, or the source of a plugin. Raises ConversationError `plugin_not_found`,
+        `plugin_not_fetched` or `plugin_unusable`; `consent_required` for a plugin of the project (see
+        `consent`).
         """
         self._session.call(self._session.link.load_plugin(plugin_ref))
 
     def consent(self, hashes: Sequence[str]) -> None:
         """Adds hooks, MCP servers and plugins of the project to the conversation, after the user has
-        consented to them. `hashes`: their hashes in `workspace.offers`.
-
-        Raises ConversationError `offer_changed` if one of them has changed since the hashes were read.
+        consented to them. `hashes`: their hashes in `workspace.executables()`. Raises ConversationError
+        `offer_changed` if one of them has changed since the hashes were read.
         """
         self._session.call(self._session.link.consent(hashes))
 
@@ -278,9 +264,7 @@ class Conversation:
 
     def resume_goal(self, *, blocking: bool = True) -> None:
         """Continues the work on a stopped goal. The judge may still give as many verdicts as were left when
-        the goal was stopped.
-
-        Raises NoGoalToResumeError or AlreadyRunningError.
+        the goal was stopped. Raises NoGoalToResumeError or AlreadyRunningError.
         """
         self._refuse_in_callback("resume_goal" if blocking else None)
         self._session.call(self._session.link.resume_goal())
@@ -297,9 +281,7 @@ class Conversation:
 
     def condense(self) -> None:
         """Replaces older events in the model's prompt by a summary: at once, or before the model's next reply
-        if a run is going on.
-
-        Raises NoCondenserError or NothingToCondenseError.
+        if a run is going on. Raises NoCondenserError or NothingToCondenseError.
         """
         self._session.call(self._session.link.condense())
 
@@ -309,10 +291,8 @@ class Conversation:
 
     def navigate(self, event_id: str | None) -> None:
         """Returns the conversation to an earlier event, or to the beginning (None), so that it continues from
-        there. Files are not changed.
-
-        The log still contains the later events. Raises EventNotFoundError, or AlreadyRunningError while a run
-        is going on.
+        there. Files are not changed, and the log still contains the later events. Raises EventNotFoundError,
+        or AlreadyRunningError while a run is going on.
         """
         self._session.call(self._session.link.navigate(event_id))
 
@@ -324,9 +304,7 @@ class Conversation:
 
     def diff_checkpoint(self, checkpoint_id: int) -> CheckpointDiff:
         """Returns how the files have changed since the checkpoint with this number. `rewind` would undo these
-        changes.
-
-        Raises CheckpointNotFoundError or CheckpointsUnavailableError.
+        changes. Raises CheckpointNotFoundError or CheckpointsUnavailableError.
         """
         return self._session.call(self._session.link.diff_checkpoint(checkpoint_id))
 
@@ -361,9 +339,7 @@ class Conversation:
         stream_callbacks: Sequence[StreamCallback] = (),
     ) -> Self:
         """Returns an independent copy of the conversation, up to an event or up to now, in the same
-        workspace.
-
-        The caller must close the copy, too. Raises EventNotFoundError.
+        workspace. The caller must close the copy, too. Raises EventNotFoundError.
         """
         wanted = ForkRequest(
             id=conversation_id or uuid4(),
@@ -384,17 +360,14 @@ class Conversation:
 
     def generate_title(self, max_length: int = 50) -> str:
         """Asks the agent's model, in this process, for a title of the conversation. Does not set the title.
-
         Raises ConversationError `no_message` or `no_title`.
         """
         return self._session.call(title_of(self.state.events, self.agent.llm, max_length))
 
     def close(self) -> None:
         """Stops the agent and frees all resources. A conversation on a server is only disconnected; its agent
-        continues. May be called twice.
-
-        If a local run was active, the log records this, and the next `run` of the reopened conversation
-        continues it.
+        continues. May be called twice. If a local run was active, the log records this, and the next `run` of
+        the reopened conversation continues it.
         """
         self._session.close()
         atexit.unregister(self.close)

@@ -36,8 +36,8 @@ class Follower:
         self._changed = asyncio.Condition()
 
     async def follow(self) -> None:
-        """Receives frames until this task is cancelled or fails. If it fails, all callers that wait in
-        `until` get the same error.
+        """Receives frames (messages of the conversation's live stream) until this task is cancelled or fails.
+        If it fails, all callers that wait in `until` get the same error.
         """
         try:
             await self._follow()

@@ -12,8 +12,8 @@ from agent_runtime.events.union import AnyEvent, validate_event
 
 @dataclass(frozen=True)
 class StreamStarted:
-    """The frame which says that a reply of the model begins to arrive. `item_id`: the id of the first event
-    of the complete reply; this event ends the stream.
+    """The frame (message of a live stream) which says that a reply of the model begins to arrive. `item_id`:
+    the id of the first event of the complete reply; this event ends the stream.
     """
 
     item_id: str
@@ -22,8 +22,8 @@ class StreamStarted:
 
 @dataclass(frozen=True)
 class StreamDelta:
-    """The frame that contains a piece of the model's reply. `order`: the number of the piece (0, 1, 2 …)
-    within one attempt to get the reply.
+    """The frame (message of a live stream) that contains a piece of the model's reply. `order`: the number of
+    the piece (0, 1, 2 …) within one attempt to get the reply.
     """
 
     item_id: str
@@ -35,8 +35,8 @@ class StreamDelta:
 
 @dataclass(frozen=True)
 class StreamAborted:
-    """The frame which says that an attempt to get a reply from the model failed and gave no event. `retry`:
-    the next attempt; None if there is no next attempt.
+    """The frame (message of a live stream) which says that an attempt to get a reply from the model failed
+    and gave no event. `retry`: the next attempt; None if there is no next attempt.
     """
 
     item_id: str
@@ -50,8 +50,8 @@ StreamEvent = StreamStarted | StreamDelta | StreamAborted
 
 @dataclass(frozen=True)
 class Sync:
-    """The first frame of a stream. It says up to which position the stored events follow. `through_seq`: this
-    position, which is that of the last event in the log at this moment.
+    """The first frame (message) of a live stream. It says up to which position the stored events follow.
+    `through_seq`: this position, which is that of the last event in the log at this moment.
     """
 
     through_seq: int
@@ -65,8 +65,8 @@ class Durable:
 
 @dataclass(frozen=True)
 class StateChanged:
-    """The frame which says that the state of the conversation has changed. This is the last frame of each
-    run.
+    """The frame (message of a live stream) which says that the state of the conversation has changed. This is
+    the last frame of each run.
     """
 
 

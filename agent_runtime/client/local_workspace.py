@@ -12,7 +12,7 @@ from agent_runtime.client.errors import WorkspaceError
 from agent_runtime.client.loop_thread import run_sync
 from agent_runtime.client.workspace import CommandResult, FileOperationResult, GitChange, GitDiff
 from agent_runtime.project_executables.discover import find_executables
-from agent_runtime.wire import Offer
+from agent_runtime.wire import ProjectExecutable
 from agent_runtime.workspace import git
 from agent_runtime.workspace.environment import bash_path, command_environment
 from agent_runtime.workspace.local import replacing
@@ -92,9 +92,9 @@ class LocalWorkspace:
             found = run_sync(git.diff(self._path(path), ref))
         return GitDiff(found.original, found.modified)
 
-    def offers(self) -> list[Offer]:
-        """Returns the executables (called offers) of the project: scripts, hooks, MCP servers and plugins
-        that run only if the user consents. This method only reads files.
+    def executables(self) -> list[ProjectExecutable]:
+        """Returns the executables of the project: scripts, hooks, MCP servers and plugins that run only if
+        the user consents. This method only reads files.
         """
         return find_executables(Path(self.working_dir))
 

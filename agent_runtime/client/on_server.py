@@ -193,8 +193,8 @@ class OnServer:
         return f"/api/conversations/{self.id}"
 
     async def _present(self) -> None:
-        """Creates the conversation. If the conversation exists already, sends its API keys to the server
-        again.
+        """Creates the conversation on the agent server. If the conversation exists already, sends its API
+        keys to the server again.
         """
         body = self._request.model_dump(mode="json")
         reply = await self._call("POST", "/api/conversations", json=body)

@@ -15,7 +15,7 @@ from agent_runtime.client.on_server import OnServer
 from agent_runtime.client.remote_workspace import RemoteWorkspace
 from agent_runtime.conversation.errors import ConversationError
 from agent_runtime.events.base import JsonObject
-from agent_runtime.wire import Offer, StartConversationRequest
+from agent_runtime.wire import ProjectExecutable, StartConversationRequest
 
 
 def link_to(
@@ -54,15 +54,19 @@ def dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
 
 
 def consented(
-    consent: Callable[[Offer], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
+    consent: Callable[[ProjectExecutable], bool] | Sequence[str], workspace: LocalWorkspace | RemoteWorkspace
 ) -> list[str]:
-    """Returns the hashes of the project's executables (called offers, such as hooks and MCP servers) that may
-    run. If `consent` is a function, calls it with each offer that has no problem, and returns the hashes for
+    """Returns the hashes of the project's executables (such as hooks and MCP servers) that may run. If
+    `consent` is a function, calls it with each executable that has no problem, and returns the hashes for
     which the function returned True. Otherwise returns the given hashes.
     """
     if not callable(consent):
         return list(consent)
-    return [offer.hash for offer in workspace.offers() if offer.problem is None and consent(offer)]
+    return [
+        executable.hash
+        for executable in workspace.executables()
+        if executable.problem is None and consent(executable)
+    ]
 
 
 def _check_importable(agent: Agent) -> None:

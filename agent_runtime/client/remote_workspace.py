@@ -1,4 +1,6 @@
-"""A workspace in a directory on a machine with an agent server."""
+"""The class RemoteWorkspace. With it, a program lets an agent work in a directory on another machine, through
+the agent server on that machine.
+"""
 
 import math
 import posixpath
@@ -13,7 +15,7 @@ import httpx
 from agent_runtime.client.errors import WorkspaceError
 from agent_runtime.client.http import CONNECT_SECONDS, check, disconnected, headers
 from agent_runtime.client.workspace import CommandResult, FileOperationResult, GitChange, GitDiff
-from agent_runtime.wire import Offer, OffersResponse
+from agent_runtime.wire import ExecutablesResponse, ProjectExecutable
 from agent_runtime.workspace.git import ChangeStatus
 from agent_runtime.workspace.local import replacing
 
@@ -117,12 +119,12 @@ class RemoteWorkspace:
     def git_diff(self, path: str | Path, ref: str | None = None) -> GitDiff:
         return GitDiff(**self._git("/api/git/diff", path, ref))
 
-    def offers(self) -> list[Offer]:
-        """Returns the executables (called offers) of the project: scripts, hooks, MCP servers and plugins
-        that run only if the user consents. This method only reads files.
+    def executables(self) -> list[ProjectExecutable]:
+        """Returns the executables of the project: scripts, hooks, MCP servers and plugins that run only if
+        the user consents. This method only reads files.
         """
         reply = self._call("POST", "/api/offers", json={"project_dir": self.working_dir})
-        return OffersResponse.model_validate_json(reply.content).offers
+        return ExecutablesResponse.model_validate_json(reply.content).offers
 
     def close(self) -> None:
         """Ends the connections. May be called twice."""

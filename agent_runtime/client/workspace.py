@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agent_runtime.wire import Offer
+from agent_runtime.wire import ProjectExecutable
 from agent_runtime.workspace.git import ChangeStatus
 
 
@@ -79,9 +79,9 @@ class Workspace(Protocol):
 
     def git_diff(self, path: str | Path, ref: str | None = None) -> GitDiff: ...
 
-    def offers(self) -> list[Offer]:
-        """Returns the executables (called offers) of the project: scripts, hooks, MCP servers and plugins
-        that run only if the user consents.
+    def executables(self) -> list[ProjectExecutable]:
+        """Returns the executables of the project: scripts, hooks, MCP servers and plugins that run only if
+        the user consents.
         """
 
     def close(self) -> None: ...

@@ -194,8 +194,8 @@ async def summarize_in_place(prompt: Prompt, llm: LLM, client: LLMClient) -> Rep
 
 
 async def summarize(what: CondensationPlan, llm: LLM, client: LLMClient) -> Reply:
-    """Asks the condenser's model for a summary and returns its reply. Raises LLMError if no summary can be
-    made.
+    """Asks the condenser's model for a summary of older events, which replaces them in the prompt, and
+    returns its reply. Raises LLMError if no summary can be made.
 
     If the text is too long for that model, asks again with a shorter part of each message.
     """

@@ -36,9 +36,10 @@ MAX_ENTRIES = 500
 
 
 def discover(context: AgentContext, working_dir: Path, *, home: Path | None = None) -> ProjectContext:
-    """Returns the instructions, skills and notes for an agent that works in `working_dir`. `context`: what
-    the client sent in its request. `home`: the user's home directory; None means the home directory of the
-    server's process. Raises pydantic.ValidationError if a skill that the client sent is not valid.
+    """Returns the instructions, skills and memory notes (texts of agents in earlier conversations) for an
+    agent that works in `working_dir`. `context`: what the client sent in its request. `home`: the user's home
+    directory; None means the home directory of the server's process. Raises pydantic.ValidationError if a
+    skill that the client sent is not valid.
     """
     working_dir = working_dir.resolve()
     root = _repository_root(working_dir)

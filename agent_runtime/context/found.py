@@ -15,9 +15,9 @@ MAX_TOTAL_BYTES = 1024 * 1024
 
 @dataclass
 class DiscoveredContext:
-    """The collection of skills and notes that were found so far for an agent, with a report about each file
-    that was read. If two skills have the same name, only the first one is added. `project`: file paths in the
-    report are relative to this directory.
+    """The collection of skills and memory notes (texts of agents in earlier conversations) that were found so
+    far for an agent, with a report about each file that was read. If two skills have the same name, only the
+    first one is added. `project`: file paths in the report are relative to this directory.
     """
 
     project: Path

@@ -87,8 +87,9 @@ class Skill(BaseModel):
 
 
 class SkillDiscovery(BaseModel):
-    """A report about one file or other source that was searched for a skill, instructions or a note. It says
-    whether the content was loaded (`is_loaded`), and why or why not (`reason`).
+    """The result of the search in one file or other source for a skill, for instructions, or for a memory
+    note (a text that an agent has written for later conversations). `is_loaded`: whether the agent gets the
+    content. `reason`: why, or why not.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -101,8 +102,9 @@ class SkillDiscovery(BaseModel):
 
 
 class ProjectContext(BaseModel):
-    """The instructions, skills and notes that were found for an agent. `skills`: no two have the same name.
-    `notes`: notes of earlier conversations; None if the agent must not get notes.
+    """The instructions, skills and memory notes that were found for an agent. `skills`: no two have the same
+    name. `notes`: texts that agents have written in earlier conversations; None if the agent must not get
+    notes. `findings`: what was found in each place that was searched.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -198,8 +200,8 @@ def render_knowledge(found: Sequence[tuple[Skill, str]], text: str) -> list[Text
 
 
 def render_notes(notes: Sequence[Note], text: str) -> list[TextContent]:
-    """Returns those notes of earlier conversations that relate to the user's message `text`. Empty if there
-    are none.
+    """Returns those memory notes (texts that agents have written in earlier conversations) that relate to the
+    user's message `text`. Empty if there are none.
     """
     found = most_relevant(notes, text, GIVEN_NOTES)
     return [TextContent(text=render("memory_notes.j2", notes=found))] if found else []

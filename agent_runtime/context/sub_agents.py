@@ -80,7 +80,7 @@ class SubAgent(BaseModel):
 
 
 class LeftOut(BaseModel):
-    """A definition file that was skipped in whole or in part, with the reason."""
+    """A file with the definition of a sub-agent that was skipped in whole or in part, with the reason."""
 
     path: str
     reason: str

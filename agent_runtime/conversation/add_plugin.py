@@ -66,7 +66,7 @@ def add_plugin(
 
 async def take_up(
     conversation: ConversationEngine,
-    offers: ApprovedExecutables,
+    executables: ApprovedExecutables,
     hashes: Sequence[str],
     directory: str | None = None,
 ) -> None:
@@ -80,15 +80,15 @@ async def take_up(
     request = conversation.spec.request
     project = project_named(request, directory)
     fresh = set(hashes) - set(consent_to(request, project))
-    for offer, plugin in await offers.take(request, project, fresh):
-        if is_name_taken(offer, conversation.spec.agent):
+    for executable, plugin in await executables.take(request, project, fresh):
+        if is_name_taken(executable, conversation.spec.agent):
             continue
-        named = replace(plugin, manifest=plugin.manifest.model_copy(update={"name": offer.name}))
-        add_plugin(conversation, named, consent=(project, offer.hash))
+        named = replace(plugin, manifest=plugin.manifest.model_copy(update={"name": executable.name}))
+        add_plugin(conversation, named, consent=(project, executable.hash))
 
 
 async def take_plugin_keys(
-    conversation: ConversationEngine, store: PluginStore, offers: ApprovedExecutables
+    conversation: ConversationEngine, store: PluginStore, executables: ApprovedExecutables
 ) -> None:
     """Loads the plugins of the conversation and the approved executables of its repository again if MCP
     servers of the agent lack secrets. The MCP servers then use the secrets from the loaded configurations.
@@ -97,12 +97,13 @@ async def take_plugin_keys(
     request = conversation.spec.request
     if conversation.keys.are_lacking and (request.plugins or request.consent or request.further_consent):
         bare = request.model_copy(update={"agent": {**request.agent, "mcp_config": {}}})
-        conversation.keys.take((await offers.again(await store.expand(bare))).agent)
+        conversation.keys.take((await executables.again(await store.expand(bare))).agent)
 
 
 def _adopt(conversation: ConversationEngine, spec: Spec, agent: Agent) -> None:
-    """Replaces the specification and the agent of the conversation by versions that contain the parts of a
-    new plugin. If it raises HookConfigError or pydantic.ValidationError, the conversation is unchanged.
+    """Replaces the specification (the data with which the conversation was created) and the agent of the
+    conversation by versions that contain the parts of a new plugin. If it raises HookConfigError or
+    pydantic.ValidationError, the conversation is unchanged.
     """
     context = conversation.run_context
     hooks = parse_hooks(spec.request.hook_config)

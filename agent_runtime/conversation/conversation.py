@@ -11,7 +11,7 @@ import orjson
 
 from agent_runtime.agent.agent import Agent, system_prompt_event
 from agent_runtime.conversation.approval.pending_actions import ANSWERED_BY_MESSAGE, rejections
-from agent_runtime.conversation.encrypted_keys import Sealing
+from agent_runtime.conversation.encrypted_keys import KeyEncryption
 from agent_runtime.conversation.errors import AlreadyRunningError
 from agent_runtime.conversation.event_log import frames
 from agent_runtime.conversation.event_log.history import Subscriber
@@ -73,11 +73,11 @@ class ConversationEngine:
         slots: RunSlots | None = None,
         secrets: Secrets | None = None,
         delegation: Delegation = ALONE,
-        sealing: Sealing | None = None,
+        key_encryption: KeyEncryption | None = None,
     ) -> None:
         """Builds the engine of a conversation from its event log. Call `create_conversation` or
-        `open_conversation` instead of this constructor. The engine closes the log. The caller closes `client`
-        and `slots`.
+        `open_conversation` instead of this constructor. `slots`: the permissions of conversations to run at
+        the same time. The engine closes the log. The caller closes `client` and `slots`.
         """
         self.id = spec.id
         self.directory = directory
@@ -88,7 +88,7 @@ class ConversationEngine:
         )
         self.checkpoints = self.run_context.checkpoints
         self.background = self.run_context.background
-        self.keys = ConversationKeys(self.run_context, sealing)
+        self.keys = ConversationKeys(self.run_context, key_encryption)
         self.condensing = Condensing(self.run_context)
         self.naming = Naming(self.run_context)
         self.run_context.hooks = open_session(self.run_context, parse_hooks(spec.request.hook_config))

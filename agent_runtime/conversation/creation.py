@@ -10,9 +10,9 @@ from agent_runtime.context.git_state import GitState
 from agent_runtime.conversation.approval.pending_actions import check_safeguards
 from agent_runtime.conversation.checkpoints.restore import complete
 from agent_runtime.conversation.conversation import ConversationEngine
-from agent_runtime.conversation.encrypted_keys import Sealing, keep, recall
+from agent_runtime.conversation.encrypted_keys import KeyEncryption, keep, recall
 from agent_runtime.conversation.event_log.log import EventLog, LogMissingError
-from agent_runtime.conversation.event_log.spec_signature import UNSEALED, SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import UNSIGNED, SpecSigner
 from agent_runtime.conversation.run.context import SECRETS
 from agent_runtime.conversation.run.hook_dispatch import parse_hooks
 from agent_runtime.conversation.run.slots import RunSlots
@@ -33,8 +33,8 @@ def create_conversation(
     slots: RunSlots | None = None,
     secrets: Secrets | None = None,
     delegation: Delegation = ALONE,
-    sealing: Sealing | None = None,
-    seal: SpecSeal = UNSEALED,
+    key_encryption: KeyEncryption | None = None,
+    signer: SpecSigner = UNSIGNED,
     git: GitState | None = None,
 ) -> ConversationEngine:
     """Creates a conversation in `directory` and returns its engine. If an earlier creation in this directory
@@ -44,9 +44,9 @@ def create_conversation(
     UnsupportedKindError for an unknown policy or analyzer, InvalidSecretError, and FileExistsError if the
     conversation already exists.
 
-    `secrets`: the store for the secrets of the request. `sealing`: the cipher that encrypts API keys on disk;
-    if it is None, the keys are not stored. `seal`: signs the stored specification of the conversation. `git`:
-    the state of the git repository, which the prompt describes to the model.
+    `secrets`: the store for the secrets of the request. `key_encryption`: the cipher that encrypts API keys
+    on disk; if it is None, the keys are not stored. `signer`: signs the stored specification of the
+    conversation. `git`: the state of the git repository, which the prompt describes to the model.
     """
     check_safeguards(request)
     agent = Agent.model_validate(request.agent)
@@ -58,14 +58,14 @@ def create_conversation(
     spec = Spec.of(conversation_id or request.conversation_id or uuid4(), request, agent, git)
     Toolbox(spec, agent, directory, secrets, delegation)
     spec.working_dir.mkdir(parents=True, exist_ok=True)
-    log = EventLog(directory, create=True, seal=seal)
+    log = EventLog(directory, create=True, signer=signer)
     if log.get_meta("spec") is not None:
         log.close()
         raise FileExistsError(str(directory))
     log.set_meta(SECRETS, orjson.dumps(secrets.keepable()).decode())
-    keep(log, sealing, agent, secrets)
+    keep(log, key_encryption, agent, secrets)
     log.set_spec(spec.model_dump_json())
-    return ConversationEngine(directory, log, spec, agent, client, slots, secrets, delegation, sealing)
+    return ConversationEngine(directory, log, spec, agent, client, slots, secrets, delegation, key_encryption)
 
 
 def open_conversation(
@@ -76,28 +76,32 @@ def open_conversation(
     slots: RunSlots | None = None,
     secrets: Secrets | None = None,
     delegation: Delegation = ALONE,
-    sealing: Sealing | None = None,
-    seal: SpecSeal = UNSEALED,
+    key_encryption: KeyEncryption | None = None,
+    signer: SpecSigner = UNSIGNED,
 ) -> ConversationEngine:
     """Opens the conversation in `directory` in its last state and returns its engine. The API keys are taken
     from `agent` if it is given, otherwise from encrypted storage.
 
     Raises LogMissingError if there is no conversation, LogInUseError if another process has opened the
-    conversation, and SpecChangedError if the check by `seal` shows that another program changed the stored
+    conversation, and SpecChangedError if the check by `signer` shows that another program changed the stored
     specification.
     """
-    log = EventLog(directory, seal=seal)
+    log = EventLog(directory, signer=signer)
     try:
         spec = _read_spec(log, directory)
         known = agent or Agent.model_validate(spec.agent)
-        kept, secrets = recall(log, sealing), secrets or Secrets()
+        kept, secrets = recall(log, key_encryption), secrets or Secrets()
         secrets.restore(kept.secrets if kept else {})
-        opened = ConversationEngine(directory, log, spec, known, client, slots, secrets, delegation, sealing)
+        opened = ConversationEngine(
+            directory, log, spec, known, client, slots, secrets, delegation, key_encryption
+        )
         if agent is None and opened.state.agent is not None:
             opened.run_context.agent = Agent.model_validate(opened.state.agent)
         if agent is None and kept is not None:
             opened.keys.fill(Agent.model_validate(kept.agent))
-        if agent is not None or (kept is not None and sealing is not None and sealing.is_renewing):
+        if agent is not None or (
+            kept is not None and key_encryption is not None and key_encryption.is_renewing
+        ):
             opened.keys.keep()
     except BaseException:
         # Without this, the log would stay locked and every later attempt would fail.

@@ -21,18 +21,18 @@ _META = "sealed_keys"
 
 
 @dataclass(frozen=True)
-class Sealing:
+class KeyEncryption:
     """The functions that encrypt and decrypt the API keys that are stored on disk.
 
-    `seal`: encrypts a text. `unseal`: decrypts a text; returns None if the text was encrypted with an unknown
-    key.
+    `encrypt`: encrypts a text. `decrypt`: decrypts a text; returns None if the text was encrypted with an
+    unknown key.
 
     `is_renewing`: True if the encryption key has changed; stored texts are then encrypted again with the new
     key.
     """
 
-    seal: Callable[[str], str]
-    unseal: Callable[[str], str | None]
+    encrypt: Callable[[str], str]
+    decrypt: Callable[[str], str | None]
     is_renewing: bool = False
 
 
@@ -49,27 +49,27 @@ class Kept(BaseModel):
     secrets: dict[str, JsonObject]
 
 
-def keep(log: EventLog, sealing: Sealing | None, agent: Agent, secrets: Secrets) -> None:
+def keep(log: EventLog, key_encryption: KeyEncryption | None, agent: Agent, secrets: Secrets) -> None:
     """Encrypts and stores the keys in `agent` and in `secrets`, in place of the keys that were stored for the
-    conversation. Stores nothing if `sealing` is None, which means that encryption is not available.
+    conversation. Stores nothing if `key_encryption` is None, which means that encryption is not available.
     """
-    if sealing is None:
+    if key_encryption is None:
         return
     shown = revealed(agent)
     # Skill files may be large, and they contain no keys.
     (shown.get("agent_context") or {}).pop("skill_files", None)
     kept = Kept(agent=to_jsonable_python(shown), secrets=secrets.revealed())
-    log.set_meta(_META, sealing.seal(kept.model_dump_json()))
+    log.set_meta(_META, key_encryption.encrypt(kept.model_dump_json()))
 
 
-def recall(log: EventLog, sealing: Sealing | None) -> Kept | None:
+def recall(log: EventLog, key_encryption: KeyEncryption | None) -> Kept | None:
     """Returns the API keys and secrets that were stored for a conversation, decrypted. Returns None if
     nothing is stored, or if the stored text cannot be decrypted or parsed.
     """
-    sealed = log.get_meta(_META) if sealing is not None else None
-    if sealing is None or sealed is None:
+    encrypted = log.get_meta(_META) if key_encryption is not None else None
+    if key_encryption is None or encrypted is None:
         return None
-    text = sealing.unseal(sealed)
+    text = key_encryption.decrypt(encrypted)
     if text is None:
         logger.warning("the keys of a conversation were sealed with another OH_SECRET_KEY: they are lost")
         return None

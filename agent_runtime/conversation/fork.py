@@ -15,7 +15,7 @@ from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.creation import open_conversation
 from agent_runtime.conversation.errors import EventNotFoundError
 from agent_runtime.conversation.event_log.log import EventLog, LogInUseError, Record, reading
-from agent_runtime.conversation.event_log.spec_signature import SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import SpecSigner
 from agent_runtime.conversation.run.recovery import give_up
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.events.state import ConversationStateUpdateEvent
@@ -44,7 +44,7 @@ async def fork(
     spec = _spec_of(source, wanted, leaf)
     stats = source.state.stats
     await asyncio.to_thread(
-        _copy, source.directory, leaf, source.log.last_seq, directory, spec, source.log.seal
+        _copy, source.directory, leaf, source.log.last_seq, directory, spec, source.log.signer
     )
     copy = open_conversation(
         directory,
@@ -52,8 +52,8 @@ async def fork(
         agent=source.agent,
         slots=source.run_context.slots,
         delegation=delegation,
-        sealing=source.keys.sealing,
-        seal=source.log.seal,
+        key_encryption=source.keys.key_encryption,
+        signer=source.log.signer,
     )
     copy.secrets.adopt(source.secrets)
     copy.keep_secrets()
@@ -90,7 +90,9 @@ def _spec_of(source: ConversationEngine, wanted: ForkRequest, leaf: str | None) 
     )
 
 
-def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: Spec, seal: SpecSeal) -> None:
+def _copy(
+    source: Path, leaf: str | None, last_seq: int, directory: Path, spec: Spec, signer: SpecSigner
+) -> None:
     """Writes the log of the copied conversation into `directory`, with the agent's task list if there is one.
     Must be called in a thread, because copying a long log takes a while. `source`: the directory of the
     original conversation. `leaf`: the id of the last event to copy. `last_seq`: the last position of the
@@ -99,7 +101,7 @@ def _copy(source: Path, leaf: str | None, last_seq: int, directory: Path, spec: 
     with reading(source) as stored:
         records = list(stored.branch(leaf, through_seq=last_seq))
     try:
-        log = EventLog(directory, create=True, seal=seal)
+        log = EventLog(directory, create=True, signer=signer)
     except LogInUseError as error:
         raise FileExistsError(str(directory)) from error
     try:

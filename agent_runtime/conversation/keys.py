@@ -3,7 +3,7 @@ configuration in memory, and stored encrypted beside the log.
 """
 
 from agent_runtime.agent.agent import Agent, secrets_of
-from agent_runtime.conversation.encrypted_keys import Sealing, keep
+from agent_runtime.conversation.encrypted_keys import KeyEncryption, keep
 from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.unmasked_keys import with_keys
 from agent_runtime.events.base import JsonObject
@@ -13,12 +13,12 @@ class ConversationKeys:
     """The API keys of one conversation. This object adds the keys to the agent's configuration in memory, and
     stores them on disk.
 
-    `sealing`: the cipher that encrypts the keys on disk; if it is None, keys are not stored.
+    `key_encryption`: the cipher that encrypts the keys on disk; if it is None, keys are not stored.
     """
 
-    def __init__(self, context: RunContext, sealing: Sealing | None) -> None:
+    def __init__(self, context: RunContext, key_encryption: KeyEncryption | None) -> None:
         self._context = context
-        self.sealing = sealing
+        self.key_encryption = key_encryption
 
     @property
     def are_lacking(self) -> bool:
@@ -48,4 +48,4 @@ class ConversationKeys:
 
     def keep(self) -> None:
         """Stores the current keys and secrets of the conversation encrypted, if encryption is available."""
-        keep(self._context.log, self.sealing, self._context.agent, self._context.secrets)
+        keep(self._context.log, self.key_encryption, self._context.agent, self._context.secrets)

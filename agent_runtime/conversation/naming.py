@@ -30,7 +30,7 @@ class Naming:
 
     def begin_if_wanted(self) -> None:
         """Starts to create a title in the background. Does nothing if the conversation already has a title,
-        if its specification asks for no title, or if a hook has blocked a message.
+        if the request that created it asked for no title, or if a hook has blocked a message.
         """
         context = self._context
         state = context.state

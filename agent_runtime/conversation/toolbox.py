@@ -130,8 +130,8 @@ class Toolbox:
                 logger.exception("a tool cannot be closed", extra={"tool": tool.name})
 
     def _hide_secrets(self, agent: Agent) -> None:
-        """Passes the secrets in the configuration of the MCP servers to the masker, which then replaces them
-        by a mask in every output. Raises pydantic.ValidationError.
+        """Passes the secrets in the configuration of the MCP servers to the masker (the object that hides
+        secrets), which then replaces them by a mask in every output. Raises pydantic.ValidationError.
         """
         self._context.secrets.masker.learn(confidential_values(servers_of(agent.mcp_config)))
 
@@ -161,7 +161,7 @@ def _delegating(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, Any
 
 def _make_tools(spec: Spec, agent: Agent, context: ToolContext) -> dict[str, AnyTool]:
     """Creates the agent's tools: those of its configuration, those of its client, a tool that reads skills if
-    there are skills, and tools for notes if the agent has a memory.
+    there are skills, and tools for memory notes (texts for later conversations) if the agent has a memory.
     """
     tools = create_tools(agent.tools, context, spec.request.tool_module_qualnames)
     for given in spec.request.client_tools:

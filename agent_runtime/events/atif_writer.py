@@ -86,8 +86,8 @@ class AtifWriter:
         return orjson.dumps(self._head)[:-1] + b',"steps":['
 
     def add(self, event: AnyEvent) -> bytes:
-        """Adds one event to the document. Returns the JSON of the steps that are complete now; empty if there
-        are none.
+        """Adds one event to the ATIF document, which lists the agent's steps. Returns the JSON of the steps
+        that are complete now; empty if there are none.
         """
         return b"".join(self._written(step) for step in self._take(event))
 

@@ -43,7 +43,7 @@ class ConversationErrorEvent(Event):
 
 
 class ServerErrorEvent(Event):
-    """The event that a WebSocket sends to a client whose frame was refused. In reports to an app server, it
+    """The event that a WebSocket sends to a client whose message was refused. In reports to an app server, it
     replaces an event that the app server refused.
 
     The runtime never adds this event to a log.

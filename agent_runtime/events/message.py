@@ -49,7 +49,7 @@ class MessageEvent(Event):
     kind: Literal["MessageEvent"] = "MessageEvent"
 
 
-def told(text: str) -> MessageEvent:
+def runtime_message(text: str) -> MessageEvent:
     """Returns the event for a message to the agent that the runtime has written. No person has written this
     message.
     """

@@ -94,19 +94,19 @@ class Hooks:
 
     async def _run(self, hook: HookDefinition, occasion: Occasion) -> Outcome:
         place = Path(hook.project_dir) if hook.project_dir else self._working_dir
-        told = self._told(occasion, place)
+        payload = self._payload(occasion, place)
         if (changed := await asyncio.to_thread(objection, hook.approved_files)) is not None:
             return failed(changed)
         if hook.type == "command":
-            return await self._run_command(hook, occasion, told, place)
+            return await self._run_command(hook, occasion, payload, place)
         try:
             async with asyncio.timeout(hook.timeout):
-                return await self._ask_model(hook.text, told)
+                return await self._ask_model(hook.text, payload)
         except TimeoutError:
             return _too_late(hook)
 
     async def _run_command(
-        self, hook: HookDefinition, occasion: Occasion, told: JsonObject, place: Path
+        self, hook: HookDefinition, occasion: Occasion, payload: JsonObject, place: Path
     ) -> Outcome:
         try:
             done = await run_program(
@@ -116,7 +116,7 @@ class Hooks:
                 cwd=place,
                 environment=command_environment(self._variables(occasion, place)),
                 timeout_seconds=hook.timeout,
-                stdin=orjson.dumps(told),
+                stdin=orjson.dumps(payload),
                 max_output_bytes=MAX_OUTPUT_BYTES,
             )
         except TimeoutError:
@@ -125,7 +125,7 @@ class Hooks:
             return failed(f"It could not be started: {error}.")
         return of_command(done.exit_code, done.stdout, done.stderr)
 
-    def _told(self, occasion: Occasion, place: Path) -> JsonObject:
+    def _payload(self, occasion: Occasion, place: Path) -> JsonObject:
         """Returns the JSON data that a hook gets about the occasion. The last three fields are for hooks that
         were written for Claude Code. `place`: the directory where the hook runs.
         """

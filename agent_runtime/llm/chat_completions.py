@@ -183,8 +183,9 @@ def _call(call: dict[str, Any]) -> RequestedCall:
 
 
 def _add_thinking(blocks: list[dict[str, Any]], piece: dict[str, Any]) -> None:
-    """Adds a streamed piece to the last thinking block, or begins a new block. The pieces of one block arrive
-    one after the other; the signature ends the block.
+    """Adds a streamed piece to the last thinking block of a reply, or begins a new block. The pieces of one
+    block arrive one after the other. The last piece has the vendor's signature, which proves that the model
+    has written the block.
     """
     last = blocks[-1] if blocks else None
     if last is None or last.get("signature") or "redacted_thinking" in {piece.get("type"), last.get("type")}:

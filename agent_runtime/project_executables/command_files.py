@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from pathlib import Path
 
-from agent_runtime.wire import OfferedFile
+from agent_runtime.wire import ExecutableFile
 from agent_runtime.workspace.front_matter import is_utf8
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
@@ -35,10 +35,10 @@ class Files:
 
     def __init__(self, project: Path) -> None:
         self._project = project.resolve()
-        self._found: dict[str, OfferedFile] = {}
+        self._found: dict[str, ExecutableFile] = {}
         self._shown_bytes = 0
 
-    def listed(self) -> list[OfferedFile]:
+    def listed(self) -> list[ExecutableFile]:
         return [self._found[path] for path in sorted(self._found)]
 
     def add(self, file: Path) -> bytes:
@@ -50,7 +50,7 @@ class Files:
             raise UnreadableExecutableError(f"{path} is a link that leads out of the repository.")
         content = _content(file, path)
         if path not in self._found:
-            self._found[path] = self._offered(path, content)
+            self._found[path] = self._as_executable_file(path, content)
             if len(self._found) > MAX_FILES:
                 raise UnreadableExecutableError(f"It consists of more than {MAX_FILES} files.")
         return content
@@ -75,13 +75,13 @@ class Files:
         is_shell = file.suffix in {".sh", ".bash"} or _SHELL.match(script)
         return [(script, file.parent)] if is_shell else []
 
-    def _offered(self, path: str, content: bytes) -> OfferedFile:
+    def _as_executable_file(self, path: str, content: bytes) -> ExecutableFile:
         text = _text(content)
         self._shown_bytes += len(content) if text is not None else 0
         if self._shown_bytes > MAX_TEXT_BYTES:
             raise UnreadableExecutableError("Its files together are too long to be reviewed.")
         sha256 = hashlib.sha256(content).hexdigest()
-        return OfferedFile(path=path, sha256=sha256, size=len(content), text=text)
+        return ExecutableFile(path=path, sha256=sha256, size=len(content), text=text)
 
 
 def _files_named(text: str, directories: list[Path]) -> Iterator[Path]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from agent_runtime.events.base import JsonObject
 from agent_runtime.plugins.plugin import PluginError
 from agent_runtime.tools.mcp.config import named_servers
-from agent_runtime.wire import Offer, ProjectConsent, StartConversationRequest
+from agent_runtime.wire import ProjectConsent, ProjectExecutable, StartConversationRequest
 
 
 class UnknownProjectError(PluginError):
@@ -72,8 +72,8 @@ def with_consents(
     return request.model_copy(update={"consent": own, "further_consent": further})
 
 
-def is_name_taken(offer: Offer, agent: JsonObject) -> bool:
+def is_name_taken(executable: ProjectExecutable, agent: JsonObject) -> bool:
     """Returns whether the project executable is an MCP server whose name another server of the agent has.
     `agent`: the agent's configuration.
     """
-    return offer.kind == "mcp_server" and offer.name in named_servers(agent.get("mcp_config") or {})
+    return executable.kind == "mcp_server" and executable.name in named_servers(agent.get("mcp_config") or {})

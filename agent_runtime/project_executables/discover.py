@@ -1,5 +1,5 @@
 """Finds the executables of a project: the parts that run commands, such as scripts, hooks, MCP servers and
-plugins. The type `Offer` describes one executable. Only reads files; blocks for a limited time.
+plugins. The type `ProjectExecutable` describes one executable. Only reads files; blocks for a limited time.
 
 Instructions (AGENTS.md, skills, sub-agents without commands) are not executables. They are texts that the
 agent reads.
@@ -23,7 +23,7 @@ from agent_runtime.plugins.store import DIRECTORIES
 from agent_runtime.plugins.sub_agent_parts import checked, fault
 from agent_runtime.project_executables.command_files import MAX_FILES, Files, UnreadableExecutableError
 from agent_runtime.tools.mcp.config import McpServer, named_servers
-from agent_runtime.wire import Offer, OfferKind
+from agent_runtime.wire import ExecutableKind, ProjectExecutable
 from agent_runtime.workspace.front_matter import is_utf8
 
 SETUP_SCRIPTS = (".agents/setup.sh", ".openhands/setup.sh")
@@ -33,7 +33,7 @@ _PLUGIN_PARTS = (".plugin", ".claude-plugin", "skills", "commands", "agents", "h
 """What counts where the repository itself is the plugin: all else in it is the project."""
 
 
-def find_executables(project: Path) -> list[Offer]:
+def find_executables(project: Path) -> list[ProjectExecutable]:
     """Returns the descriptions of all executables of the project, in the order in which they would run. A
     description has a `problem` if the executable cannot be read in full.
     """
@@ -50,38 +50,40 @@ def find_executables(project: Path) -> list[Offer]:
     ]
 
 
-def _first_script(project: Path, kind: OfferKind, names: tuple[str, ...], command: str) -> Iterator[Offer]:
+def _first_script(
+    project: Path, kind: ExecutableKind, names: tuple[str, ...], command: str
+) -> Iterator[ProjectExecutable]:
     name = next((one for one in names if os.path.lexists(project / one)), None)
     if name is not None:
-        yield _offer(project, kind, name, name, own=[project / name], runs=[f"{command} {name}"])
+        yield _executable(project, kind, name, name, own=[project / name], runs=[f"{command} {name}"])
 
 
-def _hooks(project: Path) -> Iterator[Offer]:
+def _hooks(project: Path) -> Iterator[ProjectExecutable]:
     for name in FILES:
         try:
             config = read_hooks(project, name)
         except HooksFileError as error:
-            yield Offer.of("hooks", name, name, files=[], problem=str(error))
+            yield ProjectExecutable.of("hooks", name, name, files=[], problem=str(error))
             return
         if config is not None:
             definition = config.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-            yield _offer(project, "hooks", name, name, runs=_hook_texts(config), definition=definition)
+            yield _executable(project, "hooks", name, name, runs=_hook_texts(config), definition=definition)
             return
 
 
-def _mcp_servers(project: Path) -> Iterator[Offer]:
+def _mcp_servers(project: Path) -> Iterator[ProjectExecutable]:
     try:
         servers = _mcp_file(project)
     except UnreadableExecutableError as error:
-        yield Offer.of("mcp_server", MCP_FILE, MCP_FILE, files=[], problem=str(error))
+        yield ProjectExecutable.of("mcp_server", MCP_FILE, MCP_FILE, files=[], problem=str(error))
         return
     for name, definition in servers.items():
         try:
             runs = _server_texts(McpServer.model_validate(definition))
         except ValidationError as error:
-            yield Offer.of("mcp_server", MCP_FILE, name, files=[], problem=fault(error))
+            yield ProjectExecutable.of("mcp_server", MCP_FILE, name, files=[], problem=fault(error))
         else:
-            yield _offer(project, "mcp_server", MCP_FILE, name, runs=runs, definition=definition)
+            yield _executable(project, "mcp_server", MCP_FILE, name, runs=runs, definition=definition)
 
 
 def _mcp_file(project: Path) -> dict[str, Any]:
@@ -97,7 +99,7 @@ def _mcp_file(project: Path) -> dict[str, Any]:
     return named_servers(content)
 
 
-def _sub_agents(project: Path) -> Iterator[Offer]:
+def _sub_agents(project: Path) -> Iterator[ProjectExecutable]:
     """Yields a description of each sub-agent that has hooks or MCP servers with commands. Consent covers the
     sub-agent's whole file, because every part of the file can affect how the commands run.
     """
@@ -105,7 +107,7 @@ def _sub_agents(project: Path) -> Iterator[Offer]:
     for agent, reasons in map(checked, agents):
         if agent.runs_commands:
             file = Path(agent.source)
-            yield _offer(
+            yield _executable(
                 project,
                 "sub_agent",
                 os.path.relpath(file, project),
@@ -116,7 +118,7 @@ def _sub_agents(project: Path) -> Iterator[Offer]:
             )
 
 
-def _plugins(project: Path) -> Iterator[Offer]:
+def _plugins(project: Path) -> Iterator[ProjectExecutable]:
     for place in _plugin_places(project):
         if is_plugin(place):
             yield _plugin(project, place)
@@ -129,22 +131,22 @@ def _plugin_places(project: Path) -> Iterator[Path]:
             yield from sorted(path for path in (project / name).iterdir() if is_utf8(path.name))
 
 
-def _plugin(project: Path, place: Path) -> Offer:
+def _plugin(project: Path, place: Path) -> ProjectExecutable:
     path = os.path.relpath(place, project)
     try:
         plugin = load(place)
         runs = _plugin_texts(plugin)
     except PluginError as error:
-        return Offer.of("plugin", path, place.name, files=[], problem=str(error))
+        return ProjectExecutable.of("plugin", path, place.name, files=[], problem=str(error))
     except ValidationError as error:
-        return Offer.of("plugin", path, place.name, files=[], problem=fault(error))
+        return ProjectExecutable.of("plugin", path, place.name, files=[], problem=fault(error))
     try:
         own = _files_of(place, is_project=place == project)
     except UnreadableExecutableError as error:
-        return Offer.of("plugin", path, plugin.name, files=[], problem=str(error))
+        return ProjectExecutable.of("plugin", path, plugin.name, files=[], problem=str(error))
     # The path of the plugin is not part of its content, so the hash must not depend on it.
     shown = [text.replace(str(place), "${PLUGIN_ROOT}") for text in runs]
-    return _offer(project, "plugin", path, plugin.name, own=own, runs=shown, left_out=plugin.left_out)
+    return _executable(project, "plugin", path, plugin.name, own=own, runs=shown, left_out=plugin.left_out)
 
 
 def _files_of(place: Path, *, is_project: bool) -> list[Path]:
@@ -162,9 +164,9 @@ def _files_of(place: Path, *, is_project: bool) -> list[Path]:
     return found
 
 
-def _offer(
+def _executable(
     project: Path,
-    kind: OfferKind,
+    kind: ExecutableKind,
     path: str,
     name: str,
     *,
@@ -172,14 +174,14 @@ def _offer(
     runs: list[str],
     definition: JsonObject | None = None,
     left_out: Sequence[str] = (),
-) -> Offer:
+) -> ProjectExecutable:
     files = Files(project)
     problem = None
     try:
         files.add_with_named(own, runs)
     except UnreadableExecutableError as error:
         problem = str(error)
-    return Offer.of(
+    return ProjectExecutable.of(
         kind,
         path,
         name,

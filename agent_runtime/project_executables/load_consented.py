@@ -1,6 +1,6 @@
 """Adds a project's executables (its hooks, MCP servers and other parts that run commands) to a conversation
-after the user's consent. The type `Offer` describes one such executable. It is added in the same way as a
-plugin from the client.
+after the user's consent. The type `ProjectExecutable` describes one such executable. It is added in the same
+way as a plugin from the client.
 
 The approved files are copied byte for byte, so that later edits in the project do not change them. Commands
 may still use files of the project. Each of these files is compared with the approved hash right before it
@@ -31,10 +31,10 @@ from agent_runtime.project_executables.consents import (
 )
 from agent_runtime.project_executables.discover import find_executables
 from agent_runtime.tools.mcp.config import named_servers
-from agent_runtime.wire import Offer, OfferedFile, StartConversationRequest
+from agent_runtime.wire import ExecutableFile, ProjectExecutable, StartConversationRequest
 from agent_runtime.workspace.front_matter import UnusableFileError, read_text
 
-_OFFER = "offer.json"
+_DESCRIPTION = "offer.json"
 _CONTENT = "content"
 
 
@@ -64,31 +64,38 @@ class ApprovedExecutables:
         taken: list[tuple[Path, list[str]]] = []
         for project, hashes in consents_of(request):
             used: list[str] = []
-            for offer in await asyncio.to_thread(find_executables, project) if hashes else []:
-                if offer.hash in hashes and _joins(offer) and not is_name_taken(offer, request.agent):
+            for executable in await asyncio.to_thread(find_executables, project) if hashes else []:
+                if (
+                    executable.hash in hashes
+                    and _is_loadable(executable)
+                    and not is_name_taken(executable, request.agent)
+                ):
                     place = _place_of(project, request)
-                    plugin = await asyncio.to_thread(self._take, offer, project, place)
+                    plugin = await asyncio.to_thread(self._take, executable, project, place)
                     request = with_plugins(request, [plugin])
-                    used.append(offer.hash)
+                    used.append(executable.hash)
             taken.append((project, used))
         return with_consents(request, taken)
 
     async def take(
         self, request: StartConversationRequest, project: Path, hashes: Collection[str]
-    ) -> list[tuple[Offer, Plugin]]:
+    ) -> list[tuple[ProjectExecutable, Plugin]]:
         """Stores the executables of one project that have these hashes. Returns each executable's description
         with its content as a plugin.
 
         `request`: the request that started the conversation. Raises ExecutableChangedError if the project has
         no executable with one of the hashes; then nothing is stored.
         """
-        offers = {offer.hash: offer for offer in await asyncio.to_thread(find_executables, project)}
-        unknown = [one for one in hashes if one not in offers or not _joins(offers[one])]
+        executables = {each.hash: each for each in await asyncio.to_thread(find_executables, project)}
+        unknown = [one for one in hashes if one not in executables or not _is_loadable(executables[one])]
         if unknown:
             raise ExecutableChangedError(f"The project does not offer this now: {', '.join(unknown)}.")
-        wanted = [offer for offer in offers.values() if offer.hash in hashes]
+        wanted = [executable for executable in executables.values() if executable.hash in hashes]
         place = _place_of(project, request)
-        return [(offer, await asyncio.to_thread(self._take, offer, project, place)) for offer in wanted]
+        return [
+            (executable, await asyncio.to_thread(self._take, executable, project, place))
+            for executable in wanted
+        ]
 
     async def again(self, request: StartConversationRequest) -> StartConversationRequest:
         """Returns the request with the project executables that were added earlier, in their stored versions.
@@ -101,12 +108,12 @@ class ApprovedExecutables:
         ]
         return with_plugins(request, kept)
 
-    def _take(self, offer: Offer, project: Path, place: Path | None) -> Plugin:
-        if offer.problem is not None:
-            raise PluginError(f"{offer.path} cannot be consented to: {offer.problem}")
-        home = self._home(project, offer.hash)
+    def _take(self, executable: ProjectExecutable, project: Path, place: Path | None) -> Plugin:
+        if executable.problem is not None:
+            raise PluginError(f"{executable.path} cannot be consented to: {executable.problem}")
+        home = self._home(project, executable.hash)
         if not home.exists():
-            _copy(offer, project, home)
+            _copy(executable, project, home)
         return _kept(home, project, place)
 
     def _home(self, project: Path, hash_: str) -> Path:
@@ -120,20 +127,20 @@ def _place_of(project: Path, request: StartConversationRequest) -> Path | None:
     return project if project in further_projects(request) else None
 
 
-def _joins(offer: Offer) -> bool:
+def _is_loadable(executable: ProjectExecutable) -> bool:
     """Returns whether the project executable becomes a part of conversations. Returns False for scripts,
     because they run only when the workspace is prepared.
     """
-    return offer.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
+    return executable.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
 
 
-def _copy(offer: Offer, project: Path, home: Path) -> None:
+def _copy(executable: ProjectExecutable, project: Path, home: Path) -> None:
     """Copies the files of a project executable to the directory `home`: either all files or none. Raises
     ExecutableChangedError if a file differs from the approved content.
     """
     fresh = home.with_name(f".{uuid4().hex}")
     try:
-        for file in offer.files:
+        for file in executable.files:
             source, target = project / file.path, fresh / _CONTENT / file.path
             content = source.read_bytes()
             if hashlib.sha256(content).hexdigest() != file.sha256:
@@ -142,11 +149,11 @@ def _copy(offer: Offer, project: Path, home: Path) -> None:
             target.write_bytes(content)
             target.chmod(source.stat().st_mode & 0o777 | 0o600)
         fresh.mkdir(parents=True, exist_ok=True)
-        (fresh / _OFFER).write_text(offer.model_dump_json())
+        (fresh / _DESCRIPTION).write_text(executable.model_dump_json())
         if not home.exists():
             fresh.rename(home)
     except OSError as error:
-        raise ExecutableChangedError(f"{offer.path} cannot be kept: {error.strerror}.") from error
+        raise ExecutableChangedError(f"{executable.path} cannot be kept: {error.strerror}.") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
@@ -168,21 +175,21 @@ def _kept(home: Path, project: Path, place: Path | None) -> Plugin:
     ExecutableChangedError if the stored files are missing or damaged.
     """
     try:
-        offer = Offer.model_validate_json((home / _OFFER).read_bytes())
+        executable = ProjectExecutable.model_validate_json((home / _DESCRIPTION).read_bytes())
     except (OSError, ValidationError) as error:
         raise ExecutableChangedError("What was consented to is not kept here any more.") from error
-    terms = _Terms(_guard(offer, home / _CONTENT, project.resolve()), place)
-    if offer.kind == "plugin":
-        plugin = load(home / _CONTENT / offer.path)
-    elif offer.kind == "sub_agent":
-        plugin = _with_sub_agent(home / _CONTENT / offer.path, project)
+    terms = _Terms(_guard(executable, home / _CONTENT, project.resolve()), place)
+    if executable.kind == "plugin":
+        plugin = load(home / _CONTENT / executable.path)
+    elif executable.kind == "sub_agent":
+        plugin = _with_sub_agent(home / _CONTENT / executable.path, project)
     else:
-        is_server = offer.kind == "mcp_server"
+        is_server = executable.kind == "mcp_server"
         plugin = Plugin(
             path=project,
             manifest=Manifest(name="repository"),
-            mcp_config={offer.name: offer.definition} if is_server else None,
-            hook_config=None if is_server else offer.definition,
+            mcp_config={executable.name: executable.definition} if is_server else None,
+            hook_config=None if is_server else executable.definition,
         )
     return replace(
         plugin,
@@ -203,21 +210,21 @@ def _with_sub_agent(file: Path, project: Path) -> Plugin:
     return Plugin(path=project, manifest=Manifest(name="repository"), agents=(agent,))
 
 
-def _guard(offer: Offer, copy: Path, project: Path) -> dict[str, str]:
+def _guard(executable: ProjectExecutable, copy: Path, project: Path) -> dict[str, str]:
     """Returns the hashes of the files that must not change, by the path that commands use for the file.
     `copy`: the directory of the approved copies.
 
     Commands use a plugin's files in the copy, and all other files in the project. If the project itself is a
     plugin, commands use its files in both directories.
     """
-    places: list[tuple[Path, OfferedFile]] = []
-    for file in offer.files:
-        if offer.kind == "sub_agent" and file.path == offer.path:
+    places: list[tuple[Path, ExecutableFile]] = []
+    for file in executable.files:
+        if executable.kind == "sub_agent" and file.path == executable.path:
             continue  # it counts as it was copied
-        is_own = offer.kind == "plugin" and (copy / file.path).is_relative_to(copy / offer.path)
+        is_own = executable.kind == "plugin" and (copy / file.path).is_relative_to(copy / executable.path)
         if is_own:
             places.append((copy, file))
-        if not is_own or offer.path == ".":
+        if not is_own or executable.path == ".":
             places.append((project, file))
     return {str(place / file.path): file.sha256 for place, file in places}
 

@@ -46,7 +46,7 @@ class _Backend(httpcore.AnyIOBackend):
         local_address: str | None = None,  # noqa: ARG002 (likewise)
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002 (likewise)
     ) -> httpcore.AsyncNetworkStream:
-        with _told_as(httpcore.ConnectTimeout, httpcore.ConnectError), anyio.fail_after(timeout):
+        with _errors_as(httpcore.ConnectTimeout, httpcore.ConnectError), anyio.fail_after(timeout):
             return _Stream(await SocketStream.from_socket(await self._dial(host, port)))
 
 
@@ -55,14 +55,14 @@ class _Stream(httpcore.AsyncNetworkStream):
         self._stream = stream
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 (likewise)
-        with _told_as(httpcore.ReadTimeout, httpcore.ReadError), anyio.fail_after(timeout):
+        with _errors_as(httpcore.ReadTimeout, httpcore.ReadError), anyio.fail_after(timeout):
             try:
                 return await self._stream.receive(max_bytes)
             except anyio.EndOfStream:
                 return b""
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 (likewise)
-        with _told_as(httpcore.WriteTimeout, httpcore.WriteError), anyio.fail_after(timeout):
+        with _errors_as(httpcore.WriteTimeout, httpcore.WriteError), anyio.fail_after(timeout):
             await self._stream.send(buffer)
 
     async def aclose(self) -> None:
@@ -79,7 +79,7 @@ class _Stream(httpcore.AsyncNetworkStream):
 
 
 @contextmanager
-def _told_as(too_late: type[Exception], broken: type[Exception]) -> Iterator[None]:
+def _errors_as(too_late: type[Exception], broken: type[Exception]) -> Iterator[None]:
     try:
         yield
     except TimeoutError as error:

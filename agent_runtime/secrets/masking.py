@@ -186,7 +186,9 @@ def mask_everywhere(text: str) -> str:
 
 
 def everything() -> Masker:
-    """Returns a masker for the present secret values of all conversations of this process."""
+    """Returns one masker for the secret values of all conversations that are now in this process. It replaces
+    these values in a text by a mask.
+    """
     known = tuple(_ALL)
     joined = Masker.__new__(Masker)
     joined.forms = frozenset().union(*(one.forms for one in known))

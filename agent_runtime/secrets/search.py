@@ -66,9 +66,11 @@ def open_at(data: bytes, needles: Needles) -> int:
 
 
 def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
-    """Returns the offset at which the last line begins, if this line is unfinished and may become a dump
-    line. If a secret value reaches into this line, returns the beginning of the line in which the value
-    begins. Returns the length of the text if the last line cannot become a dump line.
+    """Returns the offset from which a text must not be shown before more of it has arrived. At this offset
+    begins the last line, if the line is unfinished and may become a line of a hex dump (as xxd or od print
+    it), which could contain a secret. If a secret value reaches into this line, the offset is the beginning
+    of the line in which the value begins. Returns the length of the text if the last line cannot become such
+    a line.
 
     `found`: the start and end offsets of each secret value in the text, in order and without overlaps.
     """
@@ -84,8 +86,8 @@ def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
 
 
 def _open_line(base: Base) -> int:
-    """Returns the offset at which the last line begins, if this line is unfinished and may become a dump
-    line. Returns the length of the text otherwise.
+    """Returns the offset at which the last line begins, if this line is unfinished and may become a line of a
+    hex dump (as xxd or od print it). Returns the length of the text otherwise.
     """
     data = base.view.data
     if base.holds != _COLUMNS:

@@ -33,8 +33,9 @@ _Schema = dict[str, Any]
 def document() -> _Schema:
     """Returns the OpenAPI document with the schemas. It has no paths.
 
-    `Event`, `Action`, `Observation` and `Frame` are the unions of all kinds. A field is required if it has no
-    default, or if every logged event has it. Fields with the value null are never sent.
+    `Event`, `Action`, `Observation` and `Frame` are the unions of all kinds (a frame is a message of a live
+    stream). A field is required if it has no default, or if every logged event has it. Fields with the value
+    null are never sent.
     """
     for module in walk_packages(agent_runtime.tools.__path__, f"{agent_runtime.tools.__name__}."):
         import_module(module.name)

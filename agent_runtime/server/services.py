@@ -13,7 +13,7 @@ from agent_runtime.server.conversations.children import Children
 from agent_runtime.server.conversations.registry import Registry
 from agent_runtime.server.conversations.worktrees import WorkTrees
 from agent_runtime.server.keys.session_keys import SessionKeys
-from agent_runtime.server.keys.spec_signing import spec_seal_of
+from agent_runtime.server.keys.spec_signing import spec_signer_of
 from agent_runtime.server.mcp_probes import SignIns
 from agent_runtime.server.outgoing.authority_trust import trust
 from agent_runtime.server.outgoing.egress_relay import EgressRelay
@@ -24,7 +24,7 @@ from agent_runtime.server.runtime_plugins.registry import RuntimePlugins
 from agent_runtime.server.saved.encrypted_settings import EncryptedSettings
 from agent_runtime.workspace.environment import set_given, set_models_url, set_trusted
 from agent_runtime.workspace.private_dir import remove_leftovers
-from agent_runtime.workspace.private_tree import place_for_commands
+from agent_runtime.workspace.private_tree import directory_for_commands
 
 
 class Services:
@@ -60,7 +60,7 @@ class Services:
                 self._relay = EgressRelay(config.egress_proxy_url, lambda: keys.present)
                 await self._relay.open(config.egress_relay_port)
                 if config.egress_authority:
-                    directory = place_for_commands(config.conversations_path)
+                    directory = directory_for_commands(config.conversations_path)
                     await asyncio.to_thread(trust, directory, config.egress_authority)
             await self._open_git_relay(config)
             self._begin(config)
@@ -108,8 +108,8 @@ class Services:
             self._client,
             self._reporter,
             keys.credential_for,
-            encrypted_settings.sealing,
-            spec_seal_of(config),
+            encrypted_settings.key_encryption,
+            spec_signer_of(config),
         )
         self._app.state.worktrees = trees = WorkTrees(registry, config.conversation_worktree_root)
         self._app.state.children = children = Children(

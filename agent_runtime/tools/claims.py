@@ -1,5 +1,5 @@
-"""Defines claims. A claim describes a resource that a tool call uses, such as a file. Tool calls in one reply
-of the model run in parallel only if their claims do not conflict.
+"""Defines claims: statements of a tool call about which resources it uses, such as a file, and whether it
+only reads them. Tool calls in one reply of the model run in parallel only if their claims do not conflict.
 """
 
 import os
@@ -45,8 +45,8 @@ NOTHING: tuple[Claim, ...] = ()
 
 
 def file_claim(path: Path, *, is_shared: bool = False) -> Claim:
-    """Returns a claim of a file, or of a directory with all its content. Symbolic links in the path are
-    resolved. `is_shared`: whether the call only reads.
+    """Returns a claim (the statement that a tool call uses a resource) of a file, or of a directory with all
+    its content. Symbolic links in the path are resolved. `is_shared`: whether the call only reads.
     """
     try:
         real = os.path.realpath(path)

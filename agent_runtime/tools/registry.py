@@ -133,8 +133,8 @@ def resolve_name(name: str) -> str:
 def create_tools(
     specs: Iterable[NamedSpec], context: ToolContext, modules: Mapping[str, str] | None = None
 ) -> dict[str, AnyTool]:
-    """Creates the tools that the specs name, and the tools that every agent has. Returns the tools by name:
-    first those of the specs, in the same order.
+    """Creates the tools that the specs (a tool's name and parameters) name, and the tools that every agent
+    has. Returns the tools by name: first those of the specs, in the same order.
 
     `modules`: the Python modules that define tools which are not part of the runtime, by tool name. Raises
     ToolNotFoundError for a tool that does not exist or cannot be loaded.

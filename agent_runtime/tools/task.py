@@ -85,8 +85,8 @@ class TaskTool(Tool[TaskAction]):
         return self._description
 
     def claims(self, action: TaskAction) -> Sequence[Claim]:
-        """Returns a claim of all resources in a separate group of calls (lane) per call, so that sub-agents
-        can work in parallel.
+        """Returns a claim (a statement of what a call uses) of all resources in a separate group of calls
+        (lane) per call, so that sub-agents can work in parallel.
         """
         return (Claim(lane=f"task {action.call_id}"),)
 

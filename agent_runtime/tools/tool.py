@@ -234,11 +234,12 @@ class Tool(ABC, Generic[ActionT]):
         return self.annotations.readOnlyHint
 
     def claims(self, action: ActionT) -> Sequence[Claim]:
-        """Returns the resources that the call uses, such as files. Calls with conflicting claims run one
-        after another, in the model's order.
+        """Returns the claims of the call: which resources it uses, such as files. Calls with conflicting
+        claims run one after another, in the model's order.
 
-        By default a reading tool claims everything as shared, and any other tool claims everything for
-        itself. Must not raise an error. Called before the call runs, and again after a crash.
+        By default, a tool that only reads claims all resources together with other readers, and any other
+        tool claims all resources for itself. Must not raise an error. Called before the call runs, and again
+        after a crash.
         """
         del action
         return (Claim(is_shared=self.annotations.readOnlyHint),)

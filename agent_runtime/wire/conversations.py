@@ -22,7 +22,7 @@ from agent_runtime.events.content import Content, TextContent
 from agent_runtime.events.message import Message
 from agent_runtime.events.state import ExecutionStatus
 from agent_runtime.wire.plugins import PluginSource
-from agent_runtime.wire.project_executables import OfferHash, ProjectConsent
+from agent_runtime.wire.project_executables import ExecutableHash, ProjectConsent
 
 MAX_MESSAGE_BYTES = 1024 * 1024
 
@@ -160,7 +160,7 @@ class StartConversationRequest(BaseModel):
     plugins: list[PluginSource] | None = Field(default=None, max_length=50)
     runtime_plugins: list[str] = Field(default=[], max_length=20)
     hook_config: JsonObject | None = None
-    consent: list[OfferHash] = Field(default=[], max_length=200)
+    consent: list[ExecutableHash] = Field(default=[], max_length=200)
     further_consent: list[ProjectConsent] = Field(default=[], max_length=50)
     tags: dict[str, str] = {}
     title: str | None = Field(default=None, max_length=200)

@@ -8,8 +8,8 @@ from typing_extensions import TypedDict  # Pydantic needs this one before Python
 
 
 class SyncFrame(TypedDict):
-    """The first frame of a stream. It gives the range of the stored events that follow: from the position
-    `from_seq` to the position `through_seq` in the log. `through_seq` is 0 if the log is empty.
+    """The first frame (message) of a live stream. It gives the range of the stored events that follow: from
+    the position `from_seq` to the position `through_seq` in the log. `through_seq` is 0 if the log is empty.
     """
 
     type: Literal["sync"]
@@ -18,7 +18,9 @@ class SyncFrame(TypedDict):
 
 
 class DurableFrame(TypedDict):
-    """The frame that contains one event of the log. `seq`: the position of the event in the log."""
+    """The frame (message of a live stream) that contains one event of the log. `seq`: the position of the
+    event in the log.
+    """
 
     type: Literal["durable"]
     seq: int
@@ -26,15 +28,15 @@ class DurableFrame(TypedDict):
 
 
 class TransientFrame(TypedDict):
-    """The frame that contains one event that is never stored in the log."""
+    """The frame (message of a live stream) that contains one event which is never stored in the log."""
 
     type: Literal["transient"]
     event: dict[str, Any]
 
 
 class ItemStartedFrame(TypedDict):
-    """The frame which says that a reply of the model begins to arrive. `item_id`: the id of the event that
-    will contain the complete reply.
+    """The frame (message of a live stream) which says that a reply of the model begins to arrive. `item_id`:
+    the id of the event that will contain the complete reply.
     """
 
     type: Literal["item_started"]
@@ -43,8 +45,8 @@ class ItemStartedFrame(TypedDict):
 
 
 class DeltaFrame(TypedDict):
-    """The frame that contains a piece of the model's reply. `order`: the number of the piece (0, 1, 2 …)
-    within one attempt to get the reply.
+    """The frame (message of a live stream) that contains a piece of the model's reply. `order`: the number of
+    the piece (0, 1, 2 …) within one attempt to get the reply.
     """
 
     type: Literal["delta"]
@@ -69,8 +71,8 @@ class PendingRetry(TypedDict):
 
 
 class ItemAbortedFrame(TypedDict):
-    """The frame which says that an attempt to get a reply from the model failed without an event. `retry`:
-    the next attempt, if there is one.
+    """The frame (message of a live stream) which says that an attempt to get a reply from the model failed
+    without an event. `retry`: the next attempt, if there is one.
     """
 
     type: Literal["item_aborted"]
@@ -93,8 +95,8 @@ class CallOutput(TypedDict):
 
 
 class OutputFrame(TypedDict):
-    """The frame that contains the output of all running tool calls. A client replaces the previous frame of
-    this type by this one.
+    """The frame (message of a live stream) that contains the output of all running tool calls. A client
+    replaces the previous frame of this type by this one.
     """
 
     type: Literal["output"]
@@ -102,8 +104,8 @@ class OutputFrame(TypedDict):
 
 
 class ErrorFrame(TypedDict):
-    """The frame which says that the stream ends with an error, or that the server has refused a frame of the
-    client.
+    """The frame (message of a live stream) which says that the stream ends with an error, or that the server
+    has refused a frame of the client.
     """
 
     type: Literal["error"]

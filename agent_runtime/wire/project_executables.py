@@ -1,5 +1,6 @@
-"""The models of offers. An offer is a part of a repository that could run programs: a script, a hook, an MCP
-server, a sub-agent or a plugin. An offer runs only after the user has seen it and has consented.
+"""The models of project executables (`offers` on the wire). A project executable is a part of a repository
+that could run programs: a script, a hook, an MCP server, a sub-agent or a plugin. It runs only after the user
+has seen it and has consented.
 """
 
 import hashlib
@@ -11,13 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agent_runtime.events.base import JsonObject
 
-OfferKind = Literal["setup_script", "git_hook", "hooks", "mcp_server", "sub_agent", "plugin"]
-OfferHash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+ExecutableKind = Literal["setup_script", "git_hook", "hooks", "mcp_server", "sub_agent", "plugin"]
+ExecutableHash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class OfferedFile(BaseModel):
-    """A file that belongs to an offer: the file would run, or it decides what runs. An offer is a part of a
-    repository that runs only with the user's consent. `path`: relative to the repository.
+class ExecutableFile(BaseModel):
+    """A file that belongs to a project executable: the file would run, or it decides what runs. A project
+    executable is a part of a repository that runs only with the user's consent. `path`: relative to the
+    repository.
 
     `text`: the file's content; null if the file is not text, or is too long to be shown.
     """
@@ -25,14 +27,14 @@ class OfferedFile(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     path: str
-    sha256: OfferHash
+    sha256: ExecutableHash
     size: int = Field(description="Bytes")
     text: str | None = None
 
 
-class Offer(BaseModel):
+class ProjectExecutable(BaseModel):
     """One part of a repository that runs only with a user's consent, such as a hook or an MCP server. Kind,
-    path and name identify the offer; the hash identifies its version.
+    path and name identify the executable; the hash identifies its version.
 
     `definition`: the relevant part of the file at `path`; null if the whole file is the definition. `runs`:
     the commands in the definition, as shown to users. `files`: the files that the hash covers, in addition to
@@ -42,31 +44,31 @@ class Offer(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    kind: OfferKind
+    kind: ExecutableKind
     path: str
     name: str
-    hash: OfferHash
+    hash: ExecutableHash
     runs: list[str] = []
     definition: JsonObject | None = None
-    files: list[OfferedFile] = []
+    files: list[ExecutableFile] = []
     left_out: list[str] = []
     problem: str | None = None
 
     @classmethod
     def of(
         cls,
-        kind: OfferKind,
+        kind: ExecutableKind,
         path: str,
         name: str,
         *,
-        files: list[OfferedFile],
+        files: list[ExecutableFile],
         definition: JsonObject | None = None,
         runs: list[str] | None = None,
         left_out: Sequence[str] = (),
         problem: str | None = None,
     ) -> Self:
-        """Creates an offer (a part of a repository that runs only with the user's consent). Computes its hash
-        from kind, path, name, definition and files.
+        """Creates a project executable (a part of a repository that runs only with the user's consent).
+        Computes its hash from kind, path, name, definition and files.
         """
         said = [kind, path, name, definition, sorted((file.path, file.sha256) for file in files)]
         digest = hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -83,39 +85,40 @@ class Offer(BaseModel):
         )
 
 
-class OffersRequest(BaseModel):
+class ExecutablesRequest(BaseModel):
     project_dir: str | None = Field(default=None, min_length=1, max_length=4096)
 
 
-class OffersResponse(BaseModel):
-    """The reply of the routes for offers. An offer is a part of a project that runs only with the user's
-    consent, such as a hook or an MCP server. `consented`: the hashes of the offers that a conversation uses.
-    `name_taken`: the hashes of MCP servers that the conversation does not use because another of its servers
-    has the same name.
+class ExecutablesResponse(BaseModel):
+    """The reply of the routes for the executables of a project: parts that run only with the user's
+    consent, such as hooks and MCP servers. `offers`: the executables. `consented`: the hashes of those that a
+    conversation uses. `name_taken`: the hashes of MCP servers that the conversation does not use because
+    another of its servers has the same name.
     """
 
-    offers: list[Offer]
+    offers: list[ProjectExecutable]
     consented: list[str] = []
     name_taken: list[str] = []
 
 
 class ConsentRequest(BaseModel):
-    """The request body of POST /api/conversations/{id}/consent: the hashes of the offers that the user was
-    shown and allows to run. `project_dir`: the directory of the additional project that contains these
-    offers; null for the project where the agent works. An offer is a part of a project that runs only with
-    the user's consent.
+    """The request body of POST /api/conversations/{id}/consent: the hashes of the executables that the
+    user was shown and allows to run. `project_dir`: the directory of the additional project that contains
+    these executables; null for the project where the agent works. A project executable is a part of a project
+    that runs only with the user's consent.
     """
 
-    hashes: Annotated[list[OfferHash], Field(min_length=1, max_length=200)]
+    hashes: Annotated[list[ExecutableHash], Field(min_length=1, max_length=200)]
     project_dir: str | None = Field(default=None, min_length=1, max_length=4096)
 
 
 class ProjectConsent(BaseModel):
-    """The user's consent for one additional project of a conversation: the hashes of the offers (parts of the
-    project such as hooks and MCP servers) that may run. `project_dir`: one of the agent's `further_projects`.
+    """The user's consent for one additional project of a conversation: the hashes of the executables
+    (parts of the project such as hooks and MCP servers) that may run. `project_dir`: one of the agent's
+    `further_projects`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     project_dir: str = Field(min_length=1, max_length=4096)
-    hashes: list[OfferHash] = Field(max_length=200)
+    hashes: list[ExecutableHash] = Field(max_length=200)

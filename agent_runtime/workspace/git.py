@@ -46,7 +46,7 @@ _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"
 
 class GitError(Exception):
     """The error that is raised when a git command failed or took too long, or when git is missing. The text
-    says why, if possible in the words of git.
+    says why.
     """
 
     code: ClassVar[str] = "git_failed"
@@ -65,9 +65,7 @@ class UnknownRefError(GitError):
 
 
 class UnknownFileError(GitError):
-    """The error that is raised when a file exists neither in the work tree nor in the
-    commit to compare with.
-    """
+    """The error that is raised when a file exists neither now nor in the commit to compare with."""
 
     code = "not_found"
 
@@ -81,9 +79,7 @@ class ChangeStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Change:
-    """A changed file of a git repository. `path`: relative to the repository. `old_path`: the earlier path of
-    a moved file.
-    """
+    """A changed file. `path`: relative to the repository. `old_path`: the earlier path of a moved file."""
 
     status: ChangeStatus
     path: str
@@ -112,7 +108,7 @@ class Commit:
 
 
 async def changes(repository: Path, ref: str | None = None) -> list[Change]:
-    """Returns every file that differs from `ref` (see `base_of`), sorted by path."""
+    """Returns every file that differs from the commit that `base_of` finds for `ref`, sorted by path."""
     top = await top_level(repository)
     base = await base_of(top, ref)
     return await _changes(top, base)
@@ -137,9 +133,7 @@ async def diff(file: Path, ref: str | None = None) -> FileDiff:
 
 
 async def commits(repository: Path, limit: int) -> tuple[list[Commit], bool]:
-    """Returns the latest commits of the current branch, newest first, at most `limit`. The second value says
-    whether there are more commits.
-    """
+    """Returns the latest commits of the current branch, newest first, and whether there are more."""
     top = await top_level(repository)
     if await _commit(top, "HEAD") is None:
         return [], False
@@ -195,7 +189,7 @@ async def version() -> tuple[int, ...]:
 
 async def top_level(path: Path) -> Path:
     """Returns the top directory of the git work tree that contains the directory `path`. Raises
-    NotARepositoryError if there is none, or GitError.
+    NotARepositoryError if there is none.
     """
     try:
         return Path(os.fsdecode(await run_git(path, "rev-parse", "--show-toplevel")).removesuffix("\n"))
@@ -242,9 +236,7 @@ async def _known_commit(top: Path, sha: str) -> str:
 
 
 async def _parent_of(top: Path, commit: str) -> str:
-    """Returns the hash of the first parent of the commit. For a commit without a parent, returns the hash of
-    the empty tree.
-    """
+    """Returns the hash of the commit's first parent, or of the empty tree if it has no parent."""
     return await _commit(top, f"{commit}^") or await _empty_tree(top)
 
 
@@ -263,9 +255,7 @@ async def _changes(top: Path, base: str) -> list[Change]:
 
 
 def parse_name_status(output: bytes) -> list[Change]:
-    """Parses the output of `--name-status -z`: a letter and a path (two paths for a rename), each ended by
-    NUL.
-    """
+    """Parses the output of `--name-status -z`: a letter and a path (for a rename: two), each ended by NUL."""
     fields = iter(os.fsdecode(output).split("\0")[:-1])
     found: dict[str, Change] = {}
     for letter in fields:
@@ -381,11 +371,9 @@ async def run_git(
     answers: Collection[int] = (0,),
     max_output_bytes: int | None = None,
 ) -> bytes:
-    """Runs git in `directory` and returns its output. Raises GitError if git fails. `own`: environment
-    variables to add.
-
-    `answers`: exit codes that do not count as a failure. `max_output_bytes`: output after this number of
-    bytes is dropped.
+    """Runs git in `directory` and returns its output. `own`: environment variables to add. `answers`: exit
+    codes that do not count as a failure; for other codes, raises GitError. `max_output_bytes`: output after
+    this number of bytes is dropped.
     """
     try:
         done = await run_program(

@@ -54,7 +54,7 @@ def make(directory: Path) -> None:
         draft.rename(directory)
 
 
-def place_for_commands(conversations: Path) -> Path:
+def directory_for_commands(conversations: Path) -> Path:
     """Returns the directory where the server writes files that commands read."""
     return conversations / FOR_COMMANDS if has_room() else conversations
 

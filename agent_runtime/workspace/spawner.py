@@ -101,8 +101,8 @@ class Spawner:
         return {}
 
     def _give_socket(self, connection: socket.socket, family: int) -> None:
-        """Sends a new socket of the room's network to the agent server. The socket belongs to this network in
-        any process.
+        """Sends a new socket of the network of the room (the isolated namespaces for commands) to the agent
+        server. The socket belongs to this network in any process.
         """
         try:
             with socket.socket(family, socket.SOCK_STREAM) as made:

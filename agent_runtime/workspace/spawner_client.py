@@ -27,7 +27,8 @@ Stream = int | IO[Any] | None
 
 class _Started:
     """A started process, with the parts of a `Popen` that asyncio uses. The object keeps the connection to
-    the spawner open, because the spawner ends the process when the connection is closed.
+    the spawner (the process that starts programs) open, because the spawner ends the process when the
+    connection is closed.
     """
 
     def __init__(self, pid: int, connection: socket.socket, streams: Mapping[str, IO[bytes]]) -> None:
@@ -120,8 +121,8 @@ def show(address: Path, name: str) -> None:
 
 
 def new_socket(address: Path, family: int) -> socket.socket:
-    """Returns a new TCP socket in the network of the agent's commands. `address`: the path of the spawner's
-    socket. Blocks briefly. Raises OSError.
+    """Returns a new TCP socket in the network of the agent's commands. `address`: the path of the socket of
+    the spawner, the process that makes the new socket. Blocks briefly. Raises OSError.
     """
     with _connected(address) as connection:
         connection.send(json.dumps({"do": SOCKET, "family": family}).encode())
@@ -131,8 +132,8 @@ def new_socket(address: Path, family: int) -> socket.socket:
 
 
 def tell_of_end(address: Path, act: Callable[[], None]) -> Callable[[], None]:
-    """Calls `act` in the current event loop when the spawner has ended. After that, nothing can be started in
-    the room (the isolated namespaces for commands).
+    """Calls `act` in the current event loop when the spawner (the process that starts programs) has ended.
+    After that, nothing can be started in the room (the isolated namespaces for commands).
 
     Returns a function that stops the watch. Blocks briefly. Raises OSError.
     """
@@ -176,7 +177,9 @@ def stand_in(
 
 
 def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str, str]) -> bytes:
-    """Returns the request for the spawner as JSON. Raises ValueError if a text has a null character."""
+    """Returns the request to start a program, for the spawner (the process that starts programs), as JSON.
+    Raises ValueError if a text has a null character.
+    """
     if any("\0" in one for one in (*words, *env, *env.values())):
         raise ValueError("embedded null byte")
     return json.dumps({"args": [*words], "cwd": str(cwd or Path.cwd()), "env": {**env}}).encode()

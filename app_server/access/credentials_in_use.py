@@ -47,8 +47,9 @@ class _Use:
 
 
 class CredentialEnded(Exception):
-    """The error that is raised when the API key or session of an open stream is no longer enough: it was
-    deleted or has expired, its user is disabled, or its user no longer has the required permission.
+    """The error that is raised when a live stream must end because its API key or session is no longer
+    enough: it was deleted or has expired, its user is disabled, or its user no longer has the required
+    permission.
     """
 
 

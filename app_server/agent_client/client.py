@@ -1,5 +1,5 @@
-"""The client that calls the agent server of one sandbox, with one method for each kind of call. calls.py
-defines the errors.
+"""The client of the agent server in one sandbox, with one method for each kind of call. See calls.py for
+errors.
 """
 
 import asyncio
@@ -20,15 +20,15 @@ from agent_runtime.wire import (
     CheckpointList,
     ConfirmationResponseRequest,
     ConversationInfo,
+    ExecutablesResponse,
     ExecuteBashRequest,
     GitRemotes,
     ListeningPort,
     LogPosition,
     McpChangeAnswer,
     McpQuestionAnswer,
-    Offer,
-    OffersResponse,
     PortsResponse,
+    ProjectExecutable,
     RewindRequest,
     RewindResult,
     RuntimePluginInfo,
@@ -59,7 +59,7 @@ SEND_TIMEOUT_SECONDS = 15.0
 # A model reads the whole conversation and writes a summary.
 CONDENSE_TIMEOUT_SECONDS = 600.0
 # A repository with thousands of files, on a busy machine.
-OFFERS_TIMEOUT_SECONDS = 120.0
+FIND_TIMEOUT_SECONDS = 120.0
 # A large workspace is read, compared and written again.
 SNAPSHOT_TIMEOUT_SECONDS = 300.0
 # VS Code on a busy machine.
@@ -109,8 +109,7 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def hand_over(self, key: str, known: Sequence[str], seconds: float) -> HandOver:
         """Replaces the session key of the agent server and of this client by `key`. The call may be repeated.
-        known: the keys that the agent server may accept at present. seconds: for how many seconds the new key
-        is valid.
+        known: the keys that the agent server may accept at present. seconds: how long the new key is valid.
         """
         # Some other process may have taken the port: only our own agent server knows one of them.
         body = {"session_api_key": key, "expires_in_seconds": seconds}
@@ -150,9 +149,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", route, json=to_json(message), timeout_seconds=SEND_TIMEOUT_SECONDS)
 
     async def log_position(self, conversation_id: UUID) -> int:
-        """Returns the `seq` of the last event in the agent server's log of this conversation. Raises
-        NotFound.
-        """
+        """Returns the position (`seq`) of the last event in the agent server's log. Raises NotFound."""
         reply = await self._call("GET", f"/api/conversations/{conversation_id}/log")
         return parse(LogPosition, reply).last_seq
 
@@ -171,9 +168,7 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(EventPage, await self._call("GET", route, params=to_params(page_id=page_id)))
 
     async def skills(self, conversation_id: UUID) -> SkillsResponse:
-        """Returns the skills that the agent got when the conversation began, each with the reason why the
-        agent got it.
-        """
+        """Returns the skills that the agent got when the conversation began, each with the reason why."""
         return parse(SkillsResponse, await self._call("GET", f"/api/conversations/{conversation_id}/skills"))
 
     async def run(self, conversation_id: UUID) -> None:
@@ -189,24 +184,20 @@ class AgentClient(AgentFiles, AgentPages):
     async def respond_to_confirmation(
         self, conversation_id: UUID, answer: ConfirmationResponseRequest
     ) -> None:
-        """Sends the user's decision whether the agent may do the actions that wait for confirmation.
-
-        Raises Conflict `nothing_to_confirm`, `confirmation_outdated`.
+        """Sends the user's decision whether the agent may do the actions that wait for confirmation. Raises
+        Conflict `nothing_to_confirm`, `confirmation_outdated`.
         """
         route = f"/api/conversations/{conversation_id}/events/respond_to_confirmation"
         await self._call("POST", route, json=to_json(answer))
 
     async def answer_mcp_change(self, conversation_id: UUID, answer: McpChangeAnswer) -> None:
-        """Sends the user's decision about an MCP tool that has changed. Raises Conflict
-        `mcp_change_outdated`.
-        """
+        """Sends the user's decision about a changed MCP tool. Raises Conflict `mcp_change_outdated`."""
         route = f"/api/conversations/{conversation_id}/mcp/answer_change"
         await self._call("POST", route, json=to_json(answer))
 
     async def answer_mcp_question(self, conversation_id: UUID, answer: McpQuestionAnswer) -> None:
-        """Sends the user's answer to a question of an MCP server.
-
-        Raises Conflict `mcp_question_closed`, BadRequest `mcp_answer_invalid`.
+        """Sends the user's answer to a question of an MCP server. Raises Conflict `mcp_question_closed`,
+        BadRequest `mcp_answer_invalid`.
         """
         route = f"/api/conversations/{conversation_id}/mcp/answer_question"
         await self._call("POST", route, json=to_json(answer))
@@ -214,9 +205,7 @@ class AgentClient(AgentFiles, AgentPages):
     async def set_safeguards(
         self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
     ) -> None:
-        """Sets when the agent asks for confirmation (`policy`) and how the risk of its actions is judged
-        (`analyzer`).
-        """
+        """Sets when the agent asks for confirmation (`policy`), and what rates actions (`analyzer`)."""
         route = f"/api/conversations/{conversation_id}"
         await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
         await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
@@ -238,9 +227,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/conversations/{conversation_id}/goal/stop")
 
     async def resume_goal(self, conversation_id: UUID) -> None:
-        """Lets the agent continue to work on its stopped goal. Raises Conflict `already_running`,
-        `no_resumable_goal`.
-        """
+        """Continues the work on a stopped goal. Raises Conflict `already_running`, `no_resumable_goal`."""
         try:
             await self._call("POST", f"/api/conversations/{conversation_id}/goal/resume")
         except BadGateway as refusal:
@@ -253,9 +240,8 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(CheckpointList, await self._call("GET", route))
 
     async def diff_checkpoint(self, conversation_id: UUID, checkpoint_id: int) -> CheckpointDiff:
-        """Returns the differences between the conversation's files now and in this checkpoint.
-
-        Raises NotFound `checkpoint_not_found`, Conflict `checkpoints_unavailable`.
+        """Returns the differences between the conversation's files now and in this checkpoint. Raises
+        NotFound `checkpoint_not_found`, Conflict `checkpoints_unavailable`.
         """
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/diff"
         reply = await self._call("GET", route, timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS)
@@ -347,9 +333,8 @@ class AgentClient(AgentFiles, AgentPages):
         return None if last and last[0].exit_code is not None else UUID(same.id)
 
     async def command_output(self, command_id: UUID, *, after_order: int) -> list[BashOutput]:
-        """Returns the pieces of the command's output that come after the piece with the number `after_order`.
-
-        Only the last piece of the whole output has an `exit_code`.
+        """Returns the pieces of the command's output after the piece with the number `after_order`. Only the
+        last piece of the whole output has an `exit_code`.
         """
         params = {"kind__eq": "BashOutput", "command_id__eq": command_id.hex, "order__gt": str(after_order)}
         reply = await self._call("GET", _BASH_EVENTS, params=params)
@@ -358,28 +343,28 @@ class AgentClient(AgentFiles, AgentPages):
     async def stop_command(self, command_id: UUID) -> None:
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
-    async def offers(self, directory: str) -> list[Offer]:
-        """Returns the project executables of the project in this directory: hooks, MCP servers and other
-        programs that run only if the user allows it.
-        """
+    async def executables(self, directory: str) -> list[ProjectExecutable]:
+        """Returns the project executables (hooks, MCP servers …) that run only if the user allows it."""
         body = {"project_dir": directory}
-        reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
-        return parse(OffersResponse, reply).offers
+        reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=FIND_TIMEOUT_SECONDS)
+        return parse(ExecutablesResponse, reply).offers
 
-    async def offers_of(self, conversation_id: UUID, directory: str | None = None) -> OffersResponse:
+    async def executables_of(
+        self, conversation_id: UUID, directory: str | None = None
+    ) -> ExecutablesResponse:
         """Returns the project executables of a project: hooks, MCP servers and other programs that run only
         if the user allows it. The reply also says which of them the user has allowed in this conversation.
         `directory`: the directory of a further project; None for the project where the agent works.
         """
         route, params = f"/api/conversations/{conversation_id}/offers", to_params(project_dir=directory)
-        reply = await self._call("GET", route, params=params, timeout_seconds=OFFERS_TIMEOUT_SECONDS)
-        return parse(OffersResponse, reply)
+        reply = await self._call("GET", route, params=params, timeout_seconds=FIND_TIMEOUT_SECONDS)
+        return parse(ExecutablesResponse, reply)
 
     async def consent(
         self, conversation_id: UUID, hashes: Sequence[str], directory: str | None = None
     ) -> None:
         """Informs the agent server that the user allows the project executables with these hashes to run in
-        the conversation (see `offers_of`, also for `directory`). Raises Conflict `offer_changed` if an
+        the conversation (see `executables_of`, also for `directory`). Raises Conflict `offer_changed` if an
         executable has changed.
         """
         body = {"hashes": list(hashes), "project_dir": directory}

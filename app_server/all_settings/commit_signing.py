@@ -71,8 +71,8 @@ async def set_commit_signing(
         shown = CommitSigning.of(key)
         target = (AuditTarget.SIGNING_KEY, shown.fingerprint or "none")
         trail.record(session, AuditAction.COMMIT_SIGNING_CHANGED, target, is_on=body.is_on)
-    told = renew_git_settings(database, cipher, request.state.sandboxes, user.id)
-    background.start(told, name="settings of git in sandboxes")
+    renewal = renew_git_settings(database, cipher, request.state.sandboxes, user.id)
+    background.start(renewal, name="settings of git in sandboxes")
     return shown
 
 

@@ -53,8 +53,9 @@ _DELETED = {
 
 @router.get("")
 async def list_given_items(user: CurrentUser, session: ReadSession) -> list[GivenItem]:
-    """Returns the items that the organisation and the user's teams give to the user, sorted by kind and name.
-    Values of secrets and URLs of MCP servers are left out.
+    """Returns the items (secrets, MCP servers, network rules and sandbox specs) that the organisation and the
+    user's teams give to the user, sorted by kind and name. Values of secrets and URLs of MCP servers are left
+    out.
     """
     return await given_items(session, user.id)
 
@@ -144,8 +145,8 @@ async def save_egress_rule_of_level(
     owner = await _owner(user, session, team_id)
     item = await organisation_rules.save_for_level(session, owner, name, body, user.id)
     target = (AuditTarget.NETWORK, name)
-    told = {"allows": body.allows, "enforced": body.enforced, **_whose(owner)}
-    trail.record(session, AuditAction.EGRESS_CHANGED, target, **told)
+    details = {"allows": body.allows, "enforced": body.enforced, **_whose(owner)}
+    trail.record(session, AuditAction.EGRESS_CHANGED, target, **details)
     return await administered(session, cipher, user.organisation_id, item)
 
 
@@ -178,8 +179,8 @@ async def save_sandbox_spec_of_level(
     owner = await _owner(user, session, team_id)
     item = await sandbox_specs.save_for_level(session, owner, name, body, user.id)
     target = (AuditTarget.SANDBOX_SPEC, name)
-    told = {"is_default": body.is_default, "enforced": body.enforced, **_whose(owner)}
-    trail.record(session, AuditAction.SANDBOX_SPEC_CHANGED, target, **told)
+    details = {"is_default": body.is_default, "enforced": body.enforced, **_whose(owner)}
+    trail.record(session, AuditAction.SANDBOX_SPEC_CHANGED, target, **details)
     return await administered(session, cipher, user.organisation_id, item)
 
 
@@ -192,8 +193,8 @@ async def delete_item_of_level(
     name: ItemName,
     team_id: UUID | None = None,
 ) -> None:
-    """Deletes an item of a team, or of the organisation if `team_id` is left out. Agents cannot use it any
-    more. 404 `item_not_set`, `team_not_found`.
+    """Deletes an item (a secret, MCP server, network rule or sandbox spec) of a team, or of the organisation
+    if `team_id` is left out. Agents cannot use it any more. 404 `item_not_set`, `team_not_found`.
     """
     owner = await _owner(user, session, team_id)
     await items.delete_item(session, owner, kind, name)

@@ -31,7 +31,8 @@ class GivenItem(BaseModel):
 
 
 class AdministeredItem(BaseModel):
-    """An item of the organisation or a team, as administrators see it.
+    """An item (a secret, MCP server, network rule or sandbox spec) of the organisation or a team, as
+    administrators see it.
 
     `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: the MCP server without the values of headers and
     variables; null for other kinds of items. `set_by`: the name of the administrator who saved the item; null

@@ -1,4 +1,6 @@
-"""Builds the lists of items of the organisation and of teams that members and administrators see."""
+"""Builds the lists of items (secrets, MCP servers, network rules and sandbox specs) of the organisation and
+of teams that members and administrators see.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,8 +33,8 @@ _TABLES: Mapping[LevelItemKind, type[Secret] | type[McpServer] | type[SandboxSpe
 
 
 async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
-    """Returns the items that the organisation and the person's teams give to the person, sorted by kind and
-    name.
+    """Returns the items (secrets, MCP servers, network rules and sandbox specs) that the organisation and the
+    person's teams give to the person, sorted by kind and name.
     """
     own = await _own(session, user_id)
     found = await items_for(session, user_id)
@@ -56,8 +58,8 @@ async def given_items(session: AsyncSession, user_id: UUID) -> list[GivenItem]:
 async def administered_items(
     session: AsyncSession, cipher: Cipher, organisation_id: UUID
 ) -> list[AdministeredItem]:
-    """Returns the items of the organisation and of all its teams, with the teams and the number of people who
-    override each item.
+    """Returns the items (secrets, MCP servers, network rules and sandbox specs) of the organisation and of
+    all its teams, with the teams and the number of people who override each item.
     """
     return await _administered(session, cipher, organisation_id)
 
@@ -65,7 +67,9 @@ async def administered_items(
 async def administered(
     session: AsyncSession, cipher: Cipher, organisation_id: UUID, item: LevelItem
 ) -> AdministeredItem:
-    """Returns one item of the organisation or a team in the form that administrators see."""
+    """Returns one item (a secret, MCP server, network rule or sandbox spec) of the organisation or a team in
+    the form that administrators see.
+    """
     shown = await _administered(session, cipher, organisation_id, only=item)
     return shown[0]
 
@@ -134,8 +138,9 @@ def _stronger(before: Sequence[LevelItem], *, is_own: bool, item: LevelItem) -> 
 
 
 async def _own(session: AsyncSession, user_id: UUID | None = None) -> dict[_Key, set[UUID]]:
-    """Returns the ids of the people who have added a personal item, by the item's kind and name. user_id:
-    include only this person's items; None includes the items of all people.
+    """Returns the ids of the people who have added a personal item (a secret, MCP server, network rule or
+    sandbox spec), by the item's kind and name. user_id: include only this person's items; None includes the
+    items of all people.
     """
     found: defaultdict[_Key, set[UUID]] = defaultdict(set)
     for kind, table in _TABLES.items():

@@ -36,7 +36,7 @@ async def get_settings(user: CurrentUser, session: ReadSession, request: Request
     """Returns all settings of the user in the form of the OpenHands API. API keys and tokens are never
     returned.
     """
-    return await _keeper(request, session, user).read()
+    return await _settings_store(request, session, user).read()
 
 
 @router.post(
@@ -60,7 +60,7 @@ async def save_settings(
     belong to the user, the profile `default` is created or changed, and activated. A setting that cannot be
     changed is refused, unless it is sent with its current value.
     """
-    await _keeper(request, session, user).save(body, trail)
+    await _settings_store(request, session, user).save(body, trail)
     return Saved(message="The settings are saved.")
 
 
@@ -73,7 +73,7 @@ async def get_current_user(
     """
     if expose_secrets:
         raise Forbidden("Secrets are never shown.", code="secrets_not_exposed")
-    settings = await _keeper(request, session, user).read()
+    settings = await _settings_store(request, session, user).read()
     who = UserInfo.model_validate(user)
     organisation = await session.get_one(Organisation, user.organisation_id)
     return CurrentUserInfo.model_validate(
@@ -81,7 +81,7 @@ async def get_current_user(
     )
 
 
-def _keeper(request: Request, session: AsyncSession, user: User) -> SettingsStore:
+def _settings_store(request: Request, session: AsyncSession, user: User) -> SettingsStore:
     state = request.state
     kind = state.sandboxes.describe()
     mode = default_mode(is_isolated=kind.is_isolated)

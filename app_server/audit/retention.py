@@ -57,10 +57,10 @@ async def _trim(session: AsyncSession, age: timedelta, unsent_after: UnsentAfter
         up_to = min(up_to, sent_up_to)
     # Entries that record a deletion do not count, because an idle server would otherwise record a deletion at
     # each run.
-    told = select(AuditEntry.id).where(
+    countable = select(AuditEntry.id).where(
         AuditEntry.id <= up_to, AuditEntry.action != AuditAction.AUDIT_LOG_TRIMMED
     )
-    if up_to <= anchor_id or await session.scalar(told.limit(1)) is None:
+    if up_to <= anchor_id or await session.scalar(countable.limit(1)) is None:
         return 0
     anchor_hash = await session.scalar(select(AuditEntry.hash).where(AuditEntry.id == up_to))
     await session.execute(delete(AuditEntry).where(AuditEntry.id <= up_to))

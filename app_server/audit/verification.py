@@ -92,8 +92,8 @@ class _Check:
                 self.newest_cut = row["details"]
         if last != head:
             raise _Broken(f"The newest entries are missing: entry {head.id} should be the last one.")
-        told = ChainMark(self.newest_cut.get("up_to", 0), self.newest_cut.get("hash", NO_HASH))
-        if anchor != told:
+        recorded_mark = ChainMark(self.newest_cut.get("up_to", 0), self.newest_cut.get("hash", NO_HASH))
+        if anchor != recorded_mark:
             raise _Broken(f"The log begins after entry {anchor.id}, but no entry records this removal.")
         if self.known and self.known.id > head.id:
             raise _Broken(f"Entry {self.known.id}, which you named, is missing.")

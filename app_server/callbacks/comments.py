@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 import httpx
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app_server.callbacks.texts import Told, for_comment
+from app_server.callbacks.texts import EventDescription, for_comment
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
 from app_server.git_hosts.authorization.host_tokens import HostTokens
@@ -59,12 +59,18 @@ class Commenting:
     places: FindPlaces
 
     async def comment(
-        self, user: User, conversation_id: UUID, delivery_id: UUID, told: Told, *, is_repeated: bool
+        self,
+        user: User,
+        conversation_id: UUID,
+        delivery_id: UUID,
+        description: EventDescription,
+        *,
+        is_repeated: bool,
     ) -> int:
         """Writes a comment about an event on the issues and pull requests of the conversation, with the
         user's tokens for the git hosts. Returns the number of these issues and pull requests.
 
-        `told`: the description of the event. `is_repeated`: whether an earlier attempt may have written the
+        `description`: describes the event. `is_repeated`: whether an earlier attempt may have written the
         comment already; then the comment is written only where it is missing. Raises Forbidden
         `no_git_credential` and the errors of the git hosts.
         """
@@ -80,5 +86,5 @@ class Commenting:
             of = uuid5(delivery_id, f"{place.origin} {place.repository} {place.kind} {place.number}")
             if is_repeated and await find_marked(client, *where, of) is not None:
                 continue
-            await client.add_comment(*where, f"{for_comment(told)}\n\n{mark(of)}")
+            await client.add_comment(*where, f"{for_comment(description)}\n\n{mark(of)}")
         return len(places)

@@ -19,7 +19,7 @@ from app_server.callbacks.comments import NO_PLACE, Commenting
 from app_server.callbacks.models import Callback, Delivery, Processor
 from app_server.callbacks.signing import signed_headers
 from app_server.callbacks.tasks import StartTask, message_of_task, task_of, title_of_task
-from app_server.callbacks.texts import Told, for_chat, told
+from app_server.callbacks.texts import EventDescription, describe_event, for_chat
 from app_server.core.database import Database, now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError, BadGateway, TooManyRequests, Unavailable
@@ -171,7 +171,7 @@ class Deliveries:
                 work.user,
                 delivery.conversation_id,
                 delivery.id,
-                self._told(work),
+                self._description(work),
                 is_repeated=delivery.attempts > 0,
             )
         except _PASSING as error:
@@ -185,12 +185,17 @@ class Deliveries:
         return {"places": places}
 
     def _letter(self, work: _Work, recipient: str) -> Letter:
-        told = self._told(work)
-        return Letter(recipient, told.title, f"{told.text}\n\n{told.url}\n", message_id(work.delivery))
+        description = self._description(work)
+        return Letter(
+            recipient,
+            description.title,
+            f"{description.text}\n\n{description.url}\n",
+            message_id(work.delivery),
+        )
 
-    def _told(self, work: _Work) -> Told:
+    def _description(self, work: _Work) -> EventDescription:
         url = f"{self._base_url}/conversations/{work.delivery.conversation_id.hex}"
-        return told(orjson.loads(work.event), title=work.title, url=url)
+        return describe_event(orjson.loads(work.event), title=work.title, url=url)
 
     async def _call(self, work: _Work) -> dict[str, Any]:
         began = time.monotonic()
@@ -228,7 +233,7 @@ class Deliveries:
         delivery = work.delivery
         if work.callback.processor is Processor.CHAT:
             headers = {**IDENTITY, "content-type": "application/json", "user-agent": f"slipway/{VERSION}"}
-            return {"content": orjson.dumps({"text": for_chat(self._told(work))}), "headers": headers}
+            return {"content": orjson.dumps({"text": for_chat(self._description(work))}), "headers": headers}
         head = {"type": "conversation.event", "timestamp": delivery.created_at.astimezone(UTC).isoformat()}
         data = {"conversation_id": delivery.conversation_id.hex, "seq": delivery.seq}
         body = orjson.dumps({**head, "data": {**data, "event": orjson.Fragment(work.event)}})
@@ -256,15 +261,15 @@ class Deliveries:
     async def _task(self, work: _Work) -> dict[str, Any]:
         if self._start_task is None:
             return await self._refuse(work, "This server starts no tasks.")
-        delivery, told, began = work.delivery, self._told(work), time.monotonic()
+        delivery, description, began = work.delivery, self._description(work), time.monotonic()
         task_id = task_of(delivery.id)
         try:
             await self._start_task(
                 work.user,
                 delivery.conversation_id,
                 task_id,
-                title_of_task(work.callback.name, told),
-                message_of_task(work.callback.instructions or "", told, delivery.id),
+                title_of_task(work.callback.name, description),
+                message_of_task(work.callback.instructions or "", description, delivery.id),
             )
         except _PASSING as error:
             await self._note(work, None, error.detail, began)

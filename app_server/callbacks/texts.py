@@ -20,7 +20,7 @@ _ERRORS: Final = {"ConversationErrorEvent", "ServerErrorEvent", "AgentErrorEvent
 
 
 @dataclass(frozen=True)
-class Told:
+class EventDescription:
     """A description of an event of a conversation for people. `title`: the title of the conversation. `text`:
     what has happened. `url`: the URL of the conversation's web page.
     """
@@ -30,25 +30,25 @@ class Told:
     url: str
 
 
-def told(event: Mapping[str, Any], *, title: str | None, url: str) -> Told:
+def describe_event(event: Mapping[str, Any], *, title: str | None, url: str) -> EventDescription:
     """Returns the description of an event of a conversation for people. `title`: the title of the
     conversation; None if the conversation has no title yet. `url`: the URL of the conversation's web page.
     """
-    return Told(_one_line(title or "A conversation"), _shortened(_text(event)), url)
+    return EventDescription(_one_line(title or "A conversation"), _shortened(_text(event)), url)
 
 
-def for_chat(told: Told) -> str:
+def for_chat(description: EventDescription) -> str:
     """Returns the description of an event as a message for Slack, Mattermost or a similar chat. Mentions of
     people and links in the agent's text have no effect in the chat.
     """
-    return f"*{_inert(told.title)}*\n{_inert(told.text)}\n{told.url}"
+    return f"*{_inert(description.title)}*\n{_inert(description.text)}\n{description.url}"
 
 
-def for_comment(told: Told) -> str:
+def for_comment(description: EventDescription) -> str:
     """Returns the description of an event as a Markdown comment for a git host, with a link to the
     conversation. If the agent's text mentions people, the git host does not notify them.
     """
-    return f"{without_mentions(told.text)}\n\n[Follow the work]({told.url})"
+    return f"{without_mentions(description.text)}\n\n[Follow the work]({description.url})"
 
 
 def without_mentions(text: str) -> str:

@@ -89,5 +89,5 @@ class CredentialFile:
 
 
 def _directory() -> Path:
-    told = os.environ.get("XDG_CONFIG_HOME", "")
-    return Path(told) if Path(told).is_absolute() else Path.home() / ".config"
+    config_home = os.environ.get("XDG_CONFIG_HOME", "")
+    return Path(config_home) if Path(config_home).is_absolute() else Path.home() / ".config"

@@ -41,7 +41,7 @@ async def image_locations(config: Config, *, prune: bool) -> list[ImageLocation]
     """
     chosen = await chosen_bases(config)
     if config.sandbox == "remote":
-        hosts = (_of_host(told, config, chosen, prune=prune) for told in config.sandbox_hosts)
+        hosts = (_of_host(host_config, config, chosen, prune=prune) for host_config in config.sandbox_hosts)
         return list(await asyncio.gather(*hosts))
     current = await asyncio.to_thread(current_images, config, chosen)
     return [
@@ -50,10 +50,10 @@ async def image_locations(config: Config, *, prune: bool) -> list[ImageLocation]
 
 
 async def _of_host(
-    told: SandboxHost, config: Config, chosen: Collection[str], *, prune: bool
+    host_config: SandboxHost, config: Config, chosen: Collection[str], *, prune: bool
 ) -> ImageLocation:
     try:
-        async with open_host(told, config) as host:
-            return ImageLocation(await host.images(chosen, prune=prune), told.name)
+        async with open_host(host_config, config) as host:
+            return ImageLocation(await host.images(chosen, prune=prune), host_config.name)
     except StartFailure as failure:
-        return ImageLocation([], told.name, failure)
+        return ImageLocation([], host_config.name, failure)

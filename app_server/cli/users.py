@@ -248,8 +248,8 @@ def delete_user(
     async def described(session: "AsyncSession", _config: Config) -> str:
         person = await found_user(session, user)
         had = await belongings_of(session, person.id)
-        told = [f"{getattr(had, kind)} {kind}: {fate}" for kind, fate in fates.items()]
-        return f"{person.name}: {', '.join(told)}. Everything else of theirs is deleted. Go on?"
+        parts = [f"{getattr(had, kind)} {kind}: {fate}" for kind, fate in fates.items()]
+        return f"{person.name}: {', '.join(parts)}. Everything else of theirs is deleted. Go on?"
 
     typer.confirm(in_database(config, described), abort=True)
 

@@ -19,7 +19,7 @@ from app_server.conversations.log.copying import copied_frames, positions_to_cop
 from app_server.conversations.models import Conversation, StartTask
 from app_server.conversations.schemas import StartRequest
 from app_server.conversations.snapshots import not_started, require_files, snapshot_of
-from app_server.conversations.start.secrets import opened
+from app_server.conversations.start.secrets import decrypt_secrets
 from app_server.core.config import Config
 from app_server.core.database import Database
 from app_server.core.encryption import Cipher
@@ -43,7 +43,7 @@ _CARRIED_OVER = (
 
 
 class ForkConversation(BaseModel):
-    """The request body for forking a conversation.
+    """The request body for forking a conversation, that is, for making an independent copy of it.
 
     title: the title of the fork; null: the title of the original. from_event_id: the last event that the fork
     contains; null: the fork contains all events. The fork always gets the current files, even if
@@ -69,7 +69,8 @@ class Forks:
     specs: SpecPermission
 
     async def fork(self, user: User, original: Conversation, wanted: ForkConversation) -> StartTask:
-        """Creates the fork and returns its start task. The start worker then starts the fork.
+        """Creates the fork (an independent copy of the conversation) and returns its start task. The start
+        worker then starts the fork.
 
         The fork is hidden until its event log is complete. If the app server is killed before that, the fork
         is removed.
@@ -98,9 +99,9 @@ class Forks:
     async def _begin(
         self, user: User, original: Conversation, request: StartRequest, archive: Archive
     ) -> StartTask:
-        """Creates the database rows of the fork and returns the fork's start task. The files of `archive`,
-        which is a snapshot of the original, become the files of the fork. The fork is hidden and has no
-        events at first. After an error, the archive is removed.
+        """Creates the database rows of the fork (the copy of a conversation) and returns the fork's start
+        task. The files of `archive`, which is a snapshot of the original, become the files of the fork. The
+        fork is hidden and has no events at first. After an error, the archive is removed.
         """
         new_id: UUID | None = None
         try:
@@ -168,7 +169,7 @@ class Forks:
     ) -> StartRequest:
         begun = StartRequest.model_validate(task.request)
         carried = {name: getattr(begun, name) for name in _CARRIED_OVER}
-        secrets = opened(self.cipher, task.encrypted_secrets)
+        secrets = decrypt_secrets(self.cipher, task.encrypted_secrets)
         # The plugins' parameters are left out: the first message in the log contains them.
         plugins = [each.model_copy(update={"parameters": None}) for each in begun.plugins or ()]
         return StartRequest(
@@ -181,8 +182,9 @@ class Forks:
         )
 
     async def _give_files(self, session: AsyncSession, fork: StartTask, snapshot: Archive) -> None:
-        """Stores the snapshot as the archive of the fork, from which the fork's sandbox is restored. The
-        original conversation can be deleted without deleting this archive.
+        """Creates the sandbox row of a fork (a copy of a conversation), and stores the snapshot of the
+        original's files as its archive, from which the fork's sandbox is restored. The original conversation
+        can be deleted without deleting this archive.
         """
         spec_id = StartRequest.model_validate(fork.request).sandbox_spec_id
         origin = await sandbox_specs.origin_of(session, fork.user_id, spec_id, snapshot.id)

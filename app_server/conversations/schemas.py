@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from agent_runtime.events.content import TextContent
-from agent_runtime.wire import Dollars, GoalRounds, OfferHash
+from agent_runtime.wire import Dollars, ExecutableHash, GoalRounds
 from app_server.conversations.log.prompt_cache import PromptCache
 from app_server.conversations.message_schemas import SendMessageRequest
 from app_server.conversations.models import StartStatus
@@ -142,7 +142,7 @@ class StartRequest(_Strict):
     """When the agent asks before it acts; null: the user's setting."""
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     trigger: Annotated[str, Field(max_length=50)] | None = None
-    consent: list[OfferHash] = Field(default=[], max_length=200)
+    consent: list[ExecutableHash] = Field(default=[], max_length=200)
     """Hashes of the repository's executables (hooks, scripts, MCP servers) that the user allows. They are
     stored.
     """

@@ -38,8 +38,8 @@ from app_server.conversations.start.request import (
     with_spec,
     with_task,
 )
-from app_server.conversations.start.sandbox_choice import Newcomer, place_of
-from app_server.conversations.start.secrets import sealed
+from app_server.conversations.start.sandbox_choice import NewConversation, choose_sandbox
+from app_server.conversations.start.secrets import encrypt_secrets
 from app_server.conversations.sub_conversations import join_family, leave_family, with_parent
 from app_server.conversations.view import Viewer
 from app_server.core.config import Config
@@ -118,7 +118,7 @@ async def start(
     takes_any_image = request.sandbox_id is not None and request.sandbox_spec_id is None
     request = await with_spec(session, user, request, address, specs)
     origin = await sandbox_specs.origin_of(session, user.id, request.sandbox_spec_id, request.snapshot_id)
-    newcomer = Newcomer(
+    new_conversation = NewConversation(
         id=conversation_id,
         user_id=user.id,
         backend=sandboxes.describe().backend,
@@ -127,13 +127,13 @@ async def start(
         repository=address.identity if address else None,
         team_id=owner.team.id if owner else None,
     )
-    place = await place_of(session, config, newcomer, request)
-    await require_start_quota(session, user.id, place.sandbox_id)
+    placement = await choose_sandbox(session, config, new_conversation, request)
+    await require_start_quota(session, user.id, placement.sandbox_id)
     conversation = Conversation(
         id=conversation_id,
         user_id=user.id,
-        sandbox_id=place.sandbox_id,
-        folder=place.folder,
+        sandbox_id=placement.sandbox_id,
+        folder=placement.folder,
         selected_repository=request.selected_repository,
         selected_branch=request.selected_branch,
         selected_directory=request.selected_directory,
@@ -152,11 +152,11 @@ async def start(
     task = StartTask(
         id=conversation_id,
         user_id=user.id,
-        sandbox_id=place.sandbox_id,
+        sandbox_id=placement.sandbox_id,
         status=StartStatus.WORKING,
         request=request.model_dump(mode="json", exclude_none=True),
         encrypted_repository_url=cipher.encrypt(secret_url) if secret_url else None,
-        encrypted_secrets=sealed(cipher, request.secrets),
+        encrypted_secrets=encrypt_secrets(cipher, request.secrets),
         stages=start_tasks.new_stages(),
     )
     session.add(task)
@@ -169,10 +169,10 @@ async def start(
     await add_processors(session, user.id, conversation_id, request.processors or ())
     if request.parent_conversation_id is not None:
         await join_family(session, user.id, request.parent_conversation_id, conversation_id)
-    if place.is_open:
+    if placement.is_open:
         await sandboxes.create(
             session,
-            sandbox_id=place.sandbox_id,
+            sandbox_id=placement.sandbox_id,
             user_id=user.id,
             base_image=origin.base_image,
             runtime_plugins=origin.runtime_plugins,

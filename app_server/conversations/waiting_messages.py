@@ -30,10 +30,11 @@ async def waiting_messages(
 async def take_back(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, message_id: str
 ) -> UUID | None:
-    """Deletes a waiting message. If a paused sandbox was being started only for this message, the sandbox
-    stays paused and its id is returned. Otherwise returns None.
+    """Deletes a message that waits for the agent. Returns None, or the id of a sandbox that stays paused: a
+    paused sandbox was being started only for this message, and need not start any more.
 
-    Raises what `locked_task` raises, NotFound `message_not_waiting`, Conflict `message_on_its_way`.
+    Raises what `locked_task` raises, NotFound `message_not_waiting` if the agent already has the message, and
+    Conflict `message_on_its_way` if it is being sent.
     """
     task = await locked_task(session, user_id, conversation_id)
     if not await pending.forget(session, conversation_id, message_id):

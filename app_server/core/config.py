@@ -316,7 +316,7 @@ class Config(SignInConfig):
         return self
 
     @model_validator(mode="after")
-    def _names_of_pages_are_kept_apart(self) -> Self:
+    def _preview_domain_needs_https(self) -> Self:
         # Over plain HTTP, a page could set cookies for its parent domain. They could not be distinguished
         # from our cookies.
         if self.preview_domain in {None, "", "localhost"} or self.base_url.startswith("https:"):
@@ -334,8 +334,8 @@ class Config(SignInConfig):
 
     @property
     def pools(self) -> dict[str | None, int]:
-        """How many ready containers are kept for new sandboxes, by the name of their base image. The key None
-        means the base image in the configuration.
+        """How many containers the warm pool has ready for new sandboxes, by the name of their base image. The
+        key None means the base image in the configuration.
         """
         sizes = [(None, self.sandbox_pool), *self.sandbox_pools.items()]
         return {base: size for base, size in sizes if size}

@@ -70,7 +70,7 @@ been stored without a frame about it.
 
 
 class End(StrEnum):
-    """The reason why a subscription has ended."""
+    """The reason why the subscription of a live stream to a pubsub channel has ended."""
 
     OVERRUN = "overrun"
     """The subscriber was too slow, or frames for it were lost."""
@@ -89,8 +89,8 @@ class Ended(Exception):
 
 
 class Subscription:
-    """A queue with the frames for one subscriber of a channel. The number and the total size of the frames
-    are limited. A frame that exceeds a limit ends the subscription.
+    """A queue with the frames (messages) for one subscriber of a channel. The number and the total size of
+    the frames are limited. A frame that exceeds a limit ends the subscription.
     """
 
     def __init__(self, limit: int, *, characters: int = QUEUE_CHARACTERS) -> None:
@@ -101,7 +101,7 @@ class Subscription:
         self._changed = asyncio.Event()
 
     async def next(self) -> Frame:
-        """Waits for the next frame, removes it from the queue and returns it. Raises Ended if the
+        """Waits for the next frame (message), removes it from the queue and returns it. Raises Ended if the
         subscription has ended.
         """
         while not self._frames:
@@ -114,7 +114,7 @@ class Subscription:
         return frame
 
     def drain(self) -> list[Frame]:
-        """Removes all frames from the queue and returns them, without waiting."""
+        """Removes all frames (messages) from the queue and returns them, without waiting."""
         frames = list(self._frames)
         self._frames.clear()
         self._characters_left += sum(len(frame.text) for frame in frames)
@@ -140,8 +140,8 @@ class Subscription:
 
 
 class PubSub(Protocol):
-    """The interface of an object that sends frames to channels. `publish` never waits and never fails.
-    `subscribe` yields a Subscription to one channel.
+    """The interface of an object that sends frames (messages) to channels. `publish` never waits and never
+    fails. `subscribe` yields a Subscription to one channel.
     """
 
     def publish(self, channel: UUID, frames: Sequence[Frame]) -> None: ...
@@ -157,8 +157,8 @@ ServerPubSub = Annotated[PubSub, from_server("pubsub")]
 def publish_after_commit(
     session: AsyncSession, pubsub: PubSub, channel: UUID, frames: Sequence[Frame]
 ) -> None:
-    """Publishes the frames when the transaction of `session` has committed. Publishes nothing if the
-    transaction is rolled back.
+    """Publishes the frames (messages for clients) when the transaction of `session` has committed. Publishes
+    nothing if the transaction is rolled back.
     """
 
     def publish(_session: object) -> None:
@@ -168,7 +168,7 @@ def publish_after_commit(
 
 
 class LocalPubSub:
-    """A PubSub that sends frames only to the subscribers in this process."""
+    """A PubSub that sends frames (messages) only to the subscribers in this process."""
 
     def __init__(self, *, queue_frames: int = QUEUE_FRAMES) -> None:
         self._subscriptions: dict[UUID, set[Subscription]] = defaultdict(set)
@@ -225,8 +225,8 @@ class LocalPubSub:
 
 
 class RedisPubSub:
-    """A PubSub that sends frames to the subscribers of all app servers, through Redis. Every app server
-    receives the frames of all channels and passes them on to its own subscribers.
+    """A PubSub that sends frames (messages) to the subscribers of all app servers, through Redis. Every app
+    server receives the frames of all channels and passes them on to its own subscribers.
 
     Redis does not store frames for an app server that is not connected. So all subscriptions are ended when
     the connection to Redis is lost. While Redis cannot be reached, new subscribers get only the frames of

@@ -68,13 +68,13 @@ def database_sentence(config: Config, error: BaseException | None) -> str | None
         return _of_sqlite(config, error)
     state = str(getattr(error, "sqlstate", None) or "")
     if state.startswith("53100"):
-        return f"The disk of the database at {_place(config)} is full: free some room there."
+        return f"The disk of the database at {_database_location(config)} is full: free some room there."
     # SQLSTATE classes: connection, authorisation, unknown database, too many connections, and start or stop
     # of the server.
     if not state or state[:2] in {"08", "28", "3D", "53", "57"}:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return (
-            f"The database at {_place(config)} cannot be reached: {reason.removesuffix('.')}. "
+            f"The database at {_database_location(config)} cannot be reached: {reason.removesuffix('.')}. "
             "Start it, or correct SLIPWAY_DATABASE_URL."
         )
     return None
@@ -82,27 +82,27 @@ def database_sentence(config: Config, error: BaseException | None) -> str | None
 
 def _of_sqlite(config: Config, error: sqlite3.Error) -> str | None:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    place = _place(config)
+    location = _database_location(config)
     if code in _CORRUPT:
         return (
-            f"The database {place} is damaged ({error}): restore it from a backup, or move it away to begin "
-            "with an empty one."
+            f"The database {location} is damaged ({error}): restore it from a backup, or move it away to "
+            "begin with an empty one."
         )
     if code == sqlite3.SQLITE_FULL:
         return _full(config.home)
     if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
         return (
-            f"The database {place} cannot be opened for writing ({error}): give it and its directory to the "
-            "user of Slipway."
+            f"The database {location} cannot be opened for writing ({error}): give it and its directory to "
+            "the user of Slipway."
         )
     if code == sqlite3.SQLITE_IOERR:
-        return f"The database {place} cannot be read or written ({error}): check its disk."
+        return f"The database {location} cannot be read or written ({error}): check its disk."
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return f"The database {place} is locked by another program: end that program."
+        return f"The database {location} is locked by another program: end that program."
     return None
 
 
-def _place(config: Config) -> str:
+def _database_location(config: Config) -> str:
     """Returns the path of the database file, or the host and port of the database server. The text is for
     error messages and contains no password.
     """

@@ -1,4 +1,6 @@
-"""Gives the belongings of a person to another person, the heir."""
+"""Gives the belongings of a person who leaves, such as conversations, triggers and model profiles, to another
+person, the heir.
+"""
 
 from uuid import UUID
 

@@ -66,8 +66,8 @@ async def _examine_hosts(config: Config) -> AsyncIterator[Finding]:
     yield await asyncio.to_thread(check_ports, config, [LOOPBACK])
     for finding in _check_builders(config):
         yield finding
-    for told in config.sandbox_hosts:
-        for finding in await check_host(told, config):
+    for host_config in config.sandbox_hosts:
+        for finding in await check_host(host_config, config):
             yield finding
 
 

@@ -21,16 +21,16 @@ PROBE_SECONDS = 30.0
 POLL_SECONDS = 0.1
 
 
-async def check_host(told: SandboxHost, config: Config) -> list[Finding]:
+async def check_host(host_config: SandboxHost, config: Config) -> list[Finding]:
     """Checks one sandbox host and returns the findings: whether the host answers and accepts the token, and
     whether its version, memory, image and isolation are suitable. If the host has a sandbox image, also
     checks whether a sandbox starts there.
 
-    `told`: the configuration of the host.
+    `host_config`: the configuration of the host.
     """
-    name = f"host {told.name}"
+    name = f"host {host_config.name}"
     try:
-        async with open_host(told, config) as host:
+        async with open_host(host_config, config) as host:
             return await _ask(name, host)
     except StartFailure as failure:
         return [fails_starts(name, failure)]

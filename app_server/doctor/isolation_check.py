@@ -13,7 +13,7 @@ from app_server.sandbox_backends.process.bubblewrap import (
     PROBE_TIMEOUT_SECONDS,
     Unusable,
     find_bubblewrap,
-    runtime_places,
+    runtime_paths,
 )
 
 _NAME = "room"
@@ -48,7 +48,7 @@ def _try() -> str:
             walled = find_bubblewrap().wrap(
                 command,
                 writable=[Path(folder)],
-                readable=runtime_places(_RUNTIME_ROOT, os.environ),
+                readable=runtime_paths(_RUNTIME_ROOT, os.environ),
                 directory=_RUNTIME_ROOT,
             )
             done = subprocess.run(

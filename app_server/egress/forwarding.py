@@ -34,8 +34,8 @@ class Changes:
     default_port: the port that is left out of the Host header. proxy: the upstream proxy if the request is
     sent to one; None if it is sent to the host. dropped: names of headers to remove from the request, in
     lower case. added: headers to add to the request. redaction: masks the secrets of the added headers in the
-    reply. keeper: stores the reply in the package cache; None if the reply is not stored. With a keeper, the
-    request has the headers SENT instead of those of the program.
+    reply. cache_writer: stores the reply in the package cache; None if the reply is not stored. With a cache
+    writer, the request has the headers SENT instead of those of the program.
     """
 
     default_port: int = 80
@@ -43,7 +43,7 @@ class Changes:
     dropped: frozenset[bytes] = frozenset()
     added: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
     redaction: ResponseRedaction = field(default_factory=lambda: ResponseRedaction(()))
-    keeper: CacheWriter | None = None
+    cache_writer: CacheWriter | None = None
 
 
 async def pass_on(
@@ -76,8 +76,8 @@ async def pass_on(
         sending.cancel()
         answering.cancel()
         await asyncio.gather(sending, answering, return_exceptions=True)
-        if changes.keeper:
-            await changes.keeper.drop()
+        if changes.cache_writer:
+            await changes.cache_writer.drop()
 
 
 async def _send(
@@ -111,53 +111,53 @@ def _request(asked: Asked, changes: Changes) -> h11.Request:
     # A request with chunks must not have a length, because two servers could read it in two ways.
     framed = {b"content-length"} if is_chunked else set[bytes]()
     named = {name.strip().lower().encode() for name in asked.header("connection").split(",")}
-    kept = [
+    passed = [
         (name, value)
-        for name, value in (SENT if changes.keeper else asked.request.headers)
+        for name, value in (SENT if changes.cache_writer else asked.request.headers)
         if name not in _HOP_BY_HOP | named | framed | changes.dropped
     ]
     framing = [(b"transfer-encoding", b"chunked")] if is_chunked else []
     return h11.Request(
         method=asked.request.method,
         target=target,
-        headers=[*headers, *kept, *changes.added, *framing, (b"connection", b"close")],
+        headers=[*headers, *passed, *changes.added, *framing, (b"connection", b"close")],
     )
 
 
 async def _answer(
     client: ClientSide, changes: Changes, http: h11.Connection, world: PinnedConnection, traffic: Traffic
 ) -> None:
-    redaction, keeper = changes.redaction, changes.keeper
+    redaction, cache_writer = changes.redaction, changes.cache_writer
     while True:
         event = await _next_event(http, world, traffic)
         if isinstance(event, h11.Response):
             headers = [
                 (name, redaction.hide(value)) for name, value in event.headers if name not in _HOP_BY_HOP
             ]
-            if keeper:
-                await keeper.begin(event)
+            if cache_writer:
+                await cache_writer.begin(event)
             await client.send(
                 h11.Response(
                     status_code=event.status_code, headers=headers, reason=redaction.hide(bytes(event.reason))
                 )
             )
         elif isinstance(event, h11.Data):
-            await _pass_piece(client, keeper, redaction.feed(bytes(event.data)))
+            await _pass_piece(client, cache_writer, redaction.feed(bytes(event.data)))
         elif isinstance(event, h11.EndOfMessage):
-            await _pass_piece(client, keeper, redaction.flush())
-            if keeper:
-                await keeper.finish()
+            await _pass_piece(client, cache_writer, redaction.flush())
+            if cache_writer:
+                await cache_writer.finish()
             await client.send(h11.EndOfMessage())
             return
         elif not isinstance(event, h11.InformationalResponse):
             raise Broken
 
 
-async def _pass_piece(client: ClientSide, keeper: CacheWriter | None, piece: bytes) -> None:
+async def _pass_piece(client: ClientSide, cache_writer: CacheWriter | None, piece: bytes) -> None:
     if not piece:
         return
-    if keeper:
-        await keeper.feed(piece)
+    if cache_writer:
+        await cache_writer.feed(piece)
     await client.send(h11.Data(data=piece))
 
 

@@ -73,7 +73,7 @@ async def save_for_level(
         LevelItemKind.EGRESS_RULE,
         name,
         value,
-        sealed=None,
+        encrypted=None,
         enforced=body.enforced,
         set_by=set_by,
     )

@@ -158,7 +158,7 @@ class PolicyDecisions:
             variables = await brokered_variables(session, self._cipher, user_id)
             policy = await self._policy(session, user_id, target.sandbox_id, repositories, variables)
             if reason := policy.refusal(host, target.port):
-                raise Refused(self._told(reason, host))
+                raise Refused(self._shown_reason(reason, host))
             # Credentials of a repository are added only if all conversations in the sandbox work on this
             # repository.
             repository = repositories[0] if len(set(repositories)) == 1 else None
@@ -200,7 +200,7 @@ class PolicyDecisions:
             policy = await self._policy(session, sandbox.user_id, sandbox_id, repositories, variables)
         return {target for target in targets if policy.refusal(target.host, target.port)}
 
-    def _told(self, reason: Reason, host: str) -> Reason:
+    def _shown_reason(self, reason: Reason, host: str) -> Reason:
         """Returns the reason for a refusal in the form that is shown to the user.
 
         For an address that only an administrator can allow, the reason NOT_ALLOWED is replaced by

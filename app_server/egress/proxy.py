@@ -204,7 +204,7 @@ class EgressProxy:
         traffic = Traffic()
         try:
             await self._egress_log.note(way.target)
-            changes = Changes(proxy=way.proxy, keeper=wanted.keeper() if wanted else None)
+            changes = Changes(proxy=way.proxy, cache_writer=wanted.cache_writer() if wanted else None)
             await pass_on(client, replace(asked, host=way.target.host), world, traffic, changes)
         finally:
             await self._ended(way.target, world, traffic)

@@ -65,18 +65,20 @@ def shortened(conversation_id: UUID, event: dict[str, Any], body: str) -> Stored
     """Returns an event in the form in which the log stores it, with references in place of its large parts.
     `body`: the complete event as JSON text.
     """
-    kept = StoredForm(body, [], [])
+    stored = StoredForm(body, [], [])
     if len(body) <= MAX_INLINE_CHARACTERS:
-        return kept
+        return stored
     changed = dict(event)
     if "observation" in event:
-        changed["observation"] = _without_large(conversation_id, event["observation"], ("observation",), kept)
+        changed["observation"] = _without_large(
+            conversation_id, event["observation"], ("observation",), stored
+        )
     message = event.get("llm_message")
     if isinstance(message, Mapping) and "content" in message:
         # The text of a message stays: it is what was said.
-        content = _without_large(conversation_id, message["content"], ("llm_message", "content"), kept)
+        content = _without_large(conversation_id, message["content"], ("llm_message", "content"), stored)
         changed["llm_message"] = {**message, "content": content}
-    return StoredForm(_encoded(changed), kept.references, kept.blobs) if kept.blobs else kept
+    return StoredForm(_encoded(changed), stored.references, stored.blobs) if stored.blobs else stored
 
 
 def restored(body: str, references: Sequence[Reference], parts: Mapping[str, str]) -> str:
@@ -160,14 +162,16 @@ async def delete_all(session: AsyncSession, conversation_id: UUID) -> None:
     await session.execute(delete(EventBlob).where(EventBlob.conversation_id == conversation_id))
 
 
-def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...], kept: StoredForm) -> Any:
+def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...], stored: StoredForm) -> Any:
     """Returns a copy of `value`, a part of an event, with references in place of its large parts. Adds these
-    parts and the references to `kept`. `path`: the keys and indexes that lead to `value` in the event.
+    parts and the references to `stored`. `path`: the keys and indexes that lead to `value` in the event.
     """
     if isinstance(value, dict):
-        return {key: _without_large(conversation_id, one, (*path, key), kept) for key, one in value.items()}
+        return {key: _without_large(conversation_id, one, (*path, key), stored) for key, one in value.items()}
     if isinstance(value, list):
-        return [_without_large(conversation_id, one, (*path, index), kept) for index, one in enumerate(value)]
+        return [
+            _without_large(conversation_id, one, (*path, index), stored) for index, one in enumerate(value)
+        ]
     is_text = path[0] == "observation" and "image_urls" not in path
     blob = _blob(value, is_text) if isinstance(value, str) and len(value) > MAX_INLINE_CHARACTERS else None
     if blob is None:
@@ -178,8 +182,8 @@ def _without_large(conversation_id: UUID, value: Any, path: tuple[str | int, ...
         "media_type": blob.media_type,
         "size": len(blob.content),
     }
-    kept.references.append(reference)
-    kept.blobs.append(blob)
+    stored.references.append(reference)
+    stored.blobs.append(blob)
     address = address_of(conversation_id, blob.sha256)
     return _beginning_and_end(value, address) if blob.media_type == TEXT else address
 

@@ -33,7 +33,7 @@ class EventSortOrder(StrEnum):
 @dataclass(frozen=True)
 class Appended:
     """The result of the function `append`. `acknowledged_seq`: the position of the newest event in the log.
-    `new`: the frames whose events were not in the log before.
+    `new`: the frames (messages of the sandbox, each with one event) whose events were not in the log before.
     """
 
     acknowledged_seq: int
@@ -51,10 +51,10 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
     """Appends those events to the conversation's log that are not in the log yet. A sandbox may send the same
     events again.
 
-    `frames`: the frames with the events, sorted by seq. The caller must hold the lock of the conversation's
-    row, so that only one caller appends at a time. Raises Conflict `seq_gap` (with `acknowledged_seq`) if an
-    event between the log and the frames is missing. Raises Conflict `seq_conflict` if another event is stored
-    with the seq of a frame, or if the event of a frame is stored with another seq.
+    `frames`: the events with their positions (seq), sorted by seq. The caller must hold the lock of the
+    conversation's row, so that only one caller appends at a time. Raises Conflict `seq_gap` (with
+    `acknowledged_seq`) if an event between the log and the frames is missing. Raises Conflict `seq_conflict`
+    if another event is stored with the seq of a frame, or if the event of a frame is stored with another seq.
     """
     last = await last_seq(session, conversation_id)
     known = await _known(session, conversation_id, frames)
@@ -73,10 +73,10 @@ async def append(session: AsyncSession, conversation_id: UUID, frames: Sequence[
         elif frame.envelope.id not in known:
             raise _seq_conflict(frame, last)
     if new:
-        kept = [frame.keep(conversation_id) for frame in new]
-        rows = [_row(conversation_id, *pair) for pair in zip(new, kept, strict=True)]
+        stored = [frame.keep(conversation_id) for frame in new]
+        rows = [_row(conversation_id, *pair) for pair in zip(new, stored, strict=True)]
         await session.execute(insert(StoredEvent), rows)
-        await blobs.add(session, conversation_id, (blob for one in kept for blob in one.blobs))
+        await blobs.add(session, conversation_id, (blob for one in stored for blob in one.blobs))
         await word_index.add(session, conversation_id, new)
     return Appended(last + len(new), new)
 
@@ -229,9 +229,9 @@ async def delete_log(session: AsyncSession, conversation_id: UUID) -> None:
 async def _known(
     session: AsyncSession, conversation_id: UUID, frames: Sequence[DurableFrame]
 ) -> dict[str, int]:
-    """Returns the positions of events that are already in the log, by event id. The result contains the
-    events at the positions from the first to the last frame, and the events that have the same id as the
-    event of a frame.
+    """Returns the positions of events that are already in the log, by event id. `frames`: the messages of a
+    sandbox, each with one event. The result contains the events at the positions from the first to the last
+    frame, and the events that have the same id as the event of a frame.
     """
     if not frames:
         return {}
@@ -254,7 +254,7 @@ def _seq_conflict(frame: DurableFrame, last: int) -> Conflict:
     )
 
 
-def _row(conversation_id: UUID, frame: DurableFrame, kept: StoredForm) -> dict[str, Any]:
+def _row(conversation_id: UUID, frame: DurableFrame, stored: StoredForm) -> dict[str, Any]:
     envelope = frame.envelope
     return {
         "conversation_id": conversation_id,
@@ -263,8 +263,8 @@ def _row(conversation_id: UUID, frame: DurableFrame, kept: StoredForm) -> dict[s
         "kind": envelope.kind,
         "source": envelope.source,
         "timestamp": envelope.timestamp,
-        "body": kept.body,
-        "blobs": kept.references or None,
+        "body": stored.body,
+        "blobs": stored.references or None,
     }
 
 

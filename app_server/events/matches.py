@@ -43,7 +43,7 @@ async def search(
     found = found.join(StoredEvent, word_index.of_event()).where(*log.conditions(criteria))
     ascending = order is EventSortOrder.TIMESTAMP
     if at is not None:
-        last = word_index.place_of(session, conversation_id, at)
+        last = word_index.sort_value_of(session, conversation_id, at)
         found = found.where(place > last if ascending else place < last)
     found = found.order_by(place.asc() if ascending else place.desc()).limit(limit + 1)
     rows = (await session.execute(found)).all()

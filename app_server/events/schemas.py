@@ -70,13 +70,13 @@ def durable_frame(seq: int, body: str, blobs: Sequence[Reference] | None = None)
     event as JSON text, which is sent unchanged. `blobs`: the references in `body` to large parts of the
     event.
     """
-    told = f',"blobs":{to_json(blobs).decode()}' if blobs else ""
-    return Frame(f'{{"type":"durable","seq":{seq},"event":{body}{told}}}', seq)
+    blobs_field = f',"blobs":{to_json(blobs).decode()}' if blobs else ""
+    return Frame(f'{{"type":"durable","seq":{seq},"event":{body}{blobs_field}}}', seq)
 
 
 class DurableFrame(BaseModel):
-    """A frame with one event of the log, as a sandbox reports it. `seq`: the position of the event in the
-    log. `envelope`: the fields of the event that the app server reads.
+    """A frame (message of the live stream) with one event of the log, as a sandbox reports it. `seq`: the
+    position of the event in the log. `envelope`: the fields of the event that the app server reads.
     """
 
     type: Literal["durable"]
@@ -84,7 +84,7 @@ class DurableFrame(BaseModel):
     event: dict[str, Any]
 
     @model_validator(mode="after")
-    def _can_be_kept(self) -> "DurableFrame":
+    def _can_be_stored(self) -> "DurableFrame":
         try:
             self._envelope = _Envelope.model_validate(self.event)
         except ValidationError as error:
@@ -99,15 +99,15 @@ class DurableFrame(BaseModel):
 
     _envelope: _Envelope
     _body: str
-    _kept: StoredForm | None = None
+    _stored_form: StoredForm | None = None
 
     def keep(self, conversation_id: UUID) -> StoredForm:
         """Returns the event in the form in which the log stores it, with references in place of large parts.
         After this call, the property `frame` contains the event in this form too. Does not write to the
         database.
         """
-        self._kept = shortened(conversation_id, self.event, self._body)
-        return self._kept
+        self._stored_form = shortened(conversation_id, self.event, self._body)
+        return self._stored_form
 
     @property
     def envelope(self) -> _Envelope:
@@ -120,9 +120,9 @@ class DurableFrame(BaseModel):
 
     @property
     def frame(self) -> Frame:
-        """The frame with this event for the clients that follow the conversation."""
-        kept = self._kept or StoredForm(self._body, [], [])
-        frame = durable_frame(self.seq, kept.body, kept.references)
+        """The message (frame) with this event for the clients that follow the conversation."""
+        stored = self._stored_form or StoredForm(self._body, [], [])
+        frame = durable_frame(self.seq, stored.body, stored.references)
         return replace(frame, stands=False, subject=RETRY) if self._ends_retry else frame
 
     @property
@@ -198,8 +198,8 @@ class _LiveOutput(BaseModel):
 
 
 class OutputFrame(BaseModel):
-    """A frame with the output of the running tool calls from the beginning until now. The next frame of this
-    kind replaces this frame.
+    """A frame (message of the live stream) with the output of the running tool calls from the beginning until
+    now. The next frame of this kind replaces this frame.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -218,9 +218,9 @@ ReportedFrame = Annotated[
 
 
 def as_of_now(frame: Frame) -> Frame:
-    """Returns a stored frame in the form that a client which connects now must get. If the frame announces
-    that a model call will be tried again, the remaining seconds until then are updated. Other frames are
-    returned unchanged.
+    """Returns a stored frame (message for clients) in the form that a client which connects now must get. If
+    the frame announces that a model call will be tried again, the remaining seconds until then are updated.
+    Other frames are returned unchanged.
     """
     if frame.subject != RETRY or not frame.stands or not frame.kept_seconds:
         return frame

@@ -98,7 +98,7 @@ async def serve_with(websocket: WebSocket, send_all: Callable[[SendText], Awaita
 
 
 async def close(websocket: WebSocket, code: int, *, error: str, detail: str) -> None:
-    """Sends an error frame to the client, then closes the WebSocket with this code. The caller must have
+    """Sends an error message to the client, then closes the WebSocket with this code. The caller must have
     accepted the WebSocket before, because browsers hide the code of a refused connection.
     """
     text = orjson.dumps(ErrorFrame(type="error", code=error, detail=detail)).decode()
@@ -140,8 +140,8 @@ DETAILS = {
 
 @dataclass(frozen=True)
 class _Source:
-    """The source of the frames for one client that follows a conversation. It reads stored events from SQL
-    and gets new frames from a subscription.
+    """The source of the frames (messages) for one client that follows a conversation. It reads stored events
+    from SQL and gets new frames from a subscription.
     """
 
     database: Database
@@ -151,8 +151,9 @@ class _Source:
     opening: Opening | None
 
     async def frames(self, subscription: Subscription) -> AsyncIterator[Frame]:
-        """Yields the frames for the client: first the stored events after the position `after_seq`, and then
-        new frames. Raises Ended when the subscription ends or the conversation is deleted.
+        """Yields the frames (messages) for the client: first the stored events after the position
+        `after_seq`, and then new frames. Raises Ended when the subscription ends or the conversation is
+        deleted.
         """
         # Subscribed before this read: what is committed later is in the queue, what was before is in SQL.
         through_seq = await self._last_seq()
@@ -178,10 +179,10 @@ class _Source:
             live = [await subscription.next()]
 
     async def _due(self, frame: Frame, reached: int) -> AsyncIterator[Frame]:
-        """Yields the frames to send to the client when `frame` arrives. These are stored events that were not
-        sent yet, and then `frame`, unless the client has it already. The frame LOOK only informs the server
-        that new events are stored, so it is not sent. `reached`: the position of the last event that was
-        sent.
+        """Yields the frames (messages) to send to the client when `frame` arrives. These are stored events
+        that were not sent yet, and then `frame`, unless the client has it already. The frame LOOK only
+        informs the server that new events are stored, so it is not sent. `reached`: the position of the last
+        event that was sent.
         """
         if frame == LOOK:
             async for untold in self._stored(reached, await self._last_seq()):
@@ -217,8 +218,8 @@ class _Source:
 
 
 def _without_stale_pieces(frames: list[Frame], reached: int) -> list[Frame]:
-    """Returns the frames of a subscription without pieces of those model replies that are finished at the
-    position `reached` or before. The client gets a finished reply as a stored event.
+    """Returns the frames (messages) of a subscription without pieces of those model replies that are finished
+    at the position `reached` or before. The client gets a finished reply as a stored event.
     """
     last_known = max(
         (index for index, frame in enumerate(frames) if frame.seq is not None and frame.seq <= reached),

@@ -174,13 +174,13 @@ def of_event() -> ColumnElement[bool]:
     return and_(StoredEvent.conversation_id == EventWords.conversation_id, StoredEvent.seq == EventWords.seq)
 
 
-def place_of(session: AsyncSession, conversation_id: UUID, seq: int) -> ColumnElement[int]:
+def sort_value_of(session: AsyncSession, conversation_id: UUID, seq: int) -> ColumnElement[int]:
     """Returns an SQL subquery for the sort value of the event at the position `seq`. The column that `having`
     returns contains these values, so a search can continue after this event.
     """
     is_sqlite = session.get_bind().dialect.name == _SQLITE
-    place = select(EventWords.id if is_sqlite else EventWords.seq)
-    at = place.where(EventWords.conversation_id == conversation_id, EventWords.seq == seq)
+    sort_values = select(EventWords.id if is_sqlite else EventWords.seq)
+    at = sort_values.where(EventWords.conversation_id == conversation_id, EventWords.seq == seq)
     return at.scalar_subquery()
 
 

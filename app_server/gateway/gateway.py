@@ -219,8 +219,8 @@ class Gateway:
         return PREVIEW_COOKIES[0 if is_https else 1]
 
     def _framed_by(self, place: PreviewLocation) -> list[str]:
-        told = urlsplit(self._config.base_url)
-        sources = ["'self'", f"{told.scheme}://{told.netloc}"]
+        own_url = urlsplit(self._config.base_url)
+        sources = ["'self'", f"{own_url.scheme}://{own_url.netloc}"]
         if self._config.preview_suffix == "localhost":
             port = urlsplit(place.origin).port
             ending = f":{port}" if port else ""
@@ -229,8 +229,8 @@ class Gateway:
 
 
 async def _require_shown_there(client: AgentClient, grant: PreviewGrant, place: PreviewLocation) -> None:
-    """Raises Conflict `host_name_needed` if the link's address is a path and its port belongs to a running
-    plugin that works only with a separate host name, such as VS Code.
+    """Raises Conflict `host_name_needed` if the link's address (`place`) is only a path, but on its port runs
+    a plugin that needs a separate host name, such as VS Code. `grant`: the access that the link gives.
     """
     if not (isinstance(place, Below) and needs_name(grant.port)):
         return
@@ -339,8 +339,8 @@ def _addition(connection: HTTPConnection, place: PreviewLocation, grant: Preview
     None if none are needed, for example if the program itself serves its pages below the link's path.
     """
     is_below = isinstance(place, Below)
-    is_told = is_below and (grant.keeps_prefix or grant.to_agent_server)
-    if connection.scope["type"] != "http" or is_told:
+    program_uses_prefix = is_below and (grant.keeps_prefix or grant.to_agent_server)
+    if connection.scope["type"] != "http" or program_uses_prefix:
         return None
     if not wants_page(connection.scope, framed=not is_below):
         return None

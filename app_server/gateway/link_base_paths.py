@@ -18,7 +18,7 @@ _MAX_TRIED = 5
 
 
 @dataclass(frozen=True)
-class ToldLink:
+class LinkInUse:
     """A link whose path a program in a sandbox uses. It has not expired. `token`: the token in its URL.
     `grant`: the access that it gives.
     """
@@ -27,9 +27,9 @@ class ToldLink:
     grant: PreviewGrant
 
 
-async def find_told(
+async def find_link_in_use(
     cipher: Cipher, client: AgentClient, *, port: int, made_by: Credential, sandbox_id: UUID
-) -> ToldLink | None:
+) -> LinkInUse | None:
     """Returns the link whose path the first page of the program on this port contains. Returns None if the
     page contains no such path.
 
@@ -38,21 +38,21 @@ async def find_told(
     """
     tokens = dict.fromkeys(_PATH.findall(await client.first_page(port)))
     for token in list(tokens)[:_MAX_TRIED]:
-        told = _read(cipher, token.decode())
-        if told is None:
+        link = _read(cipher, token.decode())
+        if link is None:
             continue
-        grant = told.grant
+        grant = link.grant
         if grant.keeps_prefix and (grant.sandbox_id, grant.port, grant.made_by) == (
             sandbox_id,
             port,
             made_by,
         ):
-            return told
+            return link
     return None
 
 
-def _read(cipher: Cipher, token: str) -> ToldLink | None:
+def _read(cipher: Cipher, token: str) -> LinkInUse | None:
     try:
-        return ToldLink(token, links.read(cipher, token))
+        return LinkInUse(token, links.read(cipher, token))
     except AppError:
         return None  # has ended or is not ours: the page may contain any text

@@ -63,8 +63,8 @@ class PreviewOrigins:
         self._named = re.compile(rf"{_LABEL}\.{re.escape(suffix)}") if suffix else None
 
     def find(self, scope: Scope) -> PreviewLocation | None:
-        """Returns the location of the sandbox page to which this request goes. Returns None if the request
-        goes to Slipway itself.
+        """Returns the location of the page in a sandbox to which this request goes, which follows from the
+        host name or the path of the URL. Returns None if the request goes to Slipway itself.
         """
         host = Headers(scope=scope).get("host", "").lower()
         name = host_name(host)
@@ -90,8 +90,8 @@ def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -
     if suffix is None:
         return None
     if suffix != "localhost":
-        told = urlsplit(config.base_url)
-        return f"{told.scheme}://{label}.{suffix}{f':{told.port}' if told.port else ''}"
+        own_url = urlsplit(config.base_url)
+        return f"{own_url.scheme}://{label}.{suffix}{f':{own_url.port}' if own_url.port else ''}"
     # Names below localhost lead to the browser's own machine, so the browser must run on this machine.
     parts = urlsplit(f"//{asked_at}")
     if parts.hostname not in LOCAL_NAMES:
@@ -109,8 +109,8 @@ def has_names(config: Config, asked_at: str) -> bool:
 def own_origin(config: Config, asked_at: str) -> str:
     """Returns the origin of Slipway's own pages. `asked_at`: the Host header of the user's request."""
     if config.public_url:
-        told = urlsplit(config.base_url)
-        return f"{told.scheme}://{told.netloc}"
+        own_url = urlsplit(config.base_url)
+        return f"{own_url.scheme}://{own_url.netloc}"
     return f"http://{asked_at}"
 
 

@@ -36,8 +36,9 @@ _POLICY = b"content-security-policy"
 class Addition:
     """The HTML elements that the gateway adds to each page of a sandbox.
 
-    `head`: the HTML that begins the page's head. `hashes`: the hashes of the scripts in `head`. `prefix`: the
-    path prefix of the page; None if the page has a separate host name.
+    `head`: the HTML that begins the page's head. `hashes`: the hashes of the scripts in `head`, for the
+    page's Content-Security-Policy. `prefix`: the path prefix of the page; None if the page has a separate
+    host name.
     """
 
     head: bytes

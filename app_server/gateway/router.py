@@ -11,7 +11,7 @@ from app_server.core.database import now
 from app_server.core.errors import Conflict
 from app_server.core.server_objects import ServerConfig
 from app_server.gateway.exposed_urls import url_of
-from app_server.gateway.link_base_paths import find_told
+from app_server.gateway.link_base_paths import find_link_in_use
 from app_server.gateway.links import PreviewGrant
 from app_server.gateway.preview_origins import has_names, own_origin, prefix_of
 from app_server.gateway.schemas import AGENT_SERVER, CreateLink, Link, SandboxPort, SandboxPorts
@@ -45,8 +45,8 @@ async def create_link(
     await find_own(request, principal.user, sandbox_id)
     if body.name and needs_name(body.number) and not has_names(config, request.headers["host"]):
         raise needs_name_problem(body.number)
-    if (told := await _told_link(request, sandbox_id, body, principal.credential)) is not None:
-        return told
+    if (found := await _link_in_use(request, sandbox_id, body, principal.credential)) is not None:
+        return found
     grant = PreviewGrant(
         sandbox_id=sandbox_id,
         port=body.number,
@@ -59,7 +59,7 @@ async def create_link(
     return Link(url=url_of(request, grant), expires_at=grant.expires_at, keeps_prefix=grant.keeps_prefix)
 
 
-async def _told_link(
+async def _link_in_use(
     request: Request, sandbox_id: UUID, body: CreateLink, made_by: Credential
 ) -> Link | None:
     """Returns an earlier link to this port if the program on the port already serves its pages below the path
@@ -72,9 +72,11 @@ async def _told_link(
     try:
         client = state.sandboxes.client(sandbox_id)
     except Conflict:
-        return None  # it sleeps: what its program was told is seen when the link is made again
-    told = await find_told(state.cipher, client, port=body.number, made_by=made_by, sandbox_id=sandbox_id)
-    if told is None:
+        return None  # it sleeps: the base path of its program is read when the link is made again
+    found = await find_link_in_use(
+        state.cipher, client, port=body.number, made_by=made_by, sandbox_id=sandbox_id
+    )
+    if found is None:
         return None
-    url = f"{own_origin(state.config, asked_at)}{prefix_of(told.token)}{body.path}"
-    return Link(url=url, expires_at=told.grant.expires_at, keeps_prefix=True)
+    url = f"{own_origin(state.config, asked_at)}{prefix_of(found.token)}{body.path}"
+    return Link(url=url, expires_at=found.grant.expires_at, keeps_prefix=True)

@@ -28,8 +28,8 @@ class GitConnectionOptions:
 
 
 def guard_for(config: Config, *, administers: bool) -> Guard | None:
-    """Returns a guard, which checks network addresses and prevents git from connecting to private addresses
-    for this user. Returns None for administrators of the installation, who may use repositories on any host.
+    """Returns a guard: a check of network addresses that prevents git from connecting to private addresses.
+    Returns None for administrators of the installation, who may use repositories on any host.
 
     administers: whether the user is an administrator of the installation, see User.administers_installation.
     """
@@ -42,9 +42,9 @@ async def way_to(url: str, guard: Guard | None) -> GitConnectionOptions:
     """Checks that git may connect to the host of a repository, and returns the options with which git
     connects.
 
-    `url`: a URL over http, https or ssh, or `user@host:path`. `guard`: None means that every host is allowed.
-    With these options git never follows redirects. Raises StartFailure `repository_not_allowed` and
-    `repository_not_found`.
+    `url`: a URL over http, https or ssh, or `user@host:path`. `guard`: checks that the host's addresses are
+    not private; None means that every host is allowed. With these options git never follows redirects. Raises
+    StartFailure `repository_not_allowed` and `repository_not_found`.
     """
     if guard is None:
         return GitConnectionOptions(_NO_REDIRECTS)

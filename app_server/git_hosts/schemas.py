@@ -280,7 +280,9 @@ class Check(Value):
 
 
 class TaskKind(StrEnum):
-    """The kinds of suggested tasks, with the names that the API uses."""
+    """The kinds of tasks at a git host that are suggested to a user: the problem of a pull request, or an
+    open issue or pull request. The values are the names that the API uses.
+    """
 
     MERGE_CONFLICTS = "MERGE_CONFLICTS"
     FAILING_CHECKS = "FAILING_CHECKS"

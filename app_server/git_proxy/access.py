@@ -59,17 +59,17 @@ class Moves:
     """
 
     def __init__(self) -> None:
-        self._places: dict[tuple[UUID, str], str] = {}
+        self._addresses: dict[tuple[UUID, str], str] = {}
 
-    def remember(self, sandbox_id: UUID, url: str, place: str) -> None:
-        self._places.pop((sandbox_id, url), None)
-        if place != url:
-            self._places[sandbox_id, url] = place
-        if len(self._places) > MAX_MOVES:
-            del self._places[next(iter(self._places))]
+    def remember(self, sandbox_id: UUID, url: str, address: str) -> None:
+        self._addresses.pop((sandbox_id, url), None)
+        if address != url:
+            self._addresses[sandbox_id, url] = address
+        if len(self._addresses) > MAX_MOVES:
+            del self._addresses[next(iter(self._addresses))]
 
-    def place_of(self, sandbox_id: UUID, url: str) -> str:
-        return self._places.get((sandbox_id, url), url)
+    def current_address(self, sandbox_id: UUID, url: str) -> str:
+        return self._addresses.get((sandbox_id, url), url)
 
 
 @dataclass(frozen=True)
@@ -123,19 +123,19 @@ class RepositoryAccess:
         """The address of the repository at the git host. If the host has redirected the repository before,
         this is the address after the redirect.
         """
-        return self.moves.place_of(self.sandbox.id, self.target.url)
+        return self.moves.current_address(self.sandbox.id, self.target.url)
 
-    async def remember(self, place: str) -> None:
-        """Stores the address to which the git host redirects the repository (`place`). Later requests use
+    async def remember(self, address: str) -> None:
+        """Stores the address to which the git host redirects the repository (`address`). Later requests use
         this address. Raises Refusal if the repository at that address belongs to a team that the user is not
         a member of.
         """
-        if place != self.target.url:
+        if address != self.target.url:
             try:
-                await require_member_of_moved(self.database, self.sandbox.user_id, place)
+                await require_member_of_moved(self.database, self.sandbox.user_id, address)
             except Forbidden as error:
                 raise Refusal(f"{error.detail} {error.fix}") from error
-        self.moves.remember(self.sandbox.id, self.target.url, place)
+        self.moves.remember(self.sandbox.id, self.target.url, address)
 
     def require_writable(self) -> None:
         """Raises Refusal if the repository is only a submodule of the conversation's repository, because

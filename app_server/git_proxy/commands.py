@@ -78,9 +78,9 @@ async def read_commands(reader: Reader) -> CommandList:
     shallow_lines = 0
     capabilities: frozenset[str] = frozenset()
     async for line in _lines(reader):
-        text, zero, told = _decoded(line).partition("\0")
+        text, zero, capability_words = _decoded(line).partition("\0")
         if zero and not commands:
-            capabilities = frozenset(told.split())
+            capabilities = frozenset(capability_words.split())
         elif zero:
             raise ProtocolError("Only the first command may have capabilities.")
         if not commands and _SHALLOW.fullmatch(text.rstrip("\n")):

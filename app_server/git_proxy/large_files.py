@@ -223,11 +223,11 @@ async def download(access: RepositoryAccess, ticket: Ticket, given: Mapping[str,
         if not reply.is_redirect or reply.next_request is None:
             break
         await reply.aclose()
-        place = str(reply.next_request.url)
-        _check_address(access, place)
-        if origin_of(place) != origin_of(href):
+        next_address = str(reply.next_request.url)
+        _check_address(access, next_address)
+        if origin_of(next_address) != origin_of(href):
             headers = {name: headers[name] for name in ("accept-encoding", "range") if name in headers}
-        href = place
+        href = next_address
     length = reply.headers.get("content-length", "")
     is_too_long = not length.isdecimal() or int(length) > ticket.file.size
     if not reply.is_success or is_too_long:
@@ -251,8 +251,8 @@ async def upload(access: RepositoryAccess, ticket: Ticket, pieces: AsyncIterator
 
 
 async def verify(access: RepositoryAccess, ticket: Ticket) -> Response:
-    """Tells the git host that the sandbox has uploaded the file of this ticket. Returns an HTTP response for
-    the sandbox.
+    """Tells the git host that the sandbox has uploaded the file of this ticket (the permission for one file).
+    Returns an HTTP response for the sandbox.
     """
     headers = {"accept": MEDIA_TYPE, "content-type": MEDIA_TYPE, **_headers(access, ticket)}
     content = ticket.file.model_dump_json().encode()

@@ -73,10 +73,11 @@ async def record(
 
 
 async def settle(session: AsyncSession, ids: Sequence[UUID], outcomes: Mapping[str, str | None]) -> None:
-    """Stores the outcome of a push in its rows.
+    """Stores the outcome of an agent's `git push` in the database rows of the push, one for each changed ref
+    (branch or tag), and in the audit log.
 
-    `outcomes`: a dictionary by ref. The value is None if the host has accepted the change of the ref, or else
-    the host's reason. A ref that is not in the dictionary keeps the outcome `unknown`.
+    `outcomes`: by ref, None if the git host has accepted the change, or else the host's reason for the
+    refusal. A ref that is not in `outcomes` keeps the outcome `unknown`.
     """
     rows = list(await session.scalars(select(GitPush).where(GitPush.id.in_(ids))))
     for row in rows:

@@ -41,9 +41,9 @@ async def advertise(name: str, request: Request, service: str | None = None) -> 
         if wanted == "git-receive-pack":
             access.require_writable()
         target, given = access.target, request.headers
-        reply, place = await upstream.advertised(access.http, target, wanted, given)
+        reply, address = await upstream.advertised(access.http, target, wanted, given)
         try:
-            await access.remember(place)
+            await access.remember(address)
         except Refusal:
             await reply.aclose()
             raise
@@ -100,7 +100,9 @@ async def upload_large_file(name: str, ticket: str, cipher: ServerCipher, reques
 
 @router.post("/{name:path}/info/lfs/transfers/{ticket}")
 async def verify_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
-    """Tells the git host that the sandbox has uploaded the file of a ticket completely."""
+    """Tells the git host that the sandbox has uploaded the file of a ticket (the permission for one large
+    file) completely.
+    """
     try:
         access = await RepositoryAccess.of(request, name)
         return await large.verify(access, large.opened(access, cipher, ticket, "verify"))

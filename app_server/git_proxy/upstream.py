@@ -151,9 +151,9 @@ def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> st
     to a page that is not a git repository.
     """
     wanted = reply.next_request.url if reply.next_request else None
-    place = str(wanted)
+    address = str(wanted)
     try:
-        is_there = wanted is not None and origin_of(place) == origin_of(target.url)
+        is_there = wanted is not None and origin_of(address) == origin_of(target.url)
     except ValueError:
         is_there = False
     if not is_there:
@@ -161,16 +161,16 @@ def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> st
             f"{target.host} redirects to another address, where the user's token must not go. "
             "The user can start a conversation on the repository's new address."
         )
-    if not place.endswith(ending) or "@" in urlsplit(place).netloc:
+    if not address.endswith(ending) or "@" in urlsplit(address).netloc:
         raise Refusal(f"{target.host} redirects to a page that is not a git repository. {_sign_in(target)}")
-    return place.removesuffix(ending)
+    return address.removesuffix(ending)
 
 
 async def _check(
     target: UpstreamRepository, reply: httpx.Response, service: Service, media_type: str
 ) -> None:
-    told = reply.headers.get("content-type", "").partition(";")[0].strip()
-    if reply.status_code == HTTPStatus.OK and told == media_type:
+    content_type = reply.headers.get("content-type", "").partition(";")[0].strip()
+    if reply.status_code == HTTPStatus.OK and content_type == media_type:
         return
     await reply.aclose()
     extra = {"host": target.host, "status": reply.status_code}

@@ -105,8 +105,11 @@ class Client:
         return True
 
     def frames(self, conversation_id: str) -> Iterator[Json]:
-        """Yields every frame (message) of the conversation's live stream. If the connection is closed,
-        connects again and continues after the last event.
+        """Yields the messages of the conversation's live stream, called frames. A frame of the type `durable`
+        carries one event of the conversation's log, with the event's position `seq`. Other frames carry what
+        is not in the log. If the connection is closed, connects again and continues after the last event.
+
+        Raises RunFailed if the server ends the stream for good or cannot be reached.
         """
         after = 0
         while True:

@@ -102,8 +102,8 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
         verification = _verify(client, conversation_id, what.verify_command)
         printer.note(f"\n$ {what.verify_command}\n{verification['output']}")
     not_run = client.not_allowed(conversation_id) if outcome.status != "start_failed" else []
-    for offer in not_run:
-        printer.note(f"Not run: {offer['kind']} {offer['name']} ({offer['path']}). {_how_to_allow(offer)}")
+    for one in not_run:
+        printer.note(f"Not run: {one['kind']} {one['name']} ({one['path']}). {_how_to_allow(one)}")
     succeeded = outcome.succeeded and (verification is None or verification["state"] == "passed")
     summary = {
         "conversation_id": conversation_id,
@@ -114,7 +114,7 @@ def _follow(client: Client, conversation_id: str, what: Run, printer: Printer, s
         "agent_seconds": round(agent_seconds, 3),
         "final_message": outcome.final_message,
         "verification": verification,
-        "not_run": [{name: offer[name] for name in ("kind", "path", "name", "hash")} for offer in not_run],
+        "not_run": [{name: one[name] for name in ("kind", "path", "name", "hash")} for one in not_run],
         "diff": client.patch(conversation_id) if outcome.status != "start_failed" else "",
     }
     printer.end(outcome, summary)
@@ -131,10 +131,10 @@ def _refuse(client: Client, conversation_id: str, outcome: HeadlessOutcome, prin
         client.refuse(conversation_id, action_ids, REFUSAL)
 
 
-def _how_to_allow(offer: dict[str, Any]) -> str:
-    if offer["problem"]:
-        return f"It cannot be allowed. {offer['problem']}"
-    return f"Look at it, then allow it with --consent {offer['hash']}"
+def _how_to_allow(executable: dict[str, Any]) -> str:
+    if executable["problem"]:
+        return f"It cannot be allowed. {executable['problem']}"
+    return f"Look at it, then allow it with --consent {executable['hash']}"
 
 
 def _verify(client: Client, conversation_id: str, command: str) -> dict[str, Any]:

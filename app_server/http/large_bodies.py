@@ -45,7 +45,7 @@ class LargeBodies:
             await self._app(scope, receive, send)
             return
         body = _Body(scope, receive, send, self._identify, self._turns)
-        if told_length(scope) > MAX_ANONYMOUS_BYTES and not await body.has_known_sender():
+        if stated_length(scope) > MAX_ANONYMOUS_BYTES and not await body.has_known_sender():
             reply = problem(Request(scope), status=401, code="not_authenticated", detail=_DETAIL, fix=_FIX)
             await reply(scope, receive, send)
             return
@@ -104,9 +104,9 @@ class _Body:
             self._turn = None
 
 
-def told_length(scope: Scope) -> int:
-    told = Headers(scope=scope).get("content-length", "")
-    return int(told) if told.isdecimal() and len(told) < 20 else 0
+def stated_length(scope: Scope) -> int:
+    header = Headers(scope=scope).get("content-length", "")
+    return int(header) if header.isdecimal() and len(header) < 20 else 0
 
 
 def _has_body(scope: Scope) -> bool:

@@ -21,7 +21,7 @@ from app_server.core.config import Config
 from app_server.core.errors import on_unexpected, problem
 from app_server.core.logs import bind
 from app_server.http.json_limits import bounded_values
-from app_server.http.large_bodies import told_length
+from app_server.http.large_bodies import stated_length
 
 logger = logging.getLogger(__name__)
 
@@ -98,9 +98,9 @@ def security_headers(config: Config) -> Mapping[str, str]:
     """Returns the security headers of Slipway's own pages. These pages may embed pages of sandboxes in frames
     and no other pages.
     """
-    suffix, told = config.preview_suffix, urlsplit(config.base_url)
-    port = ":*" if suffix == "localhost" else f":{told.port}" if told.port else ""
-    frames = f"; frame-src 'self' {told.scheme}://*.{suffix}{port}" if suffix else ""
+    suffix, own_url = config.preview_suffix, urlsplit(config.base_url)
+    port = ":*" if suffix == "localhost" else f":{own_url.port}" if own_url.port else ""
+    frames = f"; frame-src 'self' {own_url.scheme}://*.{suffix}{port}" if suffix else ""
     return {**SECURITY_HEADERS, "Content-Security-Policy": _CONTENT_SECURITY_POLICY + frames}
 
 
@@ -245,7 +245,7 @@ class BodyLimit:
         limit = self._limit(scope["path"])
         if scope["path"].startswith(self._streamed):
             await self._app(scope, receive, send)
-        elif told_length(scope) > limit:
+        elif stated_length(scope) > limit:
             detail = f"The body must not be larger than {limit} bytes."
             await _refuse(scope, receive, send, status=413, code="payload_too_large", detail=detail)
         else:
@@ -281,8 +281,8 @@ def _limited(receive: Receive, max_bytes: int, piece_seconds: float) -> Callable
 
 def allowed_host_names(config: Config) -> frozenset[str]:
     """Returns the host names of this server, in lower case, without ports and brackets."""
-    told = [*config.allowed_hosts, urlsplit(config.base_url).netloc]
-    names = {name for host in told if (name := host_name(host))}
+    hosts = [*config.allowed_hosts, urlsplit(config.base_url).netloc]
+    names = {name for host in hosts if (name := host_name(host))}
     return frozenset(LOCAL_NAMES | names | ({config.host.lower()} - _WILDCARD_HOSTS))
 
 

@@ -24,11 +24,11 @@ def listed(name: str) -> str:
 
 
 class Manifest(BaseModel):
-    """The content of `manifest.json`.
+    """The content of `manifest.json`, the description of a backup inside the backup file.
 
     `sha256`: the SHA-256 of each regular file in the tar file, in hexadecimal, by its `listed` name there.
-    `unreadable`: the paths in the home that could not be read and are not in the tar file, also in the form
-    of `listed`.
+    `unreadable`: the paths in the home (the server's data directory) that could not be read and are not in
+    the tar file, also in the form of `listed`.
 
     `home`: the path of the home. `schema_revision`: the revision of the database schema. `key_check`:
     `KEY_CHECK`, encrypted with the installation's key.

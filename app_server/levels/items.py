@@ -33,8 +33,8 @@ T = TypeVar("T")
 class LevelItem:
     """An item that the organisation or a team provides to its members, such as a secret or an MCP server.
 
-    `level_value.value`: the part of the item that all members may read. `sealed`: the encrypted part; None if
-    the item has none. `id`: the same for all versions of the item; it is computed from the owner, the kind
+    `level_value.value`: the part of the item that all members may read. `encrypted`: the encrypted part; None
+    if the item has none. `id`: the same for all versions of the item; it is computed from the owner, the kind
     and the name. `set_by`: the user who has set the item.
     """
 
@@ -44,15 +44,15 @@ class LevelItem:
     level_value: LevelValue
     set_by: UUID | None
     updated_at: datetime
-    sealed: str | None = field(repr=False)
+    encrypted: str | None = field(repr=False)
 
     @property
-    def sealed_part(self) -> str:
+    def encrypted_part(self) -> str:
         """The encrypted part of this item. The item must have an encrypted part, otherwise an AssertionError
         is raised.
         """
-        assert self.sealed is not None
-        return self.sealed
+        assert self.encrypted is not None
+        return self.encrypted
 
 
 async def items_for(
@@ -116,8 +116,8 @@ async def all_items(
 async def find_item(
     session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str
 ) -> LevelItem | None:
-    """Returns the item of this kind and name that the organisation or team `owner` has. Returns None if there
-    is no such item.
+    """Returns the item (a secret, MCP server, network rule or sandbox spec) of this name that the
+    organisation or team `owner` provides to its members. Returns None if there is no such item.
     """
     row = await session.get(LevelSetting, (owner.id, _stored_name(kind, name)))
     return None if row is None else _item(row, owner.team.name if owner.team else None)
@@ -130,17 +130,17 @@ async def save_item(
     name: str,
     value: Any,
     *,
-    sealed: str | None,
+    encrypted: str | None,
     enforced: bool,
     set_by: UUID,
 ) -> LevelItem:
-    """Stores an item of the organisation or team `owner`, and returns the stored item. Replaces an existing
-    item of the same kind and name.
+    """Stores an item (a secret, MCP server, network rule or sandbox spec) of the organisation or team
+    `owner`, and returns the stored item. Replaces an existing item of the same kind and name.
 
-    value: the part of the item that all members may read. sealed: the encrypted part; None if there is none.
-    enforced: whether users, and teams if the owner is the organisation, cannot override the item by another
-    one with this name. set_by: the user who saves the item. Raises Conflict `too_many_items` if the owner has
-    100 other items of this kind.
+    value: the part of the item that all members may read. encrypted: the encrypted part; None if there is
+    none. enforced: whether users, and teams if the owner is the organisation, cannot override the item by
+    another one with this name. set_by: the user who saves the item. Raises Conflict `too_many_items` if the
+    owner has 100 other items of this kind.
     """
     stored_name = _stored_name(kind, name)
     of_kind = select(func.count()).where(
@@ -155,7 +155,7 @@ async def save_item(
         team_id=owner.team and owner.team.id,
         user_id=None,
         value=value,
-        sealed_encrypted=sealed,
+        sealed_encrypted=encrypted,
         enforced=enforced,
         set_by=set_by,
     )
@@ -176,8 +176,8 @@ async def change_value(
 
 
 async def delete_item(session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str) -> None:
-    """Deletes an item of the organisation or team `owner`. Raises NotFound `item_not_set` if there is no such
-    item.
+    """Deletes an item (a secret, MCP server, network rule or sandbox spec) of the organisation or team
+    `owner`. Raises NotFound `item_not_set` if there is no such item.
     """
     this = delete(LevelSetting).where(
         LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
@@ -208,7 +208,7 @@ def _item(row: LevelSetting, team_name: str | None, first_team_id: UUID | None =
         level_value=as_value(row, team_name, first_team_id),
         set_by=row.set_by,
         updated_at=row.updated_at,
-        sealed=row.sealed_encrypted,
+        encrypted=row.sealed_encrypted,
     )
 
 

@@ -12,8 +12,8 @@ from app_server.core.database import Base, enum_column, now
 
 
 class Level(StrEnum):
-    """The levels at which a setting or an item can be set: for all users of an organisation, for the members
-    of a team, or for one user.
+    """The group of people to which a setting or an item applies: all users of an organisation, the members of
+    a team, or one user.
     """
 
     ORGANISATION = "organisation"

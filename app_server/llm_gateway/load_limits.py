@@ -110,13 +110,13 @@ class CallCapacity:
 
     async def body_of(self, request: Request, *shares: "_Share") -> tuple[dict[str, Any], int]:
         """Reads the body of the request. Returns the body as a JSON object, and its size in bytes. `shares`:
-        the slots of the sandbox and the user for large bodies.
+        the limits of the sandbox and of the user for large bodies.
 
-        A large body is read only when a slot for large bodies is free. Raises BadRequest `malformed_json`,
-        `body_too_slow`.
+        A large body is read only when these limits and the server's limit allow one more. Raises BadRequest
+        `malformed_json`, `body_too_slow`.
         """
-        told = request.headers.get("content-length", "")
-        if told.isdecimal() and int(told) <= LARGE_BYTES:
+        content_length = request.headers.get("content-length", "")
+        if content_length.isdecimal() and int(content_length) <= LARGE_BYTES:
             content = await _read(request)
             return _object_of(content), len(content)
         async with AsyncExitStack() as stack:
@@ -184,8 +184,9 @@ class _Share:
 
 
 def _too_many(whose: str, limit: int) -> TooManyRequests:
-    """Returns the error for a model call that gets no slot. `whose`: the beginning of the error text, such as
-    "This sandbox has". `limit`: the number of slots.
+    """Returns the error for a model call that gets no slot (the permission for one model call), because too
+    many calls run. `whose`: the beginning of the error text, such as "This sandbox has". `limit`: the number
+    of slots.
     """
     return TooManyRequests(
         f"{whose} {limit} calls of models under way.",

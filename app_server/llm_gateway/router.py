@@ -85,8 +85,9 @@ async def _call(
     *,
     is_proven: bool = False,
 ) -> Response:
-    """Checks which conversation makes the model call, waits for a slot, and makes the call. Returns the
-    reply. `paid`: the function that sends the call in a certain protocol and charges its cost.
+    """Checks which conversation makes the model call, waits for a slot (the permission for one model call),
+    and makes the call. Returns the reply. `paid`: the function that sends the call in a certain protocol and
+    charges its cost.
     """
     database: Database = request.state.database
     # The session is closed before the vendor is called, because a reply may take minutes.
@@ -106,7 +107,7 @@ async def completion(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
     """Sends a model call in the protocol of chat completions and returns the reply. Every model can be called
-    in this protocol. `place`: the slot of the call, which is freed when the reply has ended.
+    in this protocol. `place`: the slot (permission) of the call, which is freed when the reply has ended.
     """
     user, working_dir = caller.user, caller.working_dir or "."
     body, size = await place.body_of(request)
@@ -120,8 +121,8 @@ async def completion(
 async def response(
     place: CallSlot, payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Sends a model call in OpenAI's Responses protocol and returns the reply. `place`: the slot of the call,
-    which is freed when the reply has ended.
+    """Sends a model call in OpenAI's Responses protocol and returns the reply. `place`: the slot (permission)
+    of the call, which is freed when the reply has ended.
     """
     body, size = await place.body_of(request)
     vendor = responses.require_spoken(vendor_of(profile.model, profile.base_url), effective(profile))
@@ -153,10 +154,12 @@ async def message(
     body = with_usage(messages.as_chat(call, vendor, facts, profile.model, profile.chosen))
     working_dir = caller.working_dir or "."
     if profile.is_recording:
-        told = await ask(profile, caller.user, body, request, working_dir=working_dir)
+        completion = await ask(profile, caller.user, body, request, working_dir=working_dir)
     else:
-        told = await completed(payer, profile, caller.user, body, size, request, working_dir=working_dir)
-    return MessagesReply(told, profile.name, shows_thinking=is_wanted(call.thinking))
+        completion = await completed(
+            payer, profile, caller.user, body, size, request, working_dir=working_dir
+        )
+    return MessagesReply(completion, profile.name, shows_thinking=is_wanted(call.thinking))
 
 
 async def counted(
@@ -173,9 +176,9 @@ async def counted(
     if (native := native_messages.native(vendor)) is not None:
         headers = native_messages.headers_of(request.headers)
         path = native_messages.COUNT
-        told = await passed(profile, native, caller.user, body, request, path=path, own_headers=headers)
-        if told.status_code != NotFound.status:
-            return native_messages.with_error(told)
+        reply = await passed(profile, native, caller.user, body, request, path=path, own_headers=headers)
+        if reply.status_code != NotFound.status:
+            return native_messages.with_error(reply)
     else:
         # Raises the errors that the call itself would raise.
         messages.as_chat(call, vendor, effective(profile).facts, profile.model, profile.chosen)

@@ -53,7 +53,7 @@ async def ask(
             is_guarded = vendor.base_url is not None and not _is_trusted(user, profile)
             if vendor.base_url and is_guarded:
                 await require_callable(request, user, vendor.base_url)
-            with _address_kept(profile, user):
+            with _address_hidden(profile, user):
                 return await translate(
                     vendor,
                     body,
@@ -80,7 +80,7 @@ async def passed(
     Raises the errors of `pass_through`, and Forbidden `private_address`.
     """
     is_guarded = profile.base_url is not None and not _is_trusted(user, profile)
-    with _address_kept(profile, user):
+    with _address_hidden(profile, user):
         return await pass_through(
             http_of(request, user) if is_guarded else request.state.http,
             vendor,
@@ -107,7 +107,7 @@ def _is_trusted(user: User, profile: LLMProfile) -> bool:
 
 
 @contextmanager
-def _address_kept(profile: LLMProfile, user: User) -> Iterator[None]:
+def _address_hidden(profile: LLMProfile, user: User) -> Iterator[None]:
     """Removes the base URL of a shared profile from the message of a BadGateway error that is raised in the
     `with` block. So users who share the profile do not see the base URL.
     """

@@ -16,7 +16,13 @@ from app_server.core.errors import AppError, StartFailure
 from app_server.git.command import GitTimeout, run_git
 from app_server.git.pinned_git import way_to
 from app_server.http.guarded_client import Guard
-from app_server.marketplaces.index import MANIFESTS, Files, Offers, UnreadableMarketplace, offers_of
+from app_server.marketplaces.index import (
+    MANIFESTS,
+    Files,
+    MarketplaceContents,
+    UnreadableMarketplace,
+    contents_of,
+)
 from app_server.marketplaces.schemas import Marketplace
 from app_server.marketplaces.skill_folders import skill_folders
 from app_server.skills.files import MAX_FILE_BYTES, SkillFile
@@ -30,7 +36,7 @@ MAX_TEXT_BYTES: Final = 4 * 1024 * 1024
 _CAUSE_CHARACTERS = 300
 
 
-async def read_offers(marketplace: Marketplace, guard: Guard | None) -> Offers:
+async def read_contents(marketplace: Marketplace, guard: Guard | None) -> MarketplaceContents:
     """Fetches the repository of a marketplace and returns the plugins and skills that the marketplace lists
     now.
 
@@ -38,10 +44,10 @@ async def read_offers(marketplace: Marketplace, guard: Guard | None) -> Offers:
     Raises UnreadableMarketplace if the repository cannot be fetched or read.
     """
     files = await read_files(marketplace, guard)
-    return await asyncio.to_thread(_offers, marketplace, files)
+    return await asyncio.to_thread(_contents, marketplace, files)
 
 
-def _offers(marketplace: Marketplace, files: Files) -> Offers:
+def _contents(marketplace: Marketplace, files: Files) -> MarketplaceContents:
     """Returns the plugins and skills that the marketplace names in its list, such as
     `.plugin/marketplace.json`.
 
@@ -56,8 +62,8 @@ def _offers(marketplace: Marketplace, files: Files) -> Offers:
                 for one in found.skills
             )
             problems = tuple(f"{marketplace.name}: {problem}" for problem in found.problems)
-            return Offers((), skills, problems)
-    return offers_of(marketplace, files)
+            return MarketplaceContents((), skills, problems)
+    return contents_of(marketplace, files)
 
 
 async def read_files(marketplace: Marketplace, guard: Guard | None) -> Files:

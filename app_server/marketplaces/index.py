@@ -44,7 +44,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class OfferedPlugin:
+class MarketplacePlugin:
     """A plugin that a marketplace lists. The files of the plugin are in the marketplace's repository or in
     another repository.
 
@@ -61,13 +61,13 @@ class OfferedPlugin:
 
 
 @dataclass(frozen=True)
-class Offers:
+class MarketplaceContents:
     """All plugins and skills that one marketplace lists. A marketplace is a git repository.
 
     `problems`: for each plugin or skill in its list that cannot be used, a sentence that says why.
     """
 
-    plugins: tuple[OfferedPlugin, ...]
+    plugins: tuple[MarketplacePlugin, ...]
     skills: tuple[SkillFile, ...]
     problems: tuple[str, ...]
 
@@ -114,7 +114,7 @@ class _Unusable(Exception):
     """
 
 
-def offers_of(marketplace: Marketplace, files: Files) -> Offers:
+def contents_of(marketplace: Marketplace, files: Files) -> MarketplaceContents:
     """Parses the list of a marketplace and returns the plugins and skills in the list. An entry that cannot
     be used is named in `problems` of the returned object.
 
@@ -123,7 +123,7 @@ def offers_of(marketplace: Marketplace, files: Files) -> Offers:
     """
     manifest = _manifest(files)
     root = (manifest.metadata.plugin_root if manifest.metadata else None) or ""
-    plugins: list[OfferedPlugin] = []
+    plugins: list[MarketplacePlugin] = []
     skills: list[SkillFile] = []
     problems: list[str] = []
     for kind, entries in (("plugin", manifest.plugins), ("skill", manifest.skills)):
@@ -140,7 +140,7 @@ def offers_of(marketplace: Marketplace, files: Files) -> Offers:
                     skills.append(_skill(marketplace, entry, files))
             except _Unusable as error:
                 problems.append(f"{marketplace.name}: the {kind} {entry.name} {error}.")
-    return Offers(tuple(plugins), tuple(skills), tuple(problems))
+    return MarketplaceContents(tuple(plugins), tuple(skills), tuple(problems))
 
 
 def _manifest(files: Files) -> _Manifest:
@@ -155,18 +155,20 @@ def _manifest(files: Files) -> _Manifest:
     raise UnreadableMarketplace(f"It has none of {', '.join(MANIFESTS)}.")
 
 
-def _plugin(marketplace: Marketplace, entry: _Entry, files: Files, root: str) -> OfferedPlugin:
+def _plugin(marketplace: Marketplace, entry: _Entry, files: Files, root: str) -> MarketplacePlugin:
     place = entry.source
     if isinstance(place, str) and not _ADDRESS.fullmatch(place):
         inside = _inside(f"{root}/{place}" if root else place)
         if not any(_joined(inside, name) in files.paths for name in PLUGIN_MANIFESTS):
             raise _Unusable(f"has none of {', '.join(PLUGIN_MANIFESTS)} in {inside or 'the top directory'}")
         path = _joined(marketplace.repo_path or "", inside)
-        return OfferedPlugin(entry.name, entry.description, marketplace.source, files.commit, path or None)
+        return MarketplacePlugin(
+            entry.name, entry.description, marketplace.source, files.commit, path or None
+        )
     if isinstance(place, str):
-        return OfferedPlugin(entry.name, entry.description, place, None, None)
+        return MarketplacePlugin(entry.name, entry.description, place, None, None)
     path = _inside(place.path) if place.path else ""
-    return OfferedPlugin(
+    return MarketplacePlugin(
         entry.name, entry.description, _address(place), _ref(place.sha or place.ref), path or None
     )
 

@@ -11,8 +11,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app_server.http.guarded_client import Guard
-from app_server.marketplaces.fetching import read_offers
-from app_server.marketplaces.index import OfferedPlugin, Offers, UnreadableMarketplace
+from app_server.marketplaces.fetching import read_contents
+from app_server.marketplaces.index import MarketplaceContents, MarketplacePlugin, UnreadableMarketplace
 from app_server.marketplaces.models import SharedMarketplace
 from app_server.marketplaces.schemas import (
     Marketplace,
@@ -81,7 +81,7 @@ class Loaded:
     `problems`: for each marketplace, plugin or skill that cannot be used, a sentence that says why.
     """
 
-    plugins: tuple[OfferedPlugin, ...] = ()
+    plugins: tuple[MarketplacePlugin, ...] = ()
     skills: tuple[SkillFile, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -105,16 +105,16 @@ async def load(marketplaces: Sequence[Marketplace], guard: Guard | None) -> Load
     guard: checks that the repositories' hosts are not in the server's private network; None allows every
     host.
     """
-    plugins: list[OfferedPlugin] = []
+    plugins: list[MarketplacePlugin] = []
     skills: list[SkillFile] = []
     problems: list[str] = []
-    for marketplace, offers in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):
-        if isinstance(offers, UnreadableMarketplace):
-            problems.append(f"{marketplace.name}: {offers}")
+    for marketplace, contents in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):
+        if isinstance(contents, UnreadableMarketplace):
+            problems.append(f"{marketplace.name}: {contents}")
             continue
-        plugins += offers.plugins
-        skills += offers.skills
-        problems += offers.problems
+        plugins += contents.plugins
+        skills += contents.skills
+        problems += contents.problems
     return Loaded(tuple(plugins), tuple(skills), tuple(problems))
 
 
@@ -128,19 +128,19 @@ async def preview(
     host.
     """
     found = MarketplaceSkillsPreviewResponse(skills=[], plugins=[], marketplace_skills={}, errors=[])
-    for marketplace, offers in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):
-        if isinstance(offers, UnreadableMarketplace):
-            found.errors.append(f"{marketplace.name}: {offers}")
+    for marketplace, contents in zip(marketplaces, await _read_all(marketplaces, guard), strict=True):
+        if isinstance(contents, UnreadableMarketplace):
+            found.errors.append(f"{marketplace.name}: {contents}")
             continue
-        skills = listed(offers.skills)
+        skills = listed(contents.skills)
         found.skills += skills
         found.marketplace_skills[marketplace.name] = [skill.name for skill in skills]
-        found.errors += offers.problems
-        found.plugins += [_shown(marketplace, plugin) for plugin in offers.plugins]
+        found.errors += contents.problems
+        found.plugins += [_shown(marketplace, plugin) for plugin in contents.plugins]
     return found
 
 
-def _shown(marketplace: Marketplace, plugin: OfferedPlugin) -> MarketplacePluginPreview:
+def _shown(marketplace: Marketplace, plugin: MarketplacePlugin) -> MarketplacePluginPreview:
     source = f"{plugin.source}/{plugin.repo_path}" if plugin.repo_path else plugin.source
     return MarketplacePluginPreview(
         name=plugin.name, description=plugin.description, source=source, marketplace=marketplace.name
@@ -149,13 +149,13 @@ def _shown(marketplace: Marketplace, plugin: OfferedPlugin) -> MarketplacePlugin
 
 async def _read_all(
     marketplaces: Sequence[Marketplace], guard: Guard | None
-) -> list[Offers | UnreadableMarketplace]:
+) -> list[MarketplaceContents | UnreadableMarketplace]:
     room = asyncio.Semaphore(AT_ONCE)
 
-    async def read(marketplace: Marketplace) -> Offers | UnreadableMarketplace:
+    async def read(marketplace: Marketplace) -> MarketplaceContents | UnreadableMarketplace:
         async with room:
             try:
-                return await read_offers(marketplace, guard)
+                return await read_contents(marketplace, guard)
             except UnreadableMarketplace as error:
                 return error
 

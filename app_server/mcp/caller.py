@@ -79,12 +79,12 @@ async def _call(method: str, path: str, **options: Any) -> httpx.Response:
     # The inner call needs the values that the listener and the lifespan have stored in the scope.
     carried = {"state": request.scope["state"], "client": request.scope["client"]}
 
-    async def in_its_place(scope: Scope, receive: Receive, send: Send) -> None:
+    async def app_with_state(scope: Scope, receive: Receive, send: Send) -> None:
         await app({**scope, **carried}, receive, send)
 
     headers = {name: request.headers[name] for name in _CREDENTIALS if name in request.headers}
     async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(in_its_place),
+        transport=httpx.ASGITransport(app_with_state),
         base_url=str(request.base_url),
         headers=headers,
         timeout=_TIMEOUT_SECONDS,

@@ -141,7 +141,7 @@ def _telling_errors(
         try:
             return await run(*arguments, **named)
         except AppError as error:
-            raise error_of_a_tool(told(error)) from error
+            raise error_of_a_tool(error_text(error)) from error
         except Exception:
             logger.exception("a tool failed", extra={"tool": run.__name__})
             raise
@@ -149,7 +149,7 @@ def _telling_errors(
     return call
 
 
-def told(error: AppError) -> str:
+def error_text(error: AppError) -> str:
     """Returns the text with which a tool reports an error to the model: the cause, what to do, and the stable
     code of the error.
     """

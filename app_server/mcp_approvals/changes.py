@@ -11,12 +11,12 @@ Definitions = Mapping[str, ToolDefinition]
 
 
 def with_answers(
-    known: Definitions, told: Definitions, approved: Collection[str]
+    known: Definitions, reported: Definitions, approved: Collection[str]
 ) -> dict[str, ToolDefinition]:
     """Returns the tool definitions that count as approved now. These are the definitions in `known`, with
     those changes applied that the user has approved. A change is a new, a changed or a removed tool.
 
-    `known`: the tool definitions that were approved before. `told`: the tool definitions that the sandbox
+    `known`: the tool definitions that were approved before. `reported`: the tool definitions that the sandbox
     reports now. `approved`: the fingerprints of the changes that the user has approved (see
     fingerprint_of_change).
     """
@@ -25,9 +25,9 @@ def with_answers(
         return fingerprint_of_change(old, new) in approved
 
     result = dict(known)
-    come = {name: one for name, one in told.items() if name not in known}
+    come = {name: one for name, one in reported.items() if name not in known}
     for name, old in known.items():
-        same = told.get(name)
+        same = reported.get(name)
         # A missing tool may have a new name.
         new = same or next((one for one in come.values() if may(old, one)), None)
         if new == old or not may(old, new):

@@ -110,11 +110,11 @@ async def take_over(
     answers = await _answers(session, conversation_id)
     room = MAX_SERVERS - len(known)
     for server, tools in approved.items():
-        told = _definitions(tools)
-        if told is None or not (server in known or (server in servers and room > 0)):
+        reported = _definitions(tools)
+        if reported is None or not (server in known or (server in servers and room > 0)):
             continue
         before = _definitions(known[server]) if server in known else None
-        after = told if before is None else with_answers(before, told, answers[server])
+        after = reported if before is None else with_answers(before, reported, answers[server])
         if after == before:
             continue
         encoded = _DEFINITIONS.dump_json(after).decode()

@@ -1,5 +1,5 @@
-"""Builds the address at which agents in sandboxes reach Slipway's own MCP server (app_server/mcp). Users need
-not add this server.
+"""Builds the URL at which the agents in sandboxes reach Slipway's own MCP server (app_server/mcp). Each
+conversation has a separate URL. Agents get this server automatically; users do not add it in their settings.
 """
 
 from uuid import UUID

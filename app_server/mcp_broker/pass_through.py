@@ -64,8 +64,9 @@ class Exchanges:
 
     @contextmanager
     def of(self, sandbox_id: UUID) -> Iterator["ReplySlot"]:
-        """Counts one more open request of the sandbox and yields its slot. The slot is released at the end of
-        the block. If a reply is still streamed then, the slot is released at the end of the reply.
+        """Counts one more open request of the sandbox and yields its slot (the permission for one request).
+        The slot is released at the end of the block. If a reply is still streamed then, the slot is released
+        at the end of the reply.
 
         Raises TooManyRequests `too_many_mcp_exchanges` if the sandbox already has MAX_EXCHANGES open
         requests.
@@ -90,8 +91,8 @@ class Exchanges:
 
 
 class ReplySlot:
-    """One of the MAX_EXCHANGES requests that a sandbox can have open at a time. `give_back`: releases the
-    slot. `is_taken`: whether a reply that is still streamed will release the slot.
+    """The permission for one request, of the MAX_EXCHANGES requests that a sandbox can have open at a time.
+    `give_back`: releases the slot. `is_taken`: whether a reply that is still streamed will release the slot.
     """
 
     def __init__(self, give_back: Callable[[], None]) -> None:
@@ -102,8 +103,8 @@ class ReplySlot:
 async def pass_through(
     http: httpx.AsyncClient, target: UpstreamServer, request: Request, place: ReplySlot
 ) -> Response:
-    """Sends the request of the sandbox to the MCP server and returns a streamed reply. `place`: the slot of
-    the request; it is released at the end of the reply.
+    """Sends the request of the sandbox to the MCP server and returns a streamed reply. `place`: the slot
+    (permission) of the request; it is released at the end of the reply.
 
     If the server replies 401, tries once more with renewed headers. Raises BadGateway
     `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused` and `mcp_scope_needed`, and

@@ -20,7 +20,7 @@ from app_server.mcp_servers.service import (
     definition_of,
     list_servers,
     masked_info,
-    require_kept_values,
+    require_same_destinations,
     server_not_found,
     whole_definition,
 )
@@ -89,21 +89,21 @@ async def save_for_level(
     found = await items.find_item(session, owner, LevelItemKind.MCP_SERVER, name)
     before = NOTHING if found is None else given_definition(cipher, found)
     if found is not None:
-        require_kept_values(body, before)
-    definition = whole_definition(body.definition(), kept=before)
-    sealed_encrypted = cipher.encrypt(definition.model_dump_json())
+        require_same_destinations(body, before)
+    definition = whole_definition(body.definition(), before=before)
+    definition_encrypted = cipher.encrypt(definition.model_dump_json())
     value = {"description": body.description, "is_enabled": body.enabled}
-    kept = await items.save_item(
+    saved = await items.save_item(
         session,
         owner,
         LevelItemKind.MCP_SERVER,
         name,
         value,
-        sealed=sealed_encrypted,
+        encrypted=definition_encrypted,
         enforced=body.enforced,
         set_by=set_by,
     )
-    return kept, found is None
+    return saved, found is None
 
 
 def given_definition(cipher: Cipher, item: LevelItem) -> Definition:
@@ -124,5 +124,5 @@ def _given(item: LevelItem) -> ServerInEffect:
         item.name,
         item.level_value.value["is_enabled"],
         is_given=True,
-        definition_encrypted=item.sealed_part,
+        definition_encrypted=item.encrypted_part,
     )

@@ -40,7 +40,7 @@ def union(*scopes: str | None) -> str:
 
 def asking(auth: "httpx2.Auth", scope: str) -> "httpx2.Auth":
     """Returns an authentication for httpx2 that works like `auth`, a sign-in of the MCP library, but asks for
-    this OAuth scope. It asks for this scope even if the MCP server names another one.
+    this OAuth scope. The scope (permission) is asked for even if the MCP server names another one.
     """
     import httpx2
 

@@ -69,7 +69,7 @@ async def add_server(
     if len(await list_servers(session, user_id)) >= MAX_SERVERS:
         raise Conflict(f"There can be at most {MAX_SERVERS} MCP servers.", code="too_many_mcp_servers")
     server = McpServer(user_id=user_id, name=name)
-    _put(server, cipher, given, kept=NOTHING)
+    _put(server, cipher, given, before=NOTHING)
     session.add(server)
     try:
         await session.flush()
@@ -97,8 +97,8 @@ async def change_server(
     if (given.url, given.auth) != (before.url, before.auth):
         # A token is valid only for the server that it was granted for.
         await disconnect(session, server)
-    require_kept_values(given, before)
-    _put(server, cipher, given, kept=before)
+    require_same_destinations(given, before)
+    _put(server, cipher, given, before=before)
     await session.flush()
     return server
 
@@ -218,23 +218,23 @@ def _masked(definition: Definition) -> dict[str, dict[str, str]]:
     }
 
 
-def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, kept: Definition) -> None:
+def _put(server: McpServer, cipher: Cipher, given: SaveMcpServer, *, before: Definition) -> None:
     server.is_enabled = given.enabled
     server.definition_encrypted = cipher.encrypt(
-        whole_definition(given.definition(), kept=kept).model_dump_json()
+        whole_definition(given.definition(), before=before).model_dump_json()
     )
 
 
-def whole_definition(definition: Definition, *, kept: Definition) -> Definition:
+def whole_definition(definition: Definition, *, before: Definition) -> Definition:
     """Returns the definition of an MCP server with its missing parts added. Each value that is MASK
-    (asterisks) is replaced by the value in `kept`, the earlier definition of the server. Well-known variables
-    get the hosts of their service.
+    (asterisks) is replaced by the value in `before`, the earlier definition of the server. Well-known
+    variables get the hosts of their service.
 
-    Raises BadRequest `mcp_headers_needed` or `mcp_variables_needed` if `kept` has no value, and
+    Raises BadRequest `mcp_headers_needed` or `mcp_variables_needed` if `before` has no value, and
     RequestValidationError if the result is not valid.
     """
-    headers = {name: _header(name, value, kept.headers) for name, value in definition.headers.items()}
-    env = {name: _variable(name, value, kept.env) for name, value in definition.env.items()}
+    headers = {name: _header(name, value, before.headers) for name, value in definition.headers.items()}
+    env = {name: _variable(name, value, before.env) for name, value in definition.env.items()}
     try:
         filled = Definition.model_validate({**definition.model_dump(), "headers": headers, "env": env})
     except ValidationError as error:
@@ -242,7 +242,7 @@ def whole_definition(definition: Definition, *, kept: Definition) -> Definition:
     return with_known_hosts(filled)
 
 
-def require_kept_values(given: SaveMcpServer, before: Definition) -> None:
+def require_same_destinations(given: SaveMcpServer, before: Definition) -> None:
     """Checks that a change of an MCP server sends no stored value to a new destination. `given`: the changed
     server. `before`: its definition before the change.
 
@@ -258,8 +258,8 @@ def require_kept_values(given: SaveMcpServer, before: Definition) -> None:
             fix="Enter their values again.",
         )
     for name, value in given.env.items():
-        kept, wanted = before.env_hosts.get(name), given.env_hosts.get(name, [])
-        if value == MASK and kept and (not wanted or set(wanted) - set(kept)):
+        stored_hosts, wanted = before.env_hosts.get(name), given.env_hosts.get(name, [])
+        if value == MASK and stored_hosts and (not wanted or set(wanted) - set(stored_hosts)):
             raise Conflict(
                 f"The stored value of {name} was given for other hosts and is not sent to new ones.",
                 code="mcp_variables_needed",
@@ -267,25 +267,25 @@ def require_kept_values(given: SaveMcpServer, before: Definition) -> None:
             )
 
 
-def _header(name: str, value: str, kept: Mapping[str, str]) -> str:
+def _header(name: str, value: str, stored: Mapping[str, str]) -> str:
     if value != MASK:
         return value
-    if name not in kept:
+    if name not in stored:
         raise BadRequest(
             f"The header {name} has no stored value to keep.",
             code="mcp_headers_needed",
             fix="Enter its value.",
         )
-    return kept[name]
+    return stored[name]
 
 
-def _variable(name: str, value: str, kept: Mapping[str, str]) -> str:
+def _variable(name: str, value: str, stored: Mapping[str, str]) -> str:
     if value != MASK:
         return value
-    if name not in kept:
+    if name not in stored:
         raise BadRequest(
             f"The variable {name} has no stored value to keep.",
             code="mcp_variables_needed",
             fix="Enter its value.",
         )
-    return kept[name]
+    return stored[name]

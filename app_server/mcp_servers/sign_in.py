@@ -220,14 +220,14 @@ def _granted(provider: "OAuthClientProvider") -> OAuthGrant:
     tokens, client = context.current_tokens, context.client_info
     if tokens is None or client is None or client.client_id is None:
         raise NotWanted
-    told = context.oauth_metadata.token_endpoint if context.oauth_metadata else None
+    endpoint = context.oauth_metadata.token_endpoint if context.oauth_metadata else None
     base = context.get_authorization_base_url(context.server_url)
     has_resource = context.should_include_resource_param(context.protocol_version)
     return OAuthGrant(
         access_token=tokens.access_token,
         refresh_token=tokens.refresh_token,
         expires_at=context.token_expiry_time,
-        token_endpoint=str(told) if told else urljoin(base, "/token"),
+        token_endpoint=str(endpoint) if endpoint else urljoin(base, "/token"),
         resource=context.get_resource_url() if has_resource else None,
         client_id=client.client_id,
         client_secret=client.client_secret,

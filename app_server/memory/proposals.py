@@ -49,8 +49,9 @@ async def propose(
 async def list_proposals(
     session: AsyncSession, user_id: UUID
 ) -> Sequence[tuple[MemoryProposal, ProposalKind]]:
-    """Returns the user's proposals, sorted by repository and name. Each proposal comes with its kind, which
-    says whether the agent proposes a new note, a change of a note, or the deletion of a note.
+    """Returns the memory notes that agents have proposed to the user, sorted by repository and name. Each
+    proposal comes with its kind, which says whether the agent proposes a new note, a change of a note, or the
+    deletion of a note.
     """
     of_same_place = (
         (MemoryNote.user_id == MemoryProposal.user_id)
@@ -68,8 +69,8 @@ async def list_proposals(
 
 
 async def accept(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> None:
-    """Accepts a proposal of the user's agents: stores or deletes the note as proposed, and deletes the
-    proposal.
+    """Accepts a proposal of the user's agents for a memory note: stores or deletes the note as proposed, and
+    deletes the proposal.
 
     Raises NotFound if there is no such proposal, for example because a newer one has replaced it. Raises
     Conflict `too_many_notes` if the repository has too many notes.
@@ -84,8 +85,8 @@ async def accept(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> Non
 
 
 async def reject(session: AsyncSession, user_id: UUID, proposal_id: UUID) -> None:
-    """Deletes a proposal and leaves the user's notes unchanged. Raises NotFound if there is no such
-    proposal.
+    """Deletes an agent's proposal for a memory note and leaves the user's notes unchanged. Raises NotFound if
+    there is no such proposal.
     """
     await _take(session, user_id, proposal_id)
 

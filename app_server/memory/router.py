@@ -25,7 +25,9 @@ proposal_router = APIRouter(prefix="/api/v1/memory-proposals", tags=["Memory"])
 
 @router.get("", response_model=list[MemoryNoteSummary])
 async def list_memory_notes(user: CurrentUser, session: ReadSession) -> Sequence[MemoryNote]:
-    """Returns all accepted notes of the current user, without their texts, sorted by repository and name."""
+    """Returns all memory notes (texts of agents about repositories) that were accepted by the current user,
+    without their texts, sorted by repository and name.
+    """
     return await service.list_notes(session, user.id)
 
 
@@ -43,16 +45,17 @@ async def update_memory_note(
 
 @router.delete("/{note_id}", status_code=204)
 async def delete_memory_note(user: CurrentUser, session: Session, note_id: UUID) -> None:
-    """Deletes a note of the current user. Conversations that start later do not get the note. A conversation
-    that already runs may have read the note before.
+    """Deletes a memory note of the current user. Conversations that start later do not get the note. A
+    conversation that already runs may have read the note before.
     """
     await service.delete_note(session, user.id, note_id)
 
 
 @proposal_router.get("")
 async def list_memory_proposals(user: CurrentUser, session: ReadSession) -> list[MemoryProposalInfo]:
-    """Returns the notes that agents have proposed to the current user, sorted by repository and name.
-    Conversations get a proposed note only after the user has accepted it.
+    """Returns the memory notes (texts about repositories for later conversations) that agents have proposed
+    to the current user, sorted by repository and name. Conversations get a proposed note only after the user
+    has accepted it.
     """
     found = await proposals.list_proposals(session, user.id)
     columns = [(proposal.__dict__, kind) for proposal, kind in found]
@@ -61,9 +64,9 @@ async def list_memory_proposals(user: CurrentUser, session: ReadSession) -> list
 
 @proposal_router.post("/{proposal_id}/accept", status_code=204)
 async def accept_memory_proposal(user: CurrentUser, session: Session, proposal_id: UUID) -> None:
-    """Accepts an agent's proposal: adds, changes or deletes the note as proposed, and removes the proposal.
-    Conversations that start later get the notes with this change. Replies 404 if there is no such proposal,
-    for example because the agent has replaced it.
+    """Accepts an agent's proposal for a memory note: adds, changes or deletes the note as proposed, and
+    removes the proposal. Conversations that start later get the notes with this change. Replies 404 if there
+    is no such proposal, for example because the agent has replaced it.
     """
     await proposals.accept(session, user.id, proposal_id)
 

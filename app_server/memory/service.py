@@ -23,14 +23,14 @@ sandbox has 200 notes, but several agents at the same time may together exceed 2
 
 
 async def list_notes(session: AsyncSession, user_id: UUID) -> Sequence[MemoryNote]:
-    """Returns all accepted notes of the user, sorted by repository and name."""
+    """Returns all accepted memory notes of the user, sorted by repository and name."""
     query = _of_user(user_id).order_by(MemoryNote.repository, MemoryNote.name)
     return (await session.scalars(query)).all()
 
 
 async def notes_of(session: AsyncSession, user_id: UUID, repository: str) -> Sequence[MemoryNote]:
-    """Returns the user's accepted notes about a repository, for a conversation about this repository. The
-    newest notes come first. At most MAX_NOTES_GIVEN notes are returned.
+    """Returns the user's accepted memory notes about a repository, for a conversation about this repository.
+    The newest notes come first. At most MAX_NOTES_GIVEN notes are returned.
     """
     query = _of_user(user_id).where(MemoryNote.repository == repository)
     newest = query.order_by(MemoryNote.updated_at.desc(), MemoryNote.name).limit(MAX_NOTES_GIVEN)
@@ -38,8 +38,8 @@ async def notes_of(session: AsyncSession, user_id: UUID, repository: str) -> Seq
 
 
 async def get_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> MemoryNote:
-    """Returns the user's note with this id. Raises NotFound if there is no such note or if it belongs to
-    another user.
+    """Returns the user's memory note with this id. Raises NotFound if there is no such note or if it belongs
+    to another user.
     """
     note = await session.scalar(_of_user(user_id).where(MemoryNote.id == note_id))
     if note is None:
@@ -50,8 +50,8 @@ async def get_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> Memor
 async def update_note(
     session: AsyncSession, user_id: UUID, note_id: UUID, change: UpdateMemoryNote
 ) -> MemoryNote:
-    """Changes the title, the text or both in a note of the user, and returns the changed note. A field of
-    `change` that is None leaves the note's field unchanged. Raises NotFound if the user has no such note.
+    """Changes the title, the text or both in a memory note of the user, and returns the changed note. A field
+    of `change` that is None leaves the note's field unchanged. Raises NotFound if the user has no such note.
     """
     note = await get_note(session, user_id, note_id)
     note.title, note.text = change.title or note.title, change.text or note.text
@@ -61,8 +61,8 @@ async def update_note(
 
 
 async def delete_note(session: AsyncSession, user_id: UUID, note_id: UUID) -> None:
-    """Deletes a note of the user. Conversations that start later do not get the note. Raises NotFound if the
-    user has no such note.
+    """Deletes a memory note of the user. Conversations that start later do not get the note. Raises NotFound
+    if the user has no such note.
     """
     await session.delete(await get_note(session, user_id, note_id))
 
@@ -74,8 +74,8 @@ async def find_note(session: AsyncSession, user_id: UUID, repository: str, name:
 
 
 async def put_note(session: AsyncSession, accepted: MemoryProposal, text: str) -> None:
-    """Stores the note of an accepted proposal. If the user already has a note with the same repository and
-    name, replaces its title and text. Otherwise adds a note.
+    """Stores the memory note of an accepted proposal. If the user already has a note with the same repository
+    and name, replaces its title and text. Otherwise adds a note.
 
     Raises Conflict `too_many_notes` if the new note would exceed MAX_NOTES_KEPT.
     """

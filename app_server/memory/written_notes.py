@@ -12,7 +12,7 @@ from app_server.memory.schemas import NoteName, NoteText, NoteTitle
 
 class MemoryWrite(BaseModel):
     """The arguments of one call of the tool `memory_write`, with which an agent creates, updates or deletes a
-    note.
+    memory note (a text about the repository for later conversations).
     """
 
     command: Literal["create", "update", "delete"]
@@ -23,7 +23,7 @@ class MemoryWrite(BaseModel):
 
 def succeeded(event: Mapping[str, Any]) -> str | None:
     """Returns the id of the tool call's action event if `event` reports that an agent has written or deleted
-    a note successfully. Returns None for every other event.
+    a memory note successfully. Returns None for every other event.
     """
     match event:
         case {
@@ -38,7 +38,8 @@ def succeeded(event: Mapping[str, Any]) -> str | None:
 
 
 def written_by(call: Mapping[str, Any]) -> MemoryWrite | None:
-    """Returns the arguments of an agent's tool call that writes or deletes a note. `call`: an action event.
+    """Returns the arguments of an agent's tool call that writes or deletes a memory note. `call`: an action
+    event.
 
     Returns None if the event is not a call of the tool `memory_write`, or if the arguments are not valid for
     a note.

@@ -44,7 +44,7 @@ async def move_person(
         raise NotFound("There is no such person.", code="person_not_found")
     _require_movable(person, to)
     left = person.organisation_id
-    told = await _end_sharing(session, person.id)
+    affected = await _end_sharing(session, person.id)
     await _end_what_administrators_give(session, person.id)
     await _end_ways_in(session, person)
     person.organisation_id, person.role = to.id, Role(role)
@@ -59,7 +59,7 @@ async def move_person(
             role=role,
             organisation=to.name,
         )
-    return person, [person.id, left, to.id, *told]
+    return person, [person.id, left, to.id, *affected]
 
 
 def _require_movable(person: User, to: Organisation) -> None:
@@ -82,7 +82,7 @@ async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
         or_(ConversationShare.user_id == person_id, ConversationShare.conversation_id.in_(own))
     )
     teams = delete(ConversationTeamShare).where(ConversationTeamShare.conversation_id.in_(own))
-    told = {
+    affected = {
         *await session.scalars(people.returning(ConversationShare.user_id)),
         *await session.scalars(teams.returning(ConversationTeamShare.team_id)),
     }
@@ -92,7 +92,7 @@ async def _end_sharing(session: AsyncSession, person_id: UUID) -> set[UUID]:
     await session.execute(shared.values(everyone_role=None))
     await session.execute(delete(ConversationTeam).where(ConversationTeam.conversation_id.in_(own)))
     await session.execute(delete(TeamMember).where(TeamMember.user_id == person_id))
-    return told
+    return affected
 
 
 async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) -> None:

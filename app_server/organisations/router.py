@@ -118,7 +118,7 @@ async def move_person_to_organisation(
     """
     service.require_installation_owner(user)
     organisation = await find_organisation(session, organisation_id)
-    person, told = await move_person(session, trail, person_id, organisation, body.role)
-    for channel in told:
+    person, channels = await move_person(session, trail, person_id, organisation, body.role)
+    for channel in channels:
         publish_after_commit(session, pubsub, channel, [LOOK])
     return person

@@ -53,9 +53,13 @@ async def answer(
     thread_ids: Sequence[str],
     said: str | None,
 ) -> None:
-    """Adds a reply to each of the review threads at the git host. `row`: the stored pull request as it was
-    before `take` changed it. `said`: the agent's last message; None if there is no message. If a reply fails,
-    the failure is logged and no error is raised.
+    """Adds the same reply to each of these review threads at the git host. The reply says whether the agent's
+    work has led to new commits, and contains the agent's last message.
+
+    `row`: the stored pull request, with the values that it had before the function `take` removed its
+    threads. `found`: the pull request as the git host shows it now. `said`: the agent's last message, of
+    which at most 2000 characters are used; with None, the reply contains only the sentence about commits. If
+    a reply fails, the failure is logged and no error is raised.
     """
     commit = f"Addressed in the commits up to {str(found.head_commit)[:10]}."
     first = commit if has_moved(row.asked_at_commit, found) else "This led to no commit."

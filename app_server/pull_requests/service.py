@@ -113,7 +113,9 @@ async def keep(
 
 
 def describe(row: ConversationPullRequest, found: PullRequest) -> None:
-    """Copies the state of the pull request that the host has reported into the row."""
+    """Copies the pull request's state at the git host (title, branches, last commit and so on) into the
+    database row. `found`: this state, as just read from the host.
+    """
     row.url, row.title, row.state = found.url, found.title, found.state
     row.is_draft, row.head, row.base = found.is_draft, found.head, found.base
     row.head_commit, row.mergeability = found.head_commit, found.mergeability

@@ -117,8 +117,9 @@ class Backend(Protocol):
         """
 
     async def examine(self) -> None:
-        """Starts a test machine to find out what sandboxes can reach on this host and whether workspaces can
-        be separate disks. If the isolation has a gap, the property `kind` then contains a warning.
+        """Starts a test sandbox to find out what sandboxes can reach on this host and whether each workspace
+        can be a separate disk with a size limit. If the isolation has a gap, the property `kind` then
+        contains a warning.
 
         The first call takes seconds, later calls take almost no time.
         """

@@ -6,8 +6,8 @@ LIMIT_SECONDS = 20
 
 
 def measuring(folder: str | PurePath) -> list[str]:
-    """Returns the command line that measures the size of the folder. The command is `du`, which is ended if
-    it reaches a time limit.
+    """Returns the command line that measures the size of the folder in bytes. The command is `du`, with a
+    time limit of LIMIT_SECONDS.
     """
     return [
         "timeout",

@@ -1,9 +1,9 @@
 """Workspaces as tar streams: packed from untrusted files, unpacked again, and checked to contain only plain
-data.
+data. All functions block the thread.
 
 Member names are relative and begin with a part of the workspace (`project/…`). Only directories, regular
 files, symbolic links (never followed here) and hard links between members are allowed; no devices, owners or
-set-uid bits. All functions block the thread.
+set-uid bits.
 """
 
 import errno
@@ -43,11 +43,9 @@ class TarSink(Protocol):
 
 def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder: str | None = None) -> None:
     """Copies the allowed members of the untrusted tar `raw` to `tar`. All members must be below `part`, the
-    name of a part of the workspace. `owner`: the user id that the copied members get.
-
-    folder: a directory in the part; if given, only the content of this directory is copied, with the names
-    that members of the part have. Raises StartFailure `archive_failed` if `raw` is damaged, incomplete or too
-    large.
+    name of a part of the workspace. `owner`: the user id that the copied members get. folder: a directory in
+    the part; if given, only the content of this directory is copied, with the names that members of the part
+    have. Raises StartFailure `archive_failed` if `raw` is damaged, incomplete or too large.
     """
     watched = _Watched(raw)
     skipped: set[str] = set()
@@ -74,7 +72,6 @@ def pack(
     workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
 ) -> None:
     """Adds the given parts of the directory `workspace` to `tar`. Programs may change the files meanwhile.
-
     folder: see `clean`. Raises StartFailure `archive_failed` if a file or directory cannot be read.
     """
     for part in parts:
@@ -85,10 +82,8 @@ def pack(
 
 def unpack(source: TarSource, folder: Path) -> None:
     """Unpacks a tar that `clean` or `pack` has written into the empty directory `folder`. Never changes files
-    outside of `folder`, even if the tar contains other paths or links.
-
-    Creates symbolic links last, so that no member is written through a link. Raises StartFailure
-    `archive_failed`.
+    outside of `folder`, even if the tar contains other paths or links: symbolic links are created last, so
+    that no member is written through a link. Raises StartFailure `archive_failed`.
     """
     directories: list[tarfile.TarInfo] = []
     links: dict[str, str] = {}
@@ -111,9 +106,7 @@ def unpack(source: TarSource, folder: Path) -> None:
 
 
 def below(source: TarSource, folder: str) -> Iterator[bytes]:
-    """Yields the bytes of a copy of the tar `source`. In the copy, the names of all members begin with
-    `folder`.
-    """
+    """Yields the bytes of a copy of the tar `source` in which all names begin with `folder`."""
     with reading(source) as tar:
         for member in members(tar):
             content = tar.extractfile(member) if member.isreg() else None
@@ -141,8 +134,8 @@ def members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 @contextmanager
 def writing(sink: TarSink) -> Iterator[tarfile.TarFile]:
-    """Opens a tar for writing to the stream `sink`, and yields the tar for the block of a `with` statement.
-    The tar is complete only if the block ends without an error.
+    """Opens a tar for writing to `sink` in a `with` block. It is complete only if the block ends without an
+    error.
     """
     gate = _Gate(sink)
     tar = tarfile.open(  # noqa: SIM115 (closed only when all went well)
@@ -199,9 +192,7 @@ class _Packing:
         """The first name of each file with several names, by device and inode."""
 
     def add_tree(self, top: Path, part: str) -> None:
-        """Adds the directory `top` with its content to the tar. part: the name of the directory in the
-        tar.
-        """
+        """Adds the directory `top` with its content to the tar. part: the directory's name in the tar."""
         for place, directories, files, directory in os.fwalk(top, onerror=_raise, follow_symlinks=False):
             prefix = f"{part}{place.removeprefix(str(top))}"
             if prefix.count("/") > MAX_DEPTH:
@@ -285,9 +276,7 @@ class _Exactly(io.RawIOBase):
 
 
 class _Watched:
-    """A reader that stores the last bytes that were read. With these bytes, a caller checks whether a tar is
-    complete.
-    """
+    """A reader that stores the last bytes that were read, for a check whether a tar is complete."""
 
     def __init__(self, file: TarSource) -> None:
         self._file = file

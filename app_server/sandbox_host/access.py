@@ -27,7 +27,7 @@ def host_token(home: Path) -> str:
     """Returns the host's token from the file `host-token` in the directory `home`. Creates the file with a
     random token if there is no file. Only the owner of the file can read it. Blocks.
     """
-    return _kept(home / "host-token", secrets.token_urlsafe(32))
+    return _read_or_create(home / "host-token", secrets.token_urlsafe(32))
 
 
 class HostAuthentication:
@@ -79,7 +79,7 @@ class HostAuthentication:
         The first id that is sent to this host is stored. From then on, other ids are refused, because two app
         servers would end each other's sandboxes. A request without an id is accepted.
         """
-        return not installation or _kept(self._home / "installation", installation) == installation
+        return not installation or _read_or_create(self._home / "installation", installation) == installation
 
 
 async def _refuse(
@@ -92,7 +92,7 @@ async def _refuse(
     await response(scope, receive, send)
 
 
-def _kept(path: Path, first: str) -> str:
+def _read_or_create(path: Path, first: str) -> str:
     """Returns the content of the file at `path`. If there is no such file, first creates it with the content
     `first`. Only the owner of the file can read it.
     """

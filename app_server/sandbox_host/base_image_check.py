@@ -1,5 +1,6 @@
-"""Checks a request of the app server to build a base image: the description and the files of the base image.
-The files reach the Docker engine only after this check.
+"""Checks a request in which the app server asks this sandbox host to build a base image, the image on which a
+sandbox image is built. The description and the files of the base image reach the Docker engine only after
+this check.
 """
 
 import gzip

@@ -309,15 +309,17 @@ def _follow(
         try:
             last = await carry_out(lambda line: steps.put_nowait(Step(report=line)))
         except StartFailure as failure:
-            told = HostFailure(code=failure.code, cause=failure.cause, fix=failure.fix, output=failure.output)
-            last = Step(failure=told)
+            reported = HostFailure(
+                code=failure.code, cause=failure.cause, fix=failure.fix, output=failure.output
+            )
+            last = Step(failure=reported)
         except Exception:
-            told = HostFailure(
+            reported = HostFailure(
                 code="internal_error",
                 cause="The sandbox host had an internal error.",
                 fix="The log of the sandbox host has the cause.",
             )
-            steps.put_nowait(Step(failure=told))
+            steps.put_nowait(Step(failure=reported))
             raise
         steps.put_nowait(last)
 

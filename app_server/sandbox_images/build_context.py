@@ -50,7 +50,7 @@ def pack(context: Path, dockerfile: Path, sink: IO[bytes]) -> PackedContext:
         root.type, root.mode = tarfile.DIRTYPE, 0o755
         tar.addfile(root)
         _add(tar, digest, dockerfile, name)
-        for path in sorted(_kept(context, dockerfile, name) - {name}):
+        for path in sorted(_included_paths(context, dockerfile, name) - {name}):
             packed_bytes = _add(tar, digest, context / path, path)
             count, size = count + (packed_bytes is not None), size + (packed_bytes or 0)
     sink.seek(0)
@@ -99,7 +99,7 @@ def _require_inside(member: tarfile.TarInfo) -> None:
         raise ValueError(f"{member.name!r} is not a file, a folder or a link.")
 
 
-def _kept(context: Path, dockerfile: Path, name: str) -> set[str]:
+def _included_paths(context: Path, dockerfile: Path, name: str) -> set[str]:
     # The Docker library knows the rules. Loading it takes 0.3 s, so only builds load it.
     from docker.utils.build import exclude_paths
 

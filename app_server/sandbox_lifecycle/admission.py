@@ -74,7 +74,7 @@ class Admission:
         self._queue.join(waiting)
         try:
             await self._await_admission(waiting, patience_seconds)
-            async with self._reservations.kept(waiting.reservation):
+            async with self._reservations.renewing(waiting.reservation):
                 yield
         finally:
             self._queue.leave(waiting)
@@ -109,8 +109,8 @@ class Admission:
 
     async def check(self) -> None:
         """Runs one round of the background task that admits waiting starts, because a machine may have ended
-        and freed memory. If no start waits, prepares a spare machine for a later start if there is enough
-        memory.
+        and freed memory. If no start waits, prepares a spare machine (a container for a later sandbox) if
+        there is enough memory.
         """
         try:
             if self._queue:
@@ -128,7 +128,7 @@ class Admission:
                 await waiting.admitted
         except TimeoutError:
             if not waiting.is_served:
-                raise NoCapacityError(waiting.told or "It waits for its turn.") from None
+                raise NoCapacityError(waiting.last_sentence or "It waits for its turn.") from None
 
     async def _let_in(self, capacities: Sequence[int] | None) -> bool:
         """Admits the next start in the queue if there is enough memory for its sandbox. `capacities`: the
@@ -158,8 +158,9 @@ class Admission:
         return True
 
     async def _next(self, capacities: Sequence[int], standing: ReservationState) -> Waiting | None:
-        """Chooses the start in the queue that can be admitted now, and returns it. If necessary, first ends
-        the machine of another sandbox to free memory. Returns None if no start can be admitted.
+        """Chooses, from the sandboxes that wait for memory, the start that is allowed now, and returns it. If
+        necessary, first ends the machine of another sandbox to free memory. Returns None if no sandbox can
+        start now.
 
         A start whose sandbox already uses memory is chosen first, because it needs no more memory. Otherwise,
         the first start in the queue whose host has enough memory is chosen. A start fails if its sandbox
@@ -224,9 +225,9 @@ class Admission:
         return sandboxes + spare <= total
 
     async def _make_room(self, held: set[UUID]) -> bool:
-        """Frees memory by ending one machine: a spare machine if there is one, else the machine of a sleeping
-        sandbox, else the machine of an idle sandbox. The files of sandboxes stay. Returns False if there is
-        no such machine.
+        """Frees memory by ending one machine: a spare machine (prepared for a later sandbox) if there is one,
+        else the machine of a sleeping sandbox, else the machine of an idle sandbox. The files of sandboxes
+        stay. Returns False if there is no such machine.
 
         `held`: the sandboxes whose machines may be ended.
         """

@@ -20,8 +20,8 @@ class Waiting:
 
     `since`: when the start began to wait. `report`: a function that is called with a sentence about the
     start's position in the queue. `admitted`: a future that is done when the start may continue or has
-    failed. `told`: the last sentence that was reported. `reservation`: the number of the memory reservation
-    of the admitted start (capacity_reservations.py).
+    failed. `last_sentence`: the last sentence that was reported. `reservation`: the number of the memory
+    reservation of the admitted start (capacity_reservations.py).
     """
 
     sandbox_id: UUID
@@ -29,7 +29,7 @@ class Waiting:
     since: datetime
     report: Report
     admitted: asyncio.Future[None] = field(default_factory=asyncio.Future)
-    told: str | None = None
+    last_sentence: str | None = None
     reservation: int | None = None
 
     @property
@@ -41,8 +41,8 @@ class Waiting:
             self.admitted.set_exception(error)
 
     def tell(self, sentence: str) -> None:
-        if sentence != self.told:
-            self.told = sentence
+        if sentence != self.last_sentence:
+            self.last_sentence = sentence
             self.report(sentence)
 
 
@@ -93,7 +93,7 @@ class AdmissionQueue:
         self.leave(waiting)
         self._count += 1
         self._last_admission_of[waiting.user_id] = self._count
-        if waiting.told:
+        if waiting.last_sentence:
             self._admissions.append(time.monotonic())
         if not waiting.admitted.done():
             waiting.admitted.set_result(None)

@@ -73,23 +73,23 @@ class CapacityReservations:
         return number
 
     @asynccontextmanager
-    async def kept(self, number: int | None) -> AsyncIterator[None]:
+    async def renewing(self, number: int | None) -> AsyncIterator[None]:
         """Renews a memory reservation again and again while the `with` block runs, so that the reservation
         does not expire. `number`: the number of the reservation; None means that there is no reservation to
         renew.
         """
-        keeping = asyncio.create_task(self._keep(number), name="keep memory") if number is not None else None
+        renewal = asyncio.create_task(self._renew(number), name="keep memory") if number is not None else None
         try:
             yield
         finally:
-            if keeping is not None:
-                keeping.cancel()
-                await asyncio.gather(keeping, return_exceptions=True)
+            if renewal is not None:
+                renewal.cancel()
+                await asyncio.gather(renewal, return_exceptions=True)
 
     async def release(self, number: int) -> None:
         await self._set_end(number, timedelta(0))
 
-    async def _keep(self, number: int) -> None:
+    async def _renew(self, number: int) -> None:
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             await self._set_end(number, LEASE)

@@ -48,8 +48,8 @@ class Sleep:
         await machines.changed(sandbox_id)
 
     async def end(self, sandbox_id: UUID) -> bool:
-        """Ends the machine of a sleeping sandbox, which frees its memory. Returns False and does nothing if
-        the sandbox no longer sleeps. Raises StartFailure if the backend fails.
+        """Ends the machine (the container or process) of a sleeping sandbox, which frees its memory. Returns
+        whether it was ended: False if the sandbox no longer sleeps. Raises StartFailure if the backend fails.
         """
         async with self._machines.locks[sandbox_id]:
             if not await self._rows.asleep([sandbox_id]):

@@ -27,7 +27,7 @@ from app_server.sandbox_backends.backend import Backend
 from app_server.sandbox_backends.process.backend import ProcessBackend
 from app_server.sandbox_backends.remote.tls import trust_of_hosts
 from app_server.sandbox_backends.selection import choose_backend
-from app_server.sandbox_lifecycle.session_keys import Offer, SessionKeys
+from app_server.sandbox_lifecycle.session_keys import NewSessionKey, SessionKeys
 from app_server.sandbox_records.models import Archive, ArchiveKind, Sandbox, SandboxStatus
 from app_server.sandbox_records.rows import Rows, kind_of
 
@@ -163,8 +163,8 @@ class Machines:
             running = self.running.get(sandbox_id)
             if running is None or not self.keys.is_due(sandbox_id):
                 return
-            offer = await self.keys.offer(sandbox_id)
-            if await self.keys.hand_over(sandbox_id, offer, running.client) == "refused":
+            new_key = await self.keys.prepare_key(sandbox_id)
+            if await self.keys.hand_over(sandbox_id, new_key, running.client) == "refused":
                 # Another server answers at this address. The monitor will start the sandbox again.
                 self.running.pop(sandbox_id)
 
@@ -296,33 +296,33 @@ class Machines:
         `backup`: the backup from which the workspace was restored; None if it was not restored from a backup.
         """
         sandbox_id = sandbox.id
-        offer = await self.keys.offer(sandbox_id)
+        new_key = await self.keys.prepare_key(sandbox_id)
         # Not interrupted while the lock is held: a later deletion must find all that was started.
-        machine = await finish(self.backend.start(sandbox_id, offer.first, report, sandbox.base_image))
+        machine = await finish(self.backend.start(sandbox_id, new_key.first, report, sandbox.base_image))
         before = self.running.get(sandbox_id)
         # The old client is kept if the address is the same, because other code still uses it.
         same = before is not None and before.client.url == machine.url
         client = (
             before.client
             if before and same
-            else AgentClient(self.http, machine.url, offer.key, machine.headers)
+            else AgentClient(self.http, machine.url, new_key.key, machine.headers)
         )
         running = RunningSandbox(sandbox_id, machine.working_root, machine.inner_url, client)
-        if not await self._is_taken(running, offer, report):
+        if not await self._is_taken(running, new_key, report):
             return None
         if backup is not None:
             await self._catch_up(running, backup, report)
         await self._rows.save(sandbox_id, SandboxStatus.RUNNING, machine=machine)
         return running
 
-    async def _is_taken(self, sandbox: RunningSandbox, offer: Offer, report: Report) -> bool:
+    async def _is_taken(self, sandbox: RunningSandbox, new_key: NewSessionKey, report: Report) -> bool:
         """Sends the new session key to the agent server, again and again until the agent server answers.
         Returns whether the agent server has accepted the key.
 
         Raises StartFailure if the agent server does not answer in time, if the machine ends, or if the
         sandbox is deleted.
         """
-        outcome = await self.keys.hand_over(sandbox.id, offer, sandbox.client)
+        outcome = await self.keys.hand_over(sandbox.id, new_key, sandbox.client)
         if outcome == "absent":
             report("Waiting for the agent server")
         seconds = self._config.sandbox_start_timeout_seconds
@@ -340,7 +340,7 @@ class Machines:
                     output=(await self.why_dead(sandbox.id)).output,
                 )
             await asyncio.sleep(HEALTH_POLL_SECONDS)
-            outcome = await self.keys.hand_over(sandbox.id, offer, sandbox.client)
+            outcome = await self.keys.hand_over(sandbox.id, new_key, sandbox.client)
         return outcome == "taken"
 
 

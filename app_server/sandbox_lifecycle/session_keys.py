@@ -32,7 +32,7 @@ RETRY_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Offer:
+class NewSessionKey:
     """A new session key that can be sent to the agent server of a sandbox, with the data that is needed to
     send it.
 
@@ -73,7 +73,7 @@ class SessionKeys:
         # When to replace each sandbox's session key that this process has sent to an agent server.
         self._due: dict[UUID, _Moment] = {}
 
-    async def offer(self, sandbox_id: UUID) -> Offer:
+    async def prepare_key(self, sandbox_id: UUID) -> NewSessionKey:
         """Creates and stores the sandbox's next session key, and returns it. If such a key is already stored
         but not yet accepted by the agent server, returns the stored key. The inner listener (the app server's
         port for sandboxes) accepts the key from now on. Raises NotFound if there is no such sandbox.
@@ -90,7 +90,7 @@ class SessionKeys:
                 sandbox.encrypted_pending_session_key = self._cipher.encrypt(key)
             sandbox.pending_session_key_expires_at = now() + self._period
             first = self._first_keys(key, sandbox)
-        return Offer(key, known=(key, present), first=first.model_dump_json())
+        return NewSessionKey(key, known=(key, present), first=first.model_dump_json())
 
     def _first_keys(self, key: str, sandbox: Sandbox) -> FirstKeys:
         """Returns the keys that the sandbox's agent server gets at its start: the session key `key`, and the
@@ -119,7 +119,7 @@ class SessionKeys:
             sandbox.previous_session_key_hash = sandbox.previous_session_key_expires_at = None
         self.forget(sandbox_id)
 
-    async def hand_over(self, sandbox_id: UUID, offer: Offer, client: AgentClient) -> HandOver:
+    async def hand_over(self, sandbox_id: UUID, new_key: NewSessionKey, client: AgentClient) -> HandOver:
         """Sends the new session key to the agent server. Returns whether the agent server has accepted it
         ("taken"), has refused it ("refused"), or has not answered ("absent").
 
@@ -127,9 +127,9 @@ class SessionKeys:
         NotFound if there is no such sandbox.
         """
         self._due[sandbox_id] = _Moment.after(RETRY_SECONDS)
-        outcome = await client.hand_over(offer.key, offer.known, self._period.total_seconds())
+        outcome = await client.hand_over(new_key.key, new_key.known, self._period.total_seconds())
         if outcome == "taken":
-            await self._settle(sandbox_id, offer)
+            await self._settle(sandbox_id, new_key)
             self._due[sandbox_id] = _Moment.after(self._period.total_seconds() / 2)
         return outcome
 
@@ -143,15 +143,15 @@ class SessionKeys:
     def forget(self, sandbox_id: UUID) -> None:
         self._due.pop(sandbox_id, None)
 
-    async def _settle(self, sandbox_id: UUID, offer: Offer) -> None:
+    async def _settle(self, sandbox_id: UUID, new_key: NewSessionKey) -> None:
         async with self._database.session() as session:
             sandbox = await self._get(session, sandbox_id)
-            if sandbox.pending_session_key_hash != token_hash(offer.key):
+            if sandbox.pending_session_key_hash != token_hash(new_key.key):
                 return
             sandbox.previous_session_key_hash = sandbox.session_key_hash
             sandbox.previous_session_key_expires_at = now() + OVERLAP
-            sandbox.session_key_hash = token_hash(offer.key)
-            sandbox.encrypted_session_key = self._cipher.encrypt(offer.key)
+            sandbox.session_key_hash = token_hash(new_key.key)
+            sandbox.encrypted_session_key = self._cipher.encrypt(new_key.key)
             sandbox.session_key_expires_at = now() + self._period
             sandbox.pending_session_key_hash = sandbox.encrypted_pending_session_key = None
             sandbox.pending_session_key_expires_at = None

@@ -91,8 +91,8 @@ def on_other_server() -> Unavailable:
 
 
 def is_lost(server_id: InstrumentedAttribute[str | None]) -> ColumnElement[bool]:
-    """Returns an SQL condition that is true if the server with this id has not renewed its lease for
-    LOST_AFTER.
+    """Returns an SQL condition that is true if the server with this id has not extended its lease (its
+    time-limited right to use this id) for LOST_AFTER, and has probably stopped.
     """
     return (
         select(ServerLease.server_id)

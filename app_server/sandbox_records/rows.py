@@ -122,8 +122,8 @@ class Rows:
             return set((await session.execute(query)).scalars())
 
     async def begin_from(self, sandbox_id: UUID, archive_id: UUID) -> None:
-        """Sets the sandbox's status to ARCHIVED with this archive. The next start of the sandbox restores its
-        workspace from the archive.
+        """Makes a sandbox continue with the files of an archive: sets its status to ARCHIVED with this
+        archive, so that the next start of the sandbox restores its workspace from the archive.
         """
         changes = {"status": SandboxStatus.ARCHIVED, "error": None, "archive_id": archive_id}
         async with self._database.session() as session:
@@ -165,8 +165,8 @@ class Rows:
                 sandbox.server_id = self.ownership.server_id if machine.spec_id == PROCESS else None
 
     async def has_lost_server(self, sandbox: Sandbox) -> bool:
-        """Returns whether the sandbox belongs to another server that has not renewed its lease for
-        LOST_AFTER.
+        """Returns whether the sandbox belongs to another server that has not extended its lease (its
+        time-limited right to use its server id) for LOST_AFTER, and has probably stopped.
         """
         query = select(Sandbox.id).where(Sandbox.id == sandbox.id, is_lost(Sandbox.server_id))
         async with self._database.read() as session:

@@ -105,7 +105,7 @@ async def save_for_level(
         KIND,
         name,
         value.model_dump(mode="json"),
-        sealed=None,
+        encrypted=None,
         enforced=body.enforced,
         set_by=set_by,
     )

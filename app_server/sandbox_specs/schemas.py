@@ -139,8 +139,9 @@ class SaveSandboxSpecOfLevel(BaseModel):
 
 
 class GivenSandboxSpec(BaseModel):
-    """The content of a sandbox spec that the organisation or a team gives to its members. It is a part of the
-    reply that lists all such items.
+    """The content of a sandbox spec (the image and settings from which a sandbox starts) that the
+    organisation or a team gives to its members. It is the field `sandbox_spec` in replies that list
+    everything which they give, such as secrets, MCP servers and sandbox specs (GivenItem, AdministeredItem).
 
     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile; null if the image is given
     by name. `runtime_plugins`: the plugins that the sandboxes offer; null means all plugins of the image.

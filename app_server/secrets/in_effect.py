@@ -58,9 +58,9 @@ async def save_for_level(
     """
     before = await items.find_item(session, owner, LevelItemKind.SECRET, name)
     if body.value is not None:
-        sealed_encrypted = cipher.encrypt(body.value.get_secret_value())
+        value_encrypted = cipher.encrypt(body.value.get_secret_value())
     elif before is not None:
-        sealed_encrypted = before.sealed_part
+        value_encrypted = before.encrypted_part
     else:
         raise BadRequest("A new secret needs a value.", code="secret_value_needed", fix="Enter its value.")
     value = {"description": body.description}
@@ -70,7 +70,7 @@ async def save_for_level(
         LevelItemKind.SECRET,
         name,
         value,
-        sealed=sealed_encrypted,
+        encrypted=value_encrypted,
         enforced=body.enforced,
         set_by=set_by,
     )
@@ -78,4 +78,4 @@ async def save_for_level(
 
 
 def _given(item: LevelItem) -> SecretInEffect:
-    return SecretInEffect(item.name, item.level_value.value["description"], item.sealed_part)
+    return SecretInEffect(item.name, item.level_value.value["description"], item.encrypted_part)

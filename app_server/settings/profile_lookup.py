@@ -101,9 +101,9 @@ async def callable_profile(session: AsyncSession, user_id: UUID, name: str | Non
     """Returns the profile with this name, if the user's agents may call its model. `name`: None means the
     active profile.
 
-    If the organisation or a team enforces a profile, agents may call only this profile and recordings; for
-    other profiles, raises Forbidden `setting_enforced`. Raises NotFound `llm_profile_not_found` if there is
-    no such profile.
+    If the organisation or a team enforces a profile, agents may call only this profile and recordings
+    (profiles that play back stored replies); for other profiles, raises Forbidden `setting_enforced`. Raises
+    NotFound `llm_profile_not_found` if there is no such profile.
     """
     enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
     if enforced is None:
@@ -118,7 +118,8 @@ async def callable_profile(session: AsyncSession, user_id: UUID, name: str | Non
 
 async def callable_names(session: AsyncSession, user_id: UUID, profiles: Sequence[LLMProfile]) -> list[str]:
     """Returns the names of the profiles in `profiles` whose models the user's agents may call. If the
-    organisation or a team enforces a profile, only this profile and recordings may be called.
+    organisation or a team enforces a profile, only this profile and recordings (profiles that play back
+    stored replies) may be called.
     """
     enforced = await enforced_for(session, user_id, SettingName.LLM_PROFILE)
     return [

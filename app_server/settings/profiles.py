@@ -30,7 +30,8 @@ async def save_profile(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, llm: LLMSettings
 ) -> LLMProfile:
     """Adds or changes the user's profile with this name and returns it. If the user had only recordings
-    before, and the new profile is not a recording, it becomes the active one.
+    (profiles that play back stored model replies) before, and the new profile is not a recording, it becomes
+    the active one.
 
     If `api_key` is None, the stored key is not changed. An empty key deletes it. The stored key and headers
     are never sent to a new address: if the address changes and the request does not contain them again,
@@ -78,7 +79,8 @@ async def _has_only_recordings(session: AsyncSession, user_id: UUID) -> bool:
 
 async def delete_profile(session: AsyncSession, user_id: UUID, name: str) -> None:
     """Deletes a profile of the user. If it was active, the newest of the user's other profiles becomes
-    active. A recording becomes active only if no other profile remains.
+    active. A recording (a profile that plays back stored model replies) becomes active only if no other
+    profile remains.
 
     Raises NotFound `llm_profile_not_found`, Conflict `llm_profile_built_in` for the built-in demo profile,
     and Conflict `llm_profile_enforced` if the organisation or a team enforces the profile.

@@ -74,7 +74,7 @@ class ProtocolLLM(LLMSettings):
     """Must be null. The fallbacks of a profile are in the field `fallbacks` instead."""
 
     @model_validator(mode="after")
-    def _can_be_kept(self) -> Self:
+    def _can_be_stored(self) -> Self:
         if self.fallback_strategy is not None:
             raise ValueError("fallback_strategy is not supported: name other profiles in fallbacks")
         self.settings()

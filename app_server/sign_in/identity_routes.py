@@ -109,11 +109,11 @@ async def begin_connection(
     if isinstance(found, SamlProvider):
         request_id, url = await saml_providers.request(found)
         begun = saml_attempts.SamlAttempt.begin(provider, request_id, connects=user.id)
-        saml_attempts.COOKIE.keep(saml_attempts.seal(begun, cipher), response, config)
+        saml_attempts.COOKIE.keep(saml_attempts.encrypt(begun, cipher), response, config)
         return ProviderPage(url=url)
     attempt = attempts.Attempt.begin(provider, connects=user.id)
     url = await exchange.authorization_url(config, providers, found, attempt)
-    attempts.COOKIE.keep(attempts.seal(attempt, cipher), response, config)
+    attempts.COOKIE.keep(attempts.encrypt(attempt, cipher), response, config)
     return ProviderPage(url=url)
 
 

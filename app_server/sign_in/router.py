@@ -50,9 +50,9 @@ async def sign_in_with_link(
         signed_in = await service.sign_in_with_link(
             session, body.token, browser=browser_of(request), expires_at=end_of_session(config, now())
         )
-    told = keep_in_browser(signed_in, config, response)
+    details = keep_in_browser(signed_in, config, response)
     offer = await may_choose_password(session, config, signed_in)
-    return SignedInByLink(**told.model_dump(), may_choose_password=offer)
+    return SignedInByLink(**details.model_dump(), may_choose_password=offer)
 
 
 class SignOutGoesOn(BaseModel):

@@ -57,13 +57,13 @@ class KnownRepository:
         )
 
 
-async def read_repository(place: Marketplace, guard: Guard | None) -> Read:
+async def read_repository(marketplace: Marketplace, guard: Guard | None) -> Read:
     """Fetches the repository of a marketplace and returns the skills that it contains now.
 
     guard: checks that the repository's host is not in the server's private network; None allows every host.
     Raises UnreadableMarketplace if the repository cannot be fetched or read.
     """
-    files = await read_files(place, guard)
+    files = await read_files(marketplace, guard)
     return Read(files.commit, await asyncio.to_thread(skill_folders, files))
 
 
@@ -100,7 +100,7 @@ async def read_all(database: Database, user_id: UUID, guard: Guard | None) -> No
             row = SkillRepository(
                 user_id=_user_of(registration, user_id),
                 marketplace=registration.name,
-                place=_place(registration),
+                place=_location(registration),
                 skills=[],
             )
             try:
@@ -131,7 +131,7 @@ def _user_of(registration: MarketplaceRegistration, user_id: UUID) -> UUID | Non
     return None if registration.scope is MarketplaceScope.INSTANCE else user_id
 
 
-def _place(registration: Marketplace) -> dict[str, str | None]:
+def _location(registration: Marketplace) -> dict[str, str | None]:
     return {"source": registration.source, "ref": registration.ref, "repo_path": registration.repo_path}
 
 
@@ -139,4 +139,4 @@ def _current(row: SkillRepository | None, registration: Marketplace) -> SkillRep
     """Returns the stored skills of a marketplace. Returns None if nothing is stored, or if the source, ref or
     repo_path of the marketplace has changed since it was read.
     """
-    return row if row is not None and row.place == _place(registration) else None
+    return row if row is not None and row.place == _location(registration) else None

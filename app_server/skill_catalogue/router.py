@@ -113,13 +113,13 @@ async def install_skill(
     if body.is_for_everyone:
         _check_administers(principal)
     async with database.read() as session:
-        place = await service.place_of(session, user.id, body)
+        origin = await service.origin_of(session, user.id, body)
     content = await service.read_content(
-        place, body.name, guard_for(config, administers=user.administers_installation)
+        origin, body.name, guard_for(config, administers=user.administers_installation)
     )
     user_id = None if body.is_for_everyone else user.id
     async with database.session() as session:
-        row = await service.install(session, user_id, body.name, place, content)
+        row = await service.install(session, user_id, body.name, origin, content)
         _record(trail, session, AuditAction.SKILL_INSTALLED, row)
     return installed_info(row)
 

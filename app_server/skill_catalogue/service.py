@@ -114,13 +114,15 @@ def catalogue(
     ]
 
 
-async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -> SkillOrigin:
+async def origin_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -> SkillOrigin:
     """Returns the source from which a request wants to install a skill. Raises NotFound
     `marketplace_not_found` if the request names a marketplace that is not registered.
     """
     if wanted.source is not None:
-        place = Marketplace(name="given", source=wanted.source, ref=wanted.ref, repo_path=wanted.repo_path)
-        return SkillOrigin(None, place)
+        repository = Marketplace(
+            name="given", source=wanted.source, ref=wanted.ref, repo_path=wanted.repo_path
+        )
+        return SkillOrigin(None, repository)
     if wanted.marketplace is None:
         return SkillOrigin()
     for each in await known_repositories(session, user_id):
@@ -133,25 +135,25 @@ async def place_of(session: AsyncSession, user_id: UUID, wanted: InstallSkill) -
     )
 
 
-async def read_content(place: SkillOrigin, name: str, guard: Guard | None) -> Content:
+async def read_content(origin: SkillOrigin, name: str, guard: Guard | None) -> Content:
     """Reads the skill with this name from its source and returns its content.
 
     guard: checks that the repository's host is not in the server's private network; None allows every host.
     Raises RefusedSkill `skill_refused` and `skill_repository_unreadable`, NotFound `skill_not_found`.
     """
-    return content_in(await version_at(place, guard), name)
+    return content_in(await version_at(origin, guard), name)
 
 
-async def version_at(place: SkillOrigin, guard: Guard | None) -> Sequence[ShippedSkill] | Read:
+async def version_at(origin: SkillOrigin, guard: Guard | None) -> Sequence[ShippedSkill] | Read:
     """Reads a source of skills and returns all skills that the source contains now.
 
     guard: checks that the repository's host is not in the server's private network; None allows every host.
     Raises RefusedSkill `skill_repository_unreadable` if the repository cannot be fetched or read.
     """
-    if place.repository is None:
+    if origin.repository is None:
         return await asyncio.to_thread(shipped_skills)
     try:
-        return await read_repository(place.repository, guard)
+        return await read_repository(origin.repository, guard)
     except UnreadableMarketplace as error:
         raise RefusedSkill(
             f"The repository cannot be used. {error}",
@@ -184,7 +186,7 @@ def content_in(version: Sequence[ShippedSkill] | Read, name: str) -> Content:
 
 
 async def install(
-    session: AsyncSession, user_id: UUID | None, name: str, place: SkillOrigin, content: Content
+    session: AsyncSession, user_id: UUID | None, name: str, origin: SkillOrigin, content: Content
 ) -> InstalledSkill:
     """Stores a skill as installed, and returns its database row. `user_id`: the user who installs the skill;
     None means that the skill is installed for all users of this installation.
@@ -192,11 +194,11 @@ async def install(
     Raises Conflict `skill_name_taken` if a skill with this name is installed already, and `too_many_skills`
     if 100 skills are installed.
     """
-    repository = place.repository
+    repository = origin.repository
     row = InstalledSkill(
         user_id=user_id,
         name=name,
-        marketplace=place.marketplace,
+        marketplace=origin.marketplace,
         source=repository.source if repository else None,
         ref=repository.ref if repository else None,
         repo_path=repository.repo_path if repository else None,
@@ -234,10 +236,10 @@ async def installed_skill(session: AsyncSession, user_id: UUID, skill_id: UUID) 
 def source_of(row: InstalledSkill) -> SkillOrigin:
     if row.source is None:
         return SkillOrigin()
-    place = Marketplace(
+    repository = Marketplace(
         name=row.marketplace or "given", source=row.source, ref=row.ref, repo_path=row.repo_path
     )
-    return SkillOrigin(row.marketplace, place)
+    return SkillOrigin(row.marketplace, repository)
 
 
 async def replace(session: AsyncSession, row: InstalledSkill, content: Content) -> bool:

@@ -56,7 +56,7 @@ _REMEMBER: Final = {
 
 @dataclass(frozen=True)
 class _Genuine:
-    """A webhook delivery whose signature was verified, with the data to store.
+    """A webhook delivery whose signature was verified, with the data to store in the database.
 
     `row`: the values of the delivery's database row. `job`: the background job that handles the delivery.
     Both are None if the delivery contains no event that Slipway uses.

@@ -1,4 +1,6 @@
-"""The request and response models of the routes for triggers."""
+"""The request and response models of the routes for triggers. A trigger is a rule that starts a conversation,
+or continues one, when something happens at a git host, such as a push or a new comment.
+"""
 
 from typing import Annotated
 

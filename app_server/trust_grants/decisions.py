@@ -6,28 +6,33 @@ from collections.abc import Sequence
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.wire import Offer
+from agent_runtime.wire import ProjectExecutable
 from app_server.access.audit_trail import AuditTrail
 from app_server.audit.actions import AuditAction, AuditOutcome, AuditTarget
 
 
 def record_decisions(
-    session: AsyncSession, trail: AuditTrail, repository: str, offers: Sequence[Offer], *, is_allowed: bool
+    session: AsyncSession,
+    trail: AuditTrail,
+    repository: str,
+    executables: Sequence[ProjectExecutable],
+    *,
+    is_allowed: bool,
 ) -> None:
     """Adds one entry to the audit log for each project executable that the user has allowed or refused.
 
-    offers: the project executables of the repository, such as hooks. is_allowed: True if the user has allowed
-    all of them, False if the user has refused all of them. repository: the identity of the repository (see
-    Address.identity), such as `github.com/owner/name`.
+    executables: the project executables of the repository, such as hooks. is_allowed: True if the user has
+    allowed all of them, False if the user has refused all of them. repository: the identity of the
+    repository (see Address.identity), such as `github.com/owner/name`.
     """
-    for offer in offers:
+    for executable in executables:
         trail.record(
             session,
             AuditAction.TRUST_GRANTED,
             (AuditTarget.TRUST_GRANT, repository),
             outcome=AuditOutcome.SUCCESS if is_allowed else AuditOutcome.REFUSED,
-            kind=offer.kind,
-            name=offer.name,
-            path=offer.path,
-            hash=offer.hash,
+            kind=executable.kind,
+            name=executable.name,
+            path=executable.path,
+            hash=executable.hash,
         )

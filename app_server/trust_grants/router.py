@@ -20,8 +20,8 @@ router = APIRouter(prefix="/api/v1/consents", tags=["Consents"])
 
 @router.get("", response_model=list[ConsentInfo])
 async def list_consents(user: CurrentUser, session: ReadSession) -> Sequence[TrustGrant]:
-    """Returns the user's decisions about what repositories may run, sorted by repository. The decisions about
-    one repository are sorted by time, newest first.
+    """Returns the user's decisions which programs from repositories (hooks, setup scripts, MCP servers …) may
+    run. They are sorted by repository; those about one repository by time, newest first.
     """
     return await service.list_grants(session, user.id)
 

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from agent_runtime.wire import Offer, OfferKind
+from agent_runtime.wire import ExecutableKind, ProjectExecutable
 from app_server.core.database import Id, Timestamp
 from app_server.trust_grants.models import Decision
 
@@ -20,10 +20,10 @@ class ConsentInfo(BaseModel):
 
     id: Id
     repository: str
-    kind: OfferKind
+    kind: ExecutableKind
     path: str
     name: str
     hash: str
     decision: Decision
-    offer: Offer
+    offer: ProjectExecutable
     created_at: Timestamp

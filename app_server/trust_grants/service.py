@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.wire import Offer
+from agent_runtime.wire import ProjectExecutable
 from app_server.core.database import now
 from app_server.core.errors import NotFound
 from app_server.trust_grants.models import MAX_REPOSITORY_CHARACTERS, Decision, TrustGrant
@@ -35,16 +35,20 @@ async def of_repository(session: AsyncSession, user_id: UUID, repository: str) -
 
 
 async def decide(
-    session: AsyncSession, user_id: UUID, repository: str, offers: Sequence[Offer], decision: Decision
+    session: AsyncSession,
+    user_id: UUID,
+    repository: str,
+    executables: Sequence[ProjectExecutable],
+    decision: Decision,
 ) -> None:
     """Stores the same decision of a user about several project executables of a repository. A project
     executable is a part that would run programs, such as a hook. A new decision replaces an earlier one about
     the same version.
 
-    offers: the project executables. repository: an Address.identity, such as `github.com/owner/name`. Stores
-    nothing if this text is longer than 500 characters.
+    executables: the project executables. repository: an Address.identity, such as `github.com/owner/name`.
+    Stores nothing if this text is longer than 500 characters.
     """
-    if not offers or len(repository) > MAX_REPOSITORY_CHARACTERS:
+    if not executables or len(repository) > MAX_REPOSITORY_CHARACTERS:
         return
     # Two browser windows may answer the same question at the same moment.
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
@@ -54,12 +58,12 @@ async def decide(
             "id": uuid4(),
             "user_id": user_id,
             "repository": repository,
-            **offer.model_dump(include={"kind", "path", "name", "hash"}),
+            **executable.model_dump(include={"kind", "path", "name", "hash"}),
             "decision": decision,
-            "offer": offer.model_dump(mode="json"),
+            "offer": executable.model_dump(mode="json"),
             "created_at": moment,
         }
-        for offer in offers
+        for executable in executables
     ]
     row = insert(TrustGrant).values(rows)
     changed = {name: row.excluded[name] for name in ("decision", "created_at")}

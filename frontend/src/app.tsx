@@ -5,7 +5,7 @@ import { toast } from 'sonner'
 import { errorDetail, isApiError } from './api/errors'
 import { createQueryClient } from './api/query-client'
 import { i18n } from './i18n/i18n'
-import { noteDestination } from './lib/browser/after-sign-in'
+import { storeDestination } from './lib/browser/sign-in-destination'
 import { routes, SIGN_IN_PATH } from './routes'
 import { ErrorBoundary } from './ui/feedback/error-boundary'
 import { Toaster } from './ui/feedback/toaster'
@@ -19,7 +19,7 @@ export function createApp() {
   const queryClient = createQueryClient({
     onSignedOut: (reason) => {
       if (router.state.location.pathname === SIGN_IN_PATH) return
-      noteDestination(router.state.location)
+      storeDestination(router.state.location)
       void router.navigate(SIGN_IN_PATH, { state: { reason } })
     },
     onMutationError: (error, repeat) =>

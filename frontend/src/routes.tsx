@@ -1,6 +1,6 @@
 import type { ComponentType } from 'react'
 import type { RouteObject } from 'react-router'
-import { Launching } from './routes/launching'
+import { LoadingPage } from './routes/loading-page'
 import { RouteError } from './routes/route-error'
 import { Shell } from './routes/shell'
 
@@ -10,7 +10,7 @@ export const SIGN_IN_PATH = '/sign-in'
 export const routes: RouteObject[] = [
   {
     errorElement: <RouteError />,
-    hydrateFallbackElement: <Launching />,
+    hydrateFallbackElement: <LoadingPage />,
     children: [
       { path: SIGN_IN_PATH, lazy: page(() => import('./routes/sign-in').then((m) => m.SignInRoute)) },
       { path: 'linked', lazy: page(() => import('./routes/linked').then((m) => m.LinkedRoute)) },

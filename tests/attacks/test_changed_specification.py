@@ -27,14 +27,14 @@ import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
 change = "UPDATE meta SET value = json_set(value, '$.request.confirmation_policy.kind', 'NeverConfirm')"
 print(db.execute(change + " WHERE key = 'spec'").rowcount)
-if sys.argv[2] == "and its seal":
+if sys.argv[2] == "and its signature":
     db.execute("DELETE FROM meta WHERE key = 'spec_seal'")
 """
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[AppServerProcess]:
-    # The commands of the agent are as free here as the agent server: the seal is all that holds.
+    # The commands of the agent are as free here as the agent server: the signature is all that holds.
     environment = {"SLIPWAY_PROCESS_ISOLATION": "none"}
     with AppServerProcess(tmp_path / "home", sandbox="process", environment=environment) as server:
         yield server
@@ -48,7 +48,7 @@ def client(server: AppServerProcess, scripted_llm: ScriptedLLM) -> Iterator[http
         yield client
 
 
-@pytest.mark.parametrize("also", ["alone", "and its seal"])
+@pytest.mark.parametrize("also", ["alone", "and its signature"])
 def test_a_specification_that_a_command_has_changed_is_not_gone_on_with(
     also: str, server: AppServerProcess, client: httpx.Client, scripted_llm: ScriptedLLM
 ) -> None:

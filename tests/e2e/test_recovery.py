@@ -139,8 +139,8 @@ def test_a_set_up_script_that_died_with_the_app_server_is_said_to_and_can_be_all
             lambda: f"the start: {start_task(client, conversation_id)}",
         )
         consent = f"/app-conversations/{conversation_id}/consent"
-        offers = [item["offer"] for item in client.get(consent).raise_for_status().json()["items"]]
-        allow = {"allow": [offer["hash"] for offer in offers if offer["kind"] == "setup_script"]}
+        executables = [item["offer"] for item in client.get(consent).raise_for_status().json()["items"]]
+        allow = {"allow": [each["hash"] for each in executables if each["kind"] == "setup_script"]}
 
         client.post(consent, json=allow).raise_for_status()
         _wait_for_setup(client, conversation_id, "running", output="begun\n")

@@ -138,7 +138,7 @@ def open_site(folder: Path, environment: Mapping[str, str] = {}) -> Iterator[Sit
         add_model(client, llm.base_url, llm.api_key)
         client.post("/settings/profiles/scripted/activate").raise_for_status()
         site = Site(server, wires, host, client, llm)
-        site.consent = hashes_of_offers(site)
+        site.consent = hashes_of_executables(site)
         yield site
 
 
@@ -154,7 +154,7 @@ def make_repository(host: GitHost) -> None:
     git(work, "push", "-q", "origin", "HEAD:main")
 
 
-def hashes_of_offers(site: Site) -> list[str]:
+def hashes_of_executables(site: Site) -> list[str]:
     conversation_id = site.begin()
     assert site.wait_for_end(conversation_id)["status"] == "READY"
     consent = site.client.get(f"/app-conversations/{conversation_id}/consent").raise_for_status().json()

@@ -29,9 +29,9 @@ class McpApprovals:
         self._log = log
         kept = log.get_meta(_META)
         if kept is None:
-            self._told, self.approvals = Approvals(), Approvals.model_validate({"approved": given})
+            self._reported, self.approvals = Approvals(), Approvals.model_validate({"approved": given})
         else:
-            self._told, self.approvals = (Approvals.model_validate_json(kept) for _ in range(2))
+            self._reported, self.approvals = (Approvals.model_validate_json(kept) for _ in range(2))
 
     def approved(self) -> JsonObject:
         """Returns the approved tools by server name and tool name. A client can put this object into the
@@ -46,14 +46,14 @@ class McpApprovals:
         """Stores the approvals if they have changed since the last call of this method. Returns the events
         that report the new approvals to clients, or an empty list if nothing has changed.
         """
-        if self.approvals == self._told:
+        if self.approvals == self._reported:
             return []
         self._log.set_meta(_META, self.approvals.model_dump_json())
-        told, self._told = self._told, self.approvals.model_copy(deep=True)
+        reported, self._reported = self._reported, self.approvals.model_copy(deep=True)
         news: list[ConversationStateUpdateEvent] = []
-        if self.approvals.approved != told.approved:
+        if self.approvals.approved != reported.approved:
             news.append(_update(APPROVED, self.approved()))
-        if _changes(self.approvals) != _changes(told):
+        if _changes(self.approvals) != _changes(reported):
             news.append(_update(CHANGES, _changes(self.approvals)))
         return news
 

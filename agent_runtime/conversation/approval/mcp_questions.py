@@ -70,11 +70,11 @@ class McpQuestions:
             self._tell()
 
     def _tell(self) -> None:
-        self._emit(ConversationStateUpdateEvent(key="agent_state", value={QUESTIONS: self._told()}))
+        self._emit(ConversationStateUpdateEvent(key="agent_state", value={QUESTIONS: self._open_questions()}))
         self._log.set_meta(_META, "open" if self._open else "")
         self._has_lost = False
 
-    def _told(self) -> list[JsonObject]:
+    def _open_questions(self) -> list[JsonObject]:
         return [_body(question_id, asked.question) for question_id, asked in self._open.items()]
 
 

@@ -72,12 +72,12 @@ async def _rewind(conversation: ConversationEngine, number: int, wanted: RewindR
         files=shown_changes(change for change in changes if change.path not in leave),
         kept=shown(leave),
     )
-    told = _told(target, wanted, result)
-    intended = _intend(conversation, safety, target, leave, told) if wanted.files else None
+    details = _details(target, wanted, result)
+    intended = _intend(conversation, safety, target, leave, details) if wanted.files else None
     if wanted.chat and target.leaf != conversation.state.leaf_event_id:
         go_back(conversation, target.leaf)
     if intended is None:
-        tell(conversation.run_context, told)
+        tell(conversation.run_context, details)
     else:
         await carry_out(conversation.run_context, checkpoints, intended)
     return result
@@ -88,14 +88,14 @@ def _intend(
     safety: Checkpoint,
     target: Checkpoint,
     leave: Collection[str],
-    told: JsonObject,
+    details: JsonObject,
 ) -> Checkpoint:
     """Stores the details of a rewind (a reset to a checkpoint) before any file is changed, so that the rewind
     can be completed after a crash. Returns the stored checkpoint, which contains these details. `safety`: a
     checkpoint of the current files. `target`: the checkpoint to restore. `leave`: the paths that the rewind
-    must not change. `told`: the details of the rewind for the event log.
+    must not change. `details`: the details of the rewind for the event log.
     """
-    restoring = Restoring(tree=target.tree, leave=sorted(map(written, leave)), told=told)
+    restoring = Restoring(tree=target.tree, leave=sorted(map(written, leave)), told=details)
     intended = safety.model_copy(update={"restoring": restoring})
     conversation.checkpoints.put(intended)
     return intended
@@ -117,7 +117,7 @@ async def _conflicts(
     return conflicts
 
 
-def _told(target: Checkpoint, wanted: RewindRequest, result: RewindResult) -> JsonObject:
+def _details(target: Checkpoint, wanted: RewindRequest, result: RewindResult) -> JsonObject:
     return {
         "checkpoint": target.info.id,
         "event_id": target.info.event_id,

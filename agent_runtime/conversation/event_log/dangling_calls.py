@@ -24,8 +24,8 @@ def lost(pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTo
 def give_up(
     pending: Sequence[ActionEvent], agent: Agent, tools: Mapping[str, AnyTool], *, by: str
 ) -> list[AgentErrorEvent]:
-    """Returns an error event as the result of each pending tool call (a call without a result). `by`: who or
-    what ended the calls, as in "by the user".
+    """Returns an error event as the result of each tool call that will get no other result. `by`: who or what
+    ended the calls, as in "by the user".
     """
     begun = {action.id for action in _begun(pending, agent, tools)}
     return [interrupted(action, by=by, may_have_run=action.id in begun) for action in pending]

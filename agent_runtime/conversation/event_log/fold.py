@@ -102,8 +102,9 @@ class Fold:
 
     @classmethod
     def restore(cls, snapshot: str | None, usage_id: str) -> "Fold":
-        """Creates a Fold, which holds the state and the messages, from a text that `snapshot` returned.
-        Returns a Fold with the state of an empty log if `snapshot` is None or cannot be parsed.
+        """Creates a Fold (the state and the messages of a conversation) from a text that its method
+        `snapshot` has returned. Returns a Fold with the state of an empty log if `snapshot` is None or cannot
+        be parsed.
 
         A lost snapshot is no problem: the log contains all data, and a snapshot only saves time when a
         conversation is opened.

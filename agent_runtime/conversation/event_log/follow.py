@@ -28,19 +28,22 @@ class EndedError(Exception):
 
 
 async def follow(
-    conversation: ConversationEngine, *, after_seq: int, told: ConversationStateUpdateEvent | None = None
+    conversation: ConversationEngine,
+    *,
+    after_seq: int,
+    known_state: ConversationStateUpdateEvent | None = None,
 ) -> AsyncGenerator[EventFrame, None]:
     """Yields all frames (messages to clients) of a conversation after the position `after_seq`, without gaps
     and repetitions. First come the stored events, then the full state and the output of running tool calls,
     then new frames as they are published.
 
-    `told`: the full state that the reader already has; the state is sent again only if something has happened
-    since. Raises SlowConsumerError or EndedError at the end. The caller must close the iterator to end its
-    subscription.
+    `known_state`: the full state that the reader already has; the state is sent again only if something has
+    happened since. Raises SlowConsumerError or EndedError at the end. The caller must close the iterator to
+    end its subscription.
     """
     log = conversation.log
     if after_seq < log.last_seq:
-        told = None  # stored events set earlier states again
+        known_state = None  # stored events set earlier states again
     while after_seq < log.last_seq and not conversation.is_closed:
         for record in log.page(after_seq=after_seq, limit=PAGE_EVENTS, max_bytes=PAGE_BYTES):
             yield frames.durable(record.seq, record.body)
@@ -52,7 +55,7 @@ async def follow(
     try:
         # A run may end while earlier frames are read. Without this frame, the reader would miss the end.
         now = conversation.run_context.full_state()
-        if told is None or told.value != now.value:
+        if known_state is None or known_state.value != now.value:
             yield frames.transient(now)
         if printed := conversation.run_context.live.now():
             yield frames.output(printed)

@@ -44,8 +44,8 @@ class History:
     """
 
     def __init__(self, log: EventLog, usage_id: str, masker: Masker) -> None:
-        """Computes the state from the log. `usage_id`: the id under which the tokens and cost of the agent's
-        model are counted. The caller closes the log.
+        """Computes the conversation's state from the events of the log. `usage_id`: the id under which the
+        tokens and cost of the agent's model are counted. The caller closes the log.
 
         `masker`: hides secret values that must not be logged, published or shown to the model.
         """

@@ -47,8 +47,8 @@ class Entry:
 
 
 def entry_of(spec: Spec, state: State, status: ExecutionStatus) -> Entry:
-    """Returns the list entry of an open conversation, built from its specification and state without reading
-    the log.
+    """Returns the list entry of an open conversation, built from its specification (the data with which it
+    was created) and its state without reading the log.
     """
     return Entry(spec.created_at, updated_at(spec, state.last_timestamp), status)
 

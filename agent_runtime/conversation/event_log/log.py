@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from agent_runtime.conversation.event_log.spec_signature import UNSEALED, SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import UNSIGNED, SpecSigner
 from agent_runtime.workspace import private_tree
 from agent_runtime.workspace.users import are_two, server_files
 
@@ -32,9 +32,7 @@ CREATE TABLE IF NOT EXISTS checkpoints (number INTEGER PRIMARY KEY, body TEXT NO
 
 
 class LogInUseError(Exception):
-    """The error that is raised when another process has already opened this
-    conversation's log for writing.
-    """
+    """The error that is raised when another process has already opened this log for writing."""
 
 
 class LogMissingError(Exception):
@@ -42,9 +40,7 @@ class LogMissingError(Exception):
 
 
 class ForeignLogError(sqlite3.DatabaseError):
-    """The error that is raised when a program other than the server may have written the log file, so that
-    the file cannot be trusted.
-    """
+    """The error that is raised when another program than the server may have written the log file."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +113,7 @@ ORDER BY seq DESC LIMIT 1
 
 
 class LogReader:
-    """An object that reads an event log, also while another process or thread writes to the log. Each method
-    blocks the caller for a short time.
-    """
+    """An object that reads an event log, also during writes to it. Each method blocks for a short time."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         """Reads through this connection to the log's SQLite file. The caller closes the connection."""
@@ -239,9 +233,7 @@ class LogReader:
 
 @contextmanager
 def reading(directory: Path) -> Iterator[LogReader]:
-    """Opens the log in this directory for reading, in any thread. Yields the reader for the `with` block.
-    Raises LogMissingError if there is no log.
-    """
+    """Opens the log for reading, in any thread, and yields the reader. Raises LogMissingError."""
     path = directory / LOG_NAME
     if not path.exists():
         raise LogMissingError(str(directory))
@@ -264,12 +256,12 @@ class EventLog(LogReader):
     Methods block the caller for a short time. When `append` returns, the events are safely on disk.
     """
 
-    def __init__(self, directory: Path, *, create: bool = False, seal: SpecSeal = UNSEALED) -> None:
-        """Opens the log in this directory. `create`: makes a new log if there is none. `seal`: signs and
+    def __init__(self, directory: Path, *, create: bool = False, signer: SpecSigner = UNSIGNED) -> None:
+        """Opens the log in this directory. `create`: makes a new log if there is none. `signer`: signs and
         checks the specification in the log. Raises LogMissingError if there is no log and `create` is False,
         LogInUseError if another process has the log open, and sqlite3.DatabaseError if the file is damaged.
         """
-        self.seal = seal
+        self.signer = signer
         self._name = directory.name
         path = directory / LOG_NAME
         if create:
@@ -304,9 +296,8 @@ class EventLog(LogReader):
         self._lock.close()
 
     def append(self, records: Sequence[Record]) -> None:
-        """Appends all of these records to the log, or none. Their positions must follow the last position in
-        the log. Raises ValueError for other positions, sqlite3.IntegrityError for an id that the log already
-        has.
+        """Appends all of these records to the log, or none. Raises ValueError if their positions do not
+        follow the last position in the log, sqlite3.IntegrityError for an id that the log already has.
         """
         expected = range(self.last_seq + 1, self.last_seq + 1 + len(records))
         if [record.seq for record in records] != list(expected):
@@ -318,9 +309,7 @@ class EventLog(LogReader):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Runs the `with` block as one transaction: all writes inside the block are stored, or none. An inner
-        block is part of the outer block.
-        """
+        """Stores all writes inside the `with` block, or none. An inner block is part of the outer block."""
         if self._db.in_transaction:
             yield
             return
@@ -334,27 +323,27 @@ class EventLog(LogReader):
             raise
 
     def set_spec(self, text: str, *, name: str | None = None) -> None:
-        """Stores the conversation's specification with its seal (a keyed digest that reveals later changes).
-        `name`: the future name of the conversation's directory; None means the present name.
+        """Stores the conversation's specification with its signature (a keyed digest that reveals later
+        changes). `name`: the future name of the conversation's directory; None means the present name.
         """
-        seal = self.seal.of(name or self._name, text)
+        signature = self.signer.sign(name or self._name, text)
         with self.transaction():
             self.set_meta("spec", text)
-            if seal is None:
+            if signature is None:
                 self._db.execute("DELETE FROM meta WHERE key = 'spec_seal'")
             else:
-                self.set_meta("spec_seal", seal)
+                self.set_meta("spec_seal", signature)
 
     def spec(self) -> str | None:
-        """Returns the conversation's specification, after checking with its seal that the server wrote it.
-        Makes a new seal if the old one has an old key, or is missing where this is allowed. Raises
+        """Returns the conversation's specification, after checking with its signature that the server wrote
+        it. Makes a new signature if the old one has an old key, or is missing where this is allowed. Raises
         SpecChangedError.
         """
-        text, seal = self.get_meta("spec"), self.get_meta("spec_seal")
+        text, signature = self.get_meta("spec"), self.get_meta("spec_seal")
         if text is None:
             return None
-        self.seal.check(self._name, text, seal)
-        if seal != self.seal.of(self._name, text):
+        self.signer.check(self._name, text, signature)
+        if signature != self.signer.sign(self._name, text):
             self.set_spec(text)
         return text
 

@@ -19,7 +19,7 @@ from agent_runtime.conversation.event_log.model_input_cursor import ModelInputCu
 from agent_runtime.conversation.event_log.state import CHILDREN
 from agent_runtime.conversation.run.goal import interruption
 from agent_runtime.events.base import Event
-from agent_runtime.events.message import told
+from agent_runtime.events.message import runtime_message
 from agent_runtime.events.state import (
     FULL_STATE,
     ConversationStateUpdateEvent,
@@ -108,7 +108,7 @@ def tell_restored(
     facts = restored.model_dump(mode="json", include={"as_of", "lost_events"})
     events.insert(0, ConversationStateUpdateEvent(key="agent_state", value={RESTORED: facts}))
     # The message is logged last. So if it is in the log, all other events are there, too.
-    message = told(_words(restored)).model_copy(update={"id": f"{mark}{state.last_seq}"})
+    message = runtime_message(_words(restored)).model_copy(update={"id": f"{mark}{state.last_seq}"})
     conversation.emit(*events, message)
     conversation.publish_full_state()
 
@@ -122,7 +122,7 @@ def tell_forked(conversation: ConversationEngine, forked: Forked) -> None:
         return
     facts = forked.model_dump(mode="json", include={"conversation_id", "as_of"})
     by = "by the fork of this conversation"
-    message = told(
+    message = runtime_message(
         "This conversation is a copy of another one. The workspace is a copy of the files of "
         f"{forked.as_of:%Y-%m-%d %H:%M} UTC, which may be newer than the last event above. Its directory is "
         f"{conversation.spec.working_dir}. Commands, servers and sub-agents of the other conversation do not "

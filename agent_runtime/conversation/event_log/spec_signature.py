@@ -1,5 +1,5 @@
-"""Makes and checks the seal of a conversation's specification. The seal is a keyed checksum that shows
-whether another program has changed the specification. The agent's commands cannot read the key.
+"""Makes and checks the signature of a conversation's specification. The signature is a keyed checksum that
+shows whether another program has changed the specification. The agent's commands cannot read the key.
 """
 
 import hmac
@@ -9,41 +9,41 @@ from dataclasses import dataclass
 
 class SpecChangedError(Exception):
     """The error that is raised when the check of a conversation's specification fails: a program other than
-    the server has changed the specification, or a required seal (checksum) is missing.
+    the server has changed the specification, or a required signature is missing.
     """
 
 
 @dataclass(frozen=True)
-class SpecSeal:
-    """An object that makes and checks the seals of conversations' specifications. A seal is a keyed checksum
+class SpecSigner:
+    """An object that signs and checks conversations' specifications. A signature is a keyed checksum
     that shows whether the specification was changed later.
 
-    `keys`: the keys for the checksums, newest first; without keys, no seal is made or checked.
+    `keys`: the keys for the checksums, newest first; without keys, nothing is signed or checked.
 
-    `takes_unsealed`: whether a specification without a seal is accepted; old versions of Slipway wrote such
-    specifications.
+    `takes_unsigned`: whether a specification without a signature is accepted; old versions of Slipway wrote
+    such specifications.
     """
 
     keys: Sequence[bytes] = ()
-    takes_unsealed: bool = True
+    takes_unsigned: bool = True
 
-    def of(self, conversation: str, spec: str) -> str | None:
-        """Returns the seal of a specification as hexadecimal text. Returns None if there is no key.
+    def sign(self, conversation: str, spec: str) -> str | None:
+        """Returns the signature of a specification as hexadecimal text. Returns None if there is no key.
         `conversation`: the name of the conversation's directory.
         """
         return _digest(self.keys[0], conversation, spec) if self.keys else None
 
-    def check(self, conversation: str, spec: str, seal: str | None) -> None:
-        """Checks that the seal belongs to the specification. Raises SpecChangedError."""
-        if not self.keys or (seal is None and self.takes_unsealed):
+    def check(self, conversation: str, spec: str, signature: str | None) -> None:
+        """Checks that the signature belongs to the specification. Raises SpecChangedError."""
+        if not self.keys or (signature is None and self.takes_unsigned):
             return
-        given = (seal or "").encode()
+        given = (signature or "").encode()
         digests = [_digest(key, conversation, spec) for key in self.keys]
         if not any(hmac.compare_digest(given, digest.encode()) for digest in digests):
             raise SpecChangedError(conversation)
 
 
-UNSEALED = SpecSeal()
+UNSIGNED = SpecSigner()
 
 
 def _digest(key: bytes, conversation: str, spec: str) -> str:

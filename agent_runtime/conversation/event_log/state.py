@@ -12,7 +12,7 @@ from agent_runtime.context.path_rules import names_in
 from agent_runtime.conversation.event_log import proof
 from agent_runtime.conversation.event_log.sub_agent_task import TASKS, Task, answered
 from agent_runtime.conversation.run.goal import GOAL, Goal
-from agent_runtime.conversation.run.nudge import is_told_to_finish
+from agent_runtime.conversation.run.nudge import is_finish_reminder
 from agent_runtime.conversation.run.unproven_claims import is_unproven
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject
@@ -215,7 +215,7 @@ def _apply_message(state: State, event: MessageEvent) -> State:
     if event.source != "user":
         if is_unproven(event):
             return replace(state, work=proof.questioned(state.work))
-        return replace(state, told_to_finish=state.told_to_finish or is_told_to_finish(event))
+        return replace(state, told_to_finish=state.told_to_finish or is_finish_reminder(event))
     return replace(
         state,
         last_user_message_id=event.id,

@@ -16,7 +16,9 @@ MAX_EMPTY_REPLIES = 3
 
 
 class RunError(Exception):
-    """The error that is raised when a run cannot continue. The user sees the text of the error."""
+    """The error that is raised when a run of the agent cannot continue. `event`: the event for the
+    conversation's log that tells the user the reason.
+    """
 
     def __init__(self, code: str, detail: str, classification: ErrorClassification) -> None:
         super().__init__(detail)

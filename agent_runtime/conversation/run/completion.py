@@ -16,7 +16,7 @@ async def is_sent_back(context: RunContext) -> bool:
     """
     if context.state.must_ask:
         return False  # it is the user's turn
-    if _is_told_to_go_on(context) or is_questioned(context):
+    if _is_reminded_to_finish(context) or is_questioned(context):
         return True
     hooks = context.hooks
     if (hooks is not None and await hooks.object_to_stop(context)) or is_refined(context):
@@ -28,7 +28,7 @@ async def is_sent_back(context: RunContext) -> bool:
     return False
 
 
-def _is_told_to_go_on(context: RunContext) -> bool:
+def _is_reminded_to_finish(context: RunContext) -> bool:
     """Tells the agent to continue if its last reply has no tool call although this agent must end with a call
     of `finish`. Returns whether the function has logged such a message to the agent. This happens at most
     once after each tool call.

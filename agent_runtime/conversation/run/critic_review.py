@@ -19,7 +19,7 @@ from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import Event
 from agent_runtime.events.critic import CriticResult
-from agent_runtime.events.message import MessageEvent, told
+from agent_runtime.events.message import MessageEvent, runtime_message
 from agent_runtime.events.state import ConversationStateUpdateEvent
 from agent_runtime.llm.errors import LLMError
 from agent_runtime.workspace import git
@@ -69,7 +69,7 @@ def is_refined(context: RunContext) -> bool:
         threshold=limits.success_threshold,
         message=critique.message,
     )
-    context.emit(told(text))
+    context.emit(runtime_message(text))
     return True
 
 

@@ -65,5 +65,7 @@ class Goal(BaseModel):
 
 
 def interruption(goal: Goal | None) -> list[Event]:
-    """Returns the events to log if a run stops while a goal is active. Empty if no goal is active."""
+    """Returns the event that records the interruption of the work on a goal, to be logged if a run stops.
+    Returns an empty list if the conversation has no active goal.
+    """
     return [goal.interrupted().to_event()] if goal is not None and goal.active else []

@@ -8,7 +8,7 @@ from agent_runtime.conversation.run.budget import check_cost, settle
 from agent_runtime.conversation.run.context import RunContext
 from agent_runtime.conversation.run.goal import GOAL, Goal, GoalVerdict
 from agent_runtime.events.base import Event
-from agent_runtime.events.message import told
+from agent_runtime.events.message import runtime_message
 
 
 async def audit(context: RunContext) -> None:
@@ -45,4 +45,4 @@ def _objections(goal: Goal, verdict: GoalVerdict) -> list[Event]:
         max_iterations=goal.max_iterations,
         missing=verdict.missing.strip(),
     )
-    return [told(text)]
+    return [runtime_message(text)]

@@ -6,7 +6,7 @@ from agent_runtime.context.system_prompt import render
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.errors import AlreadyRunningError, NoGoalToResumeError
 from agent_runtime.conversation.run.goal import Goal, interruption
-from agent_runtime.events.message import Message, told
+from agent_runtime.events.message import Message, runtime_message
 from agent_runtime.events.state import ExecutionStatus
 
 
@@ -23,8 +23,9 @@ def pursue(conversation: ConversationEngine, objective: str, *, max_iterations: 
 
 
 def rest(conversation: ConversationEngine) -> None:
-    """Interrupts the goal of the conversation, if one is active. The user can resume the goal later. A run
-    that is going on continues, but no judge checks the goal at the end of this run.
+    """Interrupts the work on the conversation's goal (a task that the agent continues until a judge finds it
+    reached), if one is active. The user can resume the goal later. A run that is going on continues, but no
+    judge checks the goal at the end of this run.
     """
     conversation.emit(*interruption(conversation.state.goal))
     conversation.publish_full_state()
@@ -39,7 +40,7 @@ def resume(conversation: ConversationEngine) -> None:
     if goal is None or goal.is_over:
         raise NoGoalToResumeError
     reminder = render("goal_resumed.j2", objective=goal.objective)
-    conversation.emit(goal.resumed().to_event(), told(reminder))
+    conversation.emit(goal.resumed().to_event(), runtime_message(reminder))
     conversation.start()
 
 

@@ -19,7 +19,7 @@ from agent_runtime.events.action import ActionEvent
 from agent_runtime.events.base import JsonObject
 from agent_runtime.events.errors import ConversationErrorEvent, ErrorClassification
 from agent_runtime.events.hook import HookPoint
-from agent_runtime.events.message import MessageEvent, told
+from agent_runtime.events.message import MessageEvent, runtime_message
 from agent_runtime.events.observation import ObservationEvent, ToolResult, UserRejectObservation
 from agent_runtime.hooks.config import HookConfig
 from agent_runtime.hooks.hooks import Hooks, Occasion
@@ -97,7 +97,7 @@ class OpenSession:
             occasion = _tool_use(HookPoint.POST_TOOL_USE, action, response)
             refused = await self._run(context, occasion)
             if refused is not None:
-                context.emit(told(f"A hook looked at what `{action.tool_name}` did: {refused}"))
+                context.emit(runtime_message(f"A hook looked at what `{action.tool_name}` did: {refused}"))
 
     async def object_to_stop(self, context: RunContext) -> bool:
         """Runs the Stop hooks when the agent says that it is done. Returns whether a hook demands that the
@@ -111,7 +111,7 @@ class OpenSession:
         if denials >= MAX_STOP_DENIALS:
             context.emit(_overruled(refused))
             return False
-        context.emit(told(f"You are not done yet. A hook says: {refused}"))
+        context.emit(runtime_message(f"You are not done yet. A hook says: {refused}"))
         return True
 
     async def end(self) -> None:
@@ -143,7 +143,7 @@ class OpenSession:
         """
         verdict = await self._hooks.run(occasion)
         if verdict.context and not (verdict.refusal and occasion.message_id):
-            context.emit(told(verdict.context))
+            context.emit(runtime_message(verdict.context))
         return verdict.refusal
 
 

@@ -2,7 +2,7 @@
 last reply has no tool call. The text tells the agent to continue or to call `finish`.
 """
 
-from agent_runtime.events.message import MessageEvent, told
+from agent_runtime.events.message import MessageEvent, runtime_message
 
 _GO_ON_OR_FINISH = (
     "You ended your reply without a call, and no one is here to answer. Go on with the task by calling a "
@@ -11,8 +11,8 @@ _GO_ON_OR_FINISH = (
 
 
 def go_on_or_finish() -> MessageEvent:
-    return told(_GO_ON_OR_FINISH)
+    return runtime_message(_GO_ON_OR_FINISH)
 
 
-def is_told_to_finish(event: MessageEvent) -> bool:
+def is_finish_reminder(event: MessageEvent) -> bool:
     return event.source == "environment" and event.llm_message.text == _GO_ON_OR_FINISH

@@ -26,13 +26,13 @@ class _Decision(BaseModel):
     reason: str = ""
 
 
-async def ask_hook(context: RunContext, instruction: str, told: JsonObject) -> Outcome:
+async def ask_hook(context: RunContext, instruction: str, payload: JsonObject) -> Outcome:
     """Asks the agent's model for the decision of a `prompt` hook, and returns the decision: allowed or
     refused. If the request to the model fails, the decision is "allowed". `instruction`: the hook's text.
-    `told`: data about what the hook decides, such as a tool call.
+    `payload`: data about what the hook decides, such as a tool call.
     """
     asked = instruction.replace(_PLACEHOLDER, "the input below")
-    described = orjson.dumps(told, option=orjson.OPT_INDENT_2).decode()
+    described = orjson.dumps(payload, option=orjson.OPT_INDENT_2).decode()
     try:
         verdict = await ask_verdict(
             _Decision,

@@ -25,8 +25,9 @@ _DENIAL = re.compile(
 
 
 def is_questioned(context: RunContext) -> bool:
-    """Returns whether the agent must continue because the event log does not prove the claims in its last
-    message. If the agent must continue, the function has already logged a message to the agent.
+    """Returns whether the agent must continue because the event log does not prove what its last message
+    claims, such as that the tests passed. If the agent must continue, the function has already logged a
+    message to the agent.
 
     This happens at most once after each message of the user.
     """

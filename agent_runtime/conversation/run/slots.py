@@ -59,8 +59,8 @@ class RunSlots:
 
     @contextmanager
     def queued(self) -> Iterator[RunSlot]:
-        """Adds a run to the queue and yields the run's slot. At the end of the `with` block, the slot becomes
-        free for the next run.
+        """Adds a run to the queue and yields its slot, which says when the run has the permission to run. At
+        the end of the `with` block, the next run can get the permission.
         """
         mine = RunSlot()
         self._waiting.append(mine)

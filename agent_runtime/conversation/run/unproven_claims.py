@@ -1,6 +1,6 @@
 """Builds the message to an agent whose claims about its work are not proved by the event log."""
 
-from agent_runtime.events.message import MessageEvent, told
+from agent_runtime.events.message import MessageEvent, runtime_message
 
 _BEGINNING = "Your report does not fit what was done. "
 _ADVICE = (
@@ -9,7 +9,7 @@ _ADVICE = (
 
 
 def unproven(problem: str) -> MessageEvent:
-    return told(f"{_BEGINNING}{problem}{_ADVICE}")
+    return runtime_message(f"{_BEGINNING}{problem}{_ADVICE}")
 
 
 def is_unproven(event: MessageEvent) -> bool:

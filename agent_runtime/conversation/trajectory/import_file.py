@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from agent_runtime.agent.agent import Agent
 from agent_runtime.conversation.event_log.log import EventLog, Record
 from agent_runtime.conversation.event_log.model_input_cursor import ModelInputCursor
-from agent_runtime.conversation.event_log.spec_signature import UNSEALED, SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import UNSIGNED, SpecSigner
 from agent_runtime.conversation.spec import Spec
 from agent_runtime.conversation.trajectory.export_zip import EVENT, META, copy_kept, is_zip
 from agent_runtime.conversation.trajectory.import_atif import Trajectory, events_of
@@ -50,7 +50,7 @@ class Wishes:
     title: str | None
 
 
-def receive(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal = UNSEALED) -> None:
+def receive(file: IO[bytes], directory: Path, wishes: Wishes, signer: SpecSigner = UNSIGNED) -> None:
     """Imports an exported conversation: writes its events to a log in a new directory. Raises
     NotATrajectoryError if the file is not valid. After any error, the directory is removed.
 
@@ -60,9 +60,9 @@ def receive(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal = U
     file.seek(0)
     try:
         if is_zip(start):
-            _receive_zip(file, directory, wishes, seal)
+            _receive_zip(file, directory, wishes, signer)
         else:
-            _receive_document(file, directory, wishes, seal)
+            _receive_document(file, directory, wishes, signer)
     except ValidationError as error:
         _give_up(directory)
         first = error.errors(include_input=False, include_url=False)[0]
@@ -81,7 +81,7 @@ def _give_up(directory: Path) -> None:
         private_tree.remove(directory)
 
 
-def _receive_zip(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal) -> None:
+def _receive_zip(file: IO[bytes], directory: Path, wishes: Wishes, signer: SpecSigner) -> None:
     with zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
         if len(entries) > MAX_FILES or sum(one.file_size for one in entries) > MAX_TOTAL_BYTES:
@@ -92,18 +92,18 @@ def _receive_zip(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSea
         numbered = [(int(match[1]), one) for one in entries if (match := EVENT.fullmatch(one.filename))]
         found = (_content(archive, one) for _, one in sorted(numbered, key=lambda pair: pair[0]))
         events = (_parsed(body) for body in found)
-        _write(directory, _spec(meta, wishes), seal, _records(events))
+        _write(directory, _spec(meta, wishes), signer, _records(events))
         copy_kept(archive, directory, max_bytes=MAX_EVENT_BYTES)
 
 
-def _receive_document(file: IO[bytes], directory: Path, wishes: Wishes, seal: SpecSeal) -> None:
+def _receive_document(file: IO[bytes], directory: Path, wishes: Wishes, signer: SpecSigner) -> None:
     body = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(body) > MAX_DOCUMENT_BYTES:
         raise NotATrajectoryError("The document is too large.")
     trajectory = Trajectory.model_validate_json(body)
     model = trajectory.agent.model_name or "unknown"
     meta = {"agent": {"llm": {"model": model if "/" in model else f"openai/{model}"}}}
-    _write(directory, _spec(meta, wishes), seal, _records(_stamped(events_of(trajectory))))
+    _write(directory, _spec(meta, wishes), signer, _records(_stamped(events_of(trajectory))))
 
 
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
@@ -133,8 +133,8 @@ def _spec(meta: dict[str, Any], wishes: Wishes) -> Spec:
     return Spec.of(wishes.conversation_id, request, agent)
 
 
-def _write(directory: Path, spec: Spec, seal: SpecSeal, records: Iterable[Record]) -> None:
-    log = EventLog(directory, create=True, seal=seal)
+def _write(directory: Path, spec: Spec, signer: SpecSigner, records: Iterable[Record]) -> None:
+    log = EventLog(directory, create=True, signer=signer)
     try:
         rest = iter(records)
         while page := list(islice(rest, PAGE)):

@@ -4,7 +4,7 @@ read files of the machine, and whether a command deletes volumes.
 
 import re
 
-from agent_runtime.security import path_policy as places
+from agent_runtime.security import path_policy
 from agent_runtime.security.rules.environment import assignments
 from agent_runtime.security.shell.calls import Call
 from agent_runtime.security.shell.words import Word
@@ -13,14 +13,14 @@ _OPENING = re.compile(
     r"--(privileged|cap-add|device)\b|--(pid|network|net|ipc|userns|uts)=host|seccomp=unconfined|apparmor=unconfined"
     r"|docker\.sock|^-H$|^--host\b"
 )
-_MOUNT = re.compile(r"(-\w*v=?|--volume=|--mount=.*?(source|src)=)(?P<place>[/~.][^:,]*)", re.DOTALL)
+_MOUNT = re.compile(r"(-\w*v=?|--volume=|--mount=.*?(source|src)=)(?P<path>[/~.][^:,]*)", re.DOTALL)
 _NEVER_MOUNTED = re.compile(r"/(etc|root|home|var|proc|sys)?/?\Z|~/?\Z")
 
 
 def opens_machine(call: Call, workspace: str) -> bool:
     pairs = [f"{one}={other}" for one, other in zip(call.texts, call.texts[1:], strict=False)]
     return any(name == "DOCKER_HOST" for name, _ in assignments(call)) or any(
-        _OPENING.search(text) or _opens_place(call, text, workspace) for text in (*call.texts, *pairs)
+        _OPENING.search(text) or _opens_files_of_host(call, text, workspace) for text in (*call.texts, *pairs)
     )
 
 
@@ -38,13 +38,13 @@ def deletes_volumes(call: Call, workspace: str) -> bool:
     return is_compose and "down" in words and call.has("-v", "--volumes")
 
 
-def _opens_place(call: Call, text: str, workspace: str) -> bool:
+def _opens_files_of_host(call: Call, text: str, workspace: str) -> bool:
     """Returns whether this option of a container command lets the container change files outside the
     workspace, or read all such files. `text`: the value of the option.
     """
     mount = _MOUNT.match(text)
-    path = call.path(Word(mount["place"])) if mount else None
-    if path is None or places.is_inside(path, workspace):
+    path = call.path(Word(mount["path"])) if mount else None
+    if path is None or path_policy.is_inside(path, workspace):
         return False
     is_read_only = re.search(r":(\w+,)*ro\b|\breadonly\b|,ro\b", text) is not None
-    return not is_read_only or bool(_NEVER_MOUNTED.match(path)) or places.is_credential(path)
+    return not is_read_only or bool(_NEVER_MOUNTED.match(path)) or path_policy.is_credential(path)

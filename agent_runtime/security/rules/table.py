@@ -1,6 +1,4 @@
-"""Contains the table of security rules that say which commands are risky. Each rule checks one command. The
-order of the rules has no effect.
-"""
+"""The table of security rules that say which commands are risky. The order of the rules has no effect."""
 
 import re
 from collections.abc import Callable
@@ -28,16 +26,12 @@ _HARMFUL_SQL = re.compile(
 
 
 def _with(*words: str) -> Callable[[Call, str], bool]:
-    """Returns a test function for a security rule. The function returns whether one of the words is among the
-    first two operands of the command. Options are not operands.
-    """
+    """Returns a function that tests whether one of the words is among a command's first two operands."""
     return lambda call, _: not {word.text for word in call.operands[:2]}.isdisjoint(words)
 
 
 def _matching(pattern: re.Pattern[str]) -> Callable[[Call, str], bool]:
-    """Returns a test function for a security rule. The function returns whether the pattern is found in the
-    command's arguments or its input.
-    """
+    """Returns a function that tests whether the pattern is found in a command's arguments or its input."""
     return lambda call, _: any(map(pattern.search, [*call.texts, fed_text(call.command) or ""]))
 
 

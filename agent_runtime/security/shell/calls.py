@@ -156,8 +156,9 @@ def _take(call: Call, calls: Calls, depth: int) -> None:
 
 
 def _run_files(call: Call, calls: Calls, depth: int) -> None:
-    """Adds to `calls` the programs of the script files that this call runs. The files were written earlier in
-    the same command, or are on the disk. `depth`: how deeply this script is nested in other scripts.
+    """Adds to `calls` the programs in the script files that this call runs, such as `sh build.sh`. The files
+    were written earlier in the same command, or are on the disk. `depth`: how deeply this script is nested in
+    other scripts.
     """
     for path in _files_run(call):
         if path in calls.scripts:
@@ -233,8 +234,9 @@ def _in_container(call: Call) -> Iterator[Call]:
 
 
 def _with_what_is_read(call: Call, words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Returns the words of a program that `xargs` or a similar program starts. Each placeholder becomes an
-    unknown word, and one unknown word is added, because the input is not known.
+    """Returns the words of a command that `xargs` or a similar program runs, such as `rm {}`. Because the
+    program's input is not known, each placeholder becomes an unknown word, and one unknown word is added at
+    the end.
     """
     places = _placeholders(call, len(call.arguments) - len(words))
     filled = (_UNKNOWN_ARGUMENT if any(one in word.text for one in places) else word for word in words)

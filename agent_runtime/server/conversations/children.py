@@ -115,7 +115,7 @@ class Children:
         with self._registry.using(parent_id) as parent:
             self._check_limits(parent)
             child_id = uuid4()
-            working_dir, isolation = await self._place(parent, child_id, wanted.isolation)
+            working_dir, isolation = await self._choose_working_dir(parent, child_id, wanted.isolation)
             # Before the child exists: a child that is unknown to its parent would not be deleted with it.
             note_children(parent, [*parent.state.children, child_id])
             try:
@@ -172,25 +172,26 @@ class Children:
         if parent is not None:
             note_children(parent, [one for one in parent.state.children if one != conversation_id])
 
-    async def _place(
+    async def _choose_working_dir(
         self, parent: ConversationEngine, child_id: UUID, isolation: Isolation
     ) -> tuple[Path, Isolation]:
-        """Returns the working directory of a new child, and the isolation that the child really has: a
-        separate git work tree, or the directory of its parent.
+        """Returns the working directory of a new child conversation, and the kind of isolation that it really
+        has: `worktree` for a separate git work tree, or `shared` for the directory of its parent.
 
-        If the parent's directory is in no git repository, the child works in the parent's directory.
+        If the parent's directory is in no git repository, the child works in the parent's directory, whatever
+        `isolation` says. Raises ServerProblem `worktree_failed`.
         """
         if isolation == "shared":
             return parent.spec.working_dir, "shared"
         try:
-            place = await work_tree.add(
+            tree = await work_tree.add(
                 parent.spec.working_dir, self._tree_of(child_id), f"child/{child_id.hex[:12]}"
             )
         except (GitError, OSError) as error:
             raise ServerProblem(
                 422, "worktree_failed", f"No work tree can be made: {error}", "Use the isolation `shared`."
             ) from error
-        return (parent.spec.working_dir, "shared") if place is None else (place, "worktree")
+        return (parent.spec.working_dir, "shared") if tree is None else (tree, "worktree")
 
     def _tree_of(self, conversation_id: UUID) -> Path:
         return self._root / conversation_id.hex

@@ -20,7 +20,7 @@ from agent_runtime.agent.agent import Agent
 from agent_runtime.context.git_state import GitState
 from agent_runtime.conversation.conversation import ConversationEngine
 from agent_runtime.conversation.creation import create_conversation, open_conversation
-from agent_runtime.conversation.encrypted_keys import Sealing
+from agent_runtime.conversation.encrypted_keys import KeyEncryption
 from agent_runtime.conversation.errors import AlreadyRunningError
 from agent_runtime.conversation.event_log.frames import EventFrame
 from agent_runtime.conversation.event_log.list_entry import Entry
@@ -31,7 +31,7 @@ from agent_runtime.conversation.event_log.log import (
     reading,
 )
 from agent_runtime.conversation.event_log.reconciliation import append_missing
-from agent_runtime.conversation.event_log.spec_signature import UNSEALED, SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import UNSIGNED, SpecSigner
 from agent_runtime.conversation.fork import fork
 from agent_runtime.conversation.naming import SavedLLM
 from agent_runtime.conversation.run.recovery import settle
@@ -69,13 +69,14 @@ class Registry:
         client: LLMClient,
         reporter: Reporter,
         credential_for: CredentialFor,
-        sealing: Sealing | None = None,
-        seal: SpecSeal = UNSEALED,
+        key_encryption: KeyEncryption | None = None,
+        signer: SpecSigner = UNSIGNED,
     ) -> None:
-        """Creates the registry without opening a conversation. `sealing`: the cipher that encrypts the keys
-        of conversations on disk; None means that keys are not written to disk.
+        """Creates the registry without opening a conversation. `key_encryption`: the cipher that encrypts the
+        keys of conversations on disk; None means that keys are not written to disk.
 
-        `seal`: signs the stored specifications of conversations, so that a changed specification is detected.
+        `signer`: signs the stored specifications of conversations, so that a changed specification is
+        detected.
         """
         self._path = config.conversations_path
         self._client = client
@@ -88,8 +89,8 @@ class Registry:
         self._agents: dict[UUID, Agent] = {}
         self._secrets: dict[UUID, Secrets] = {}
         self._credential_for = credential_for
-        self._sealing = sealing
-        self._seal = seal
+        self._key_encryption = key_encryption
+        self._signer = signer
         self._idle = IdleWatch(config.conversation_idle_ttl_seconds, self._put_away)
         self.delegation_of: DelegationOf = lambda _: ALONE
         self.saved_llm: SavedLLM = lambda _: None
@@ -145,8 +146,8 @@ class Registry:
                 slots=self.slots,
                 secrets=secrets or Secrets(self._credential_for),
                 delegation=self.delegation_of(conversation_id),
-                sealing=self._sealing,
-                seal=self._seal,
+                key_encryption=self._key_encryption,
+                signer=self._signer,
                 git=git,
             )
         self._add(conversation)
@@ -167,13 +168,13 @@ class Registry:
         return copy
 
     async def receive(self, file: IO[bytes], wishes: Wishes) -> ConversationEngine:
-        """Creates a conversation from an exported file and returns it. Raises ServerProblem 409 if a
-        conversation with its id exists already, or NotATrajectoryError.
+        """Creates a conversation from a file to which a conversation was exported and returns it. Raises
+        ServerProblem 409 if a conversation with its id exists already, or NotATrajectoryError.
         """
         directory = self._directory(wishes.conversation_id)
         # This directory is not named like a conversation, so an incomplete log is never opened.
         draft = self._path / f".receiving-{uuid4().hex}"
-        await asyncio.to_thread(receive, file, draft, wishes, self._seal)
+        await asyncio.to_thread(receive, file, draft, wishes, self._signer)
         try:
             with server_files():
                 draft.rename(directory)
@@ -306,8 +307,8 @@ class Registry:
                     slots=self.slots,
                     secrets=self._secrets.get(conversation_id) or Secrets(self._credential_for),
                     delegation=self.delegation_of(conversation_id),
-                    sealing=self._sealing,
-                    seal=self._seal,
+                    key_encryption=self._key_encryption,
+                    signer=self._signer,
                 )
         except LogMissingError:
             return None

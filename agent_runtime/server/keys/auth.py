@@ -53,7 +53,7 @@ async def require_bearer(
 
 async def accept_socket(socket: WebSocket) -> bool:
     """Accepts a WebSocket and checks its session key, which is in the query, in a header or in the first
-    frame. Returns True if the key is valid.
+    message. Returns True if the key is valid.
 
     Returns False and closes the socket if the key is wrong or does not arrive in time.
     """

@@ -1,14 +1,14 @@
 """Creates the object that signs the stored specifications of conversations, so that changes by other programs
-are detected. A signature is a keyed checksum and is called "seal".
+are detected. A signature is a keyed checksum.
 """
 
-from agent_runtime.conversation.event_log.spec_signature import SpecSeal
+from agent_runtime.conversation.event_log.spec_signature import SpecSigner
 from agent_runtime.server.config import Config
 
 
-def spec_seal_of(config: Config) -> SpecSeal:
+def spec_signer_of(config: Config) -> SpecSigner:
     """Returns the object that signs and checks specifications with the keys of the configuration. Without
     keys the object neither signs nor checks specifications.
     """
     keys = [bytes.fromhex(key.get_secret_value()) for key in config.spec_seal_keys]
-    return SpecSeal(keys, takes_unsealed=config.takes_unsealed_specs)
+    return SpecSigner(keys, takes_unsigned=config.takes_unsealed_specs)

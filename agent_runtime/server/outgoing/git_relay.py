@@ -201,8 +201,9 @@ class GitRelay:
     async def _with_prompt(
         self, head: bytes, given: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
-        """Returns the bytes of a request to a model: the rewritten headers, and the body with secrets masked.
-        `given`: the headers as they arrived.
+        """Reads the body of a program's request to a model, and returns the bytes to send to the model
+        gateway: the headers `head` with the new length, and the body with secrets masked. `given`: the
+        headers as the program has sent them, which say where the body ends.
         """
         try:
             body = await read_body(given, reader, writer)

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from agent_runtime.server.outgoing import sign_commit
 from agent_runtime.server.saved.atomic_write import read_file, replace_file
 from agent_runtime.wire import GitRemotes
-from agent_runtime.workspace.private_tree import place_for_commands
+from agent_runtime.workspace.private_tree import directory_for_commands
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +62,8 @@ class RemotesFile:
 
     def __init__(self, directory: Path, outlet_url: str) -> None:
         self._kept = directory / ".git-remotes.json"
-        self._settings = place_for_commands(directory) / ".gitconfig"
-        self._program = place_for_commands(directory) / ".sign-commit"
+        self._settings = directory_for_commands(directory) / ".gitconfig"
+        self._program = directory_for_commands(directory) / ".sign-commit"
         self._git_relay_url = outlet_url
         # Keeps both files consistent if several requests write at the same time.
         self._writing = threading.Lock()

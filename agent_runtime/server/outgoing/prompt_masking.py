@@ -29,8 +29,8 @@ _OPAQUE = frozenset(
     ("signature", "thought_signature", "encrypted_content", "extra_content", "provider_specific_fields",
      "file_data")
 )  # fmt: skip
-_SEALS = ("signature", "encrypted_content")
-_SEALED_TYPES = ("thinking", "reasoning", "compaction")
+_PROTECTED_FIELDS = ("signature", "encrypted_content")
+_REASONING_TYPES = ("thinking", "reasoning", "compaction")
 _ADDRESSES = frozenset({"url", "image_url"})
 
 Change = Callable[[str], str]
@@ -146,7 +146,7 @@ def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
         return change_json(value) if name == "arguments" else change(value)
     if isinstance(value, list):
         return [_said(one, name, change, change_json) for one in value]
-    if not isinstance(value, dict) or _is_sealed(value):
+    if not isinstance(value, dict) or _is_signed_or_encrypted(value):
         return value
     kind = value.get("type")
     is_call = kind in {"tool_use", "server_tool_use"}
@@ -160,17 +160,19 @@ def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
     }
 
 
-def _is_sealed(block: dict[str, Any]) -> bool:
+def _is_signed_or_encrypted(block: dict[str, Any]) -> bool:
     """Returns whether a vendor has signed or encrypted this block of a model's reasoning. Such a block must
     not be changed.
     """
     kind = block.get("type")
-    return isinstance(kind, str) and kind.startswith(_SEALED_TYPES) and any(map(block.get, _SEALS))
+    return (
+        isinstance(kind, str) and kind.startswith(_REASONING_TYPES) and any(map(block.get, _PROTECTED_FIELDS))
+    )
 
 
 def _free(value: Any, change: Change) -> Any:
-    """Returns a copy of the arguments of a tool call in which `change` is applied to all texts and field
-    names.
+    """Returns a copy of the arguments of a tool call, which may have any form. In the copy, `change` is
+    applied to all texts and field names.
     """
     if isinstance(value, str):
         return change(value)

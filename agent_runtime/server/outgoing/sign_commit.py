@@ -46,8 +46,8 @@ def _tell(text: str) -> None:
 
 
 def _said(body: bytes) -> str:
-    """Returns the reason from a refusal: `detail` and `fix` of a problem document, or the plain text that the
-    relay sent.
+    """Returns the reason why the app server has not signed a commit. `body`: the body of its error reply. If
+    the body is a problem document (JSON), the reason is its `detail` and `fix`, otherwise the whole text.
     """
     try:
         problem = json.loads(body)

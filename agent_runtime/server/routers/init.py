@@ -65,8 +65,9 @@ async def init(
     request: Request,
     key: Annotated[str | None, Header(alias=INIT_KEY_HEADER)] = None,
 ) -> InitStatus:
-    """Configures a server that waits for its user, and starts the server's services. The request may be
-    repeated after a failure.
+    """Gives a server its configuration and environment variables, and starts the server's services. The
+    server was started without them and has waited, so that it is ready sooner when a user needs it. The
+    request may be repeated after a failure.
     """
     initialization = _initialization(request)
     expected = initialization.config.init_key or ""

@@ -13,7 +13,7 @@ from agent_runtime.llm.messages import Prompt
 from agent_runtime.server.errors import ServerProblem
 from agent_runtime.server.routers.router import Router
 from agent_runtime.server.saved.encrypted_settings import EncryptedSettings, merged
-from agent_runtime.server.saved.secret_exposure import Exposure, Saved, is_masked, unsealed
+from agent_runtime.server.saved.secret_exposure import Exposure, Saved, decrypted, is_masked
 
 router = Router(
     prefix="/api/profiles",
@@ -122,7 +122,7 @@ async def save_profile(name: Name, wanted: SaveProfileRequest, store: Saved) -> 
         raise ServerProblem(409, "too_many_profiles", f"There are {MAX_PROFILES} profiles already.")
     before = profiles.get(name, {})
     kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
-    llm = merged(kept, unsealed(store, wanted.llm), is_kept=is_masked)
+    llm = merged(kept, decrypted(store, wanted.llm), is_kept=is_masked)
     if not wanted.include_secrets:
         llm = {key: value for key, value in llm.items() if not _is_secret(key)}
     checked(llm)
@@ -173,7 +173,7 @@ async def validate_profile(
     """
     before = store.saved.profiles.get(name, {})
     kept = {key: value for key, value in before.items() if is_masked(wanted.llm.get(key))}
-    llm = checked(merged(kept, unsealed(store, wanted.llm), is_kept=is_masked))
+    llm = checked(merged(kept, decrypted(store, wanted.llm), is_kept=is_masked))
     timeout = min(llm.timeout or VALIDATE_SECONDS, VALIDATE_SECONDS)
     probe = llm.model_copy(
         update={"num_retries": 0, "timeout": timeout, "stream": False, "max_output_tokens": 16}

@@ -14,9 +14,9 @@ from agent_runtime.server.saved.encrypted_settings import EncryptedSettings, Sto
 from agent_runtime.server.saved.secret_exposure import (
     Exposure,
     Saved,
+    decrypted,
     is_masked,
     require_session_key,
-    unsealed,
 )
 from agent_runtime.server.saved.settings_schema import SettingsSchema, agent_schema, conversation_schema
 from agent_runtime.tools.mcp.config import servers_of
@@ -102,7 +102,7 @@ async def update_settings(wanted: SettingsUpdateRequest, store: Saved, expose: E
         "misc_settings": wanted.misc_settings_diff,
     }
     changed = {
-        name: merged(getattr(store.saved, name), unsealed(store, diff), is_kept=is_masked)
+        name: merged(getattr(store.saved, name), decrypted(store, diff), is_kept=is_masked)
         for name, diff in given.items()
         if diff is not None
     }
@@ -125,7 +125,7 @@ async def change_mcp_server(
     settings_key: str, changes: JsonObject, store: Saved, expose: Exposure
 ) -> SettingsResponse:
     before = _mcp_server(store, settings_key)
-    after = merged(before, unsealed(store, changes), is_kept=is_masked)
+    after = merged(before, decrypted(store, changes), is_kept=is_masked)
     return _set_mcp_server(store, expose, settings_key, after)
 
 
@@ -145,7 +145,7 @@ async def list_secrets(store: Saved) -> SecretList:
 @router.put("/secrets")
 async def save_secret(wanted: SecretCreateRequest, store: Saved) -> SecretItem:
     """Creates or replaces a secret."""
-    secret = StoredSecret(value=store.unseal(wanted.value), description=wanted.description)
+    secret = StoredSecret(value=store.decrypt(wanted.value), description=wanted.description)
     store.change(secrets={**store.saved.secrets, wanted.name: secret})
     return SecretItem(name=wanted.name, description=wanted.description)
 
@@ -183,7 +183,7 @@ def _set_mcp_server(
 ) -> SettingsResponse:
     servers = {key: one for key, one in _mcp_config(store).items() if key != name}
     if server is not None:
-        servers[name] = unsealed(store, server)
+        servers[name] = decrypted(store, server)
     agent = {**store.saved.agent_settings, "mcp_config": servers}
     _check_agent(agent)
     store.change(agent_settings=agent)

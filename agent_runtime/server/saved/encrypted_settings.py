@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agent_runtime.conversation.encrypted_keys import Sealing
+from agent_runtime.conversation.encrypted_keys import KeyEncryption
 from agent_runtime.events.base import JsonObject
 from agent_runtime.llm.config import LLM
 from agent_runtime.server.config import Config
@@ -98,28 +98,32 @@ class EncryptedSettings:
         except (KeyError, ValidationError):
             return None
 
-    def seal(self, text: str) -> str:
+    def encrypt(self, text: str) -> str:
         """Returns an encrypted form of a text. The text is for a client that stores it but must not read it.
         Raises ServerProblem 409 without a secret key.
         """
         return self._fernet().encrypt(text.encode()).decode()
 
-    def unseal(self, text: str) -> str:
-        """Returns the text that `seal` has encrypted, decrypted. Returns any other text unchanged."""
+    def decrypt(self, text: str) -> str:
+        """Returns the text that `encrypt` has encrypted, decrypted. Returns any other text unchanged."""
         if not self.is_kept or not text.startswith(_TOKEN_START):
             return text
-        opened = self._opened(text)
-        return text if opened is None else opened  # the text may only look like a token
+        decrypted = self._decrypted(text)
+        return text if decrypted is None else decrypted  # the text may only look like a token
 
     @property
-    def sealing(self) -> Sealing | None:
+    def key_encryption(self) -> KeyEncryption | None:
         """The cipher that encrypts the API keys of conversations on disk. None without a secret key; then
         these keys are not written to disk.
         """
-        return Sealing(self.seal, self._opened, is_renewing=len(self._keys) > 1) if self.is_kept else None
+        return (
+            KeyEncryption(self.encrypt, self._decrypted, is_renewing=len(self._keys) > 1)
+            if self.is_kept
+            else None
+        )
 
-    def _opened(self, token: str) -> str | None:
-        """Returns the text that `seal` has encrypted as `token`, decrypted. Returns None if no key can
+    def _decrypted(self, token: str) -> str | None:
+        """Returns the text that `encrypt` has encrypted as `token`, decrypted. Returns None if no key can
         decrypt it.
         """
         from cryptography.fernet import InvalidToken  # loaded at the first use: 30 ms

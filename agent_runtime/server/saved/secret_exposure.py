@@ -45,8 +45,8 @@ async def _exposure(
     wanted: Annotated[Literal["encrypted", "plaintext"] | None, Header(alias=EXPOSE_HEADER)] = None,
 ) -> Expose:
     if wanted == "encrypted":
-        encrypted_settings.seal("")  # refused at once without a key
-        return lambda value: mask(value, lambda secret: encrypted_settings.seal(str(secret)))
+        encrypted_settings.encrypt("")  # refused at once without a key
+        return lambda value: mask(value, lambda secret: encrypted_settings.encrypt(str(secret)))
     if wanted == "plaintext":
         require_session_key(request)
         return lambda value: value
@@ -56,9 +56,9 @@ async def _exposure(
 Exposure = Annotated[Expose, Depends(_exposure)]
 
 
-def unsealed(encrypted_settings: EncryptedSettings, settings: Any) -> Any:
+def decrypted(encrypted_settings: EncryptedSettings, settings: Any) -> Any:
     """Returns settings from a client with the encrypted secrets in them decrypted."""
-    return mask(settings, lambda secret: encrypted_settings.unseal(str(secret)))
+    return mask(settings, lambda secret: encrypted_settings.decrypt(str(secret)))
 
 
 def is_masked(value: object) -> bool:

@@ -26,8 +26,8 @@ from agent_runtime.wire import NOT_ANSWERED_HEADER
 
 
 class StandbyApp(FastAPI):
-    """The application that serves requests until POST /api/init. After that it forwards all requests to the
-    full application.
+    """The application of an agent server that was started without its configuration. It serves requests until
+    POST /api/init sends the configuration. After that it forwards all requests to the full application.
     """
 
     def __init__(self, config: Config) -> None:

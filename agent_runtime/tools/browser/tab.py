@@ -76,7 +76,9 @@ class Tab:
         return (self.session, *self._parents)
 
     def hear(self, session: str, event: str, params: Json) -> None:
-        """Updates this object after a DevTools event from one of the tab's sessions."""
+        """Updates the state of the tab after an event of the browser's DevTools protocol, such as a crash or
+        the end of loading. `session`: the id of the DevTools session of the tab that has sent the event.
+        """
         match event:
             case "Target.attachedToTarget":
                 self._parents[params["sessionId"]] = session

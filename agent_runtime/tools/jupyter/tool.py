@@ -99,8 +99,8 @@ class JupyterTool(CarriedTool[CellArguments]):
         return _DESCRIPTION.format(working_dir=self._working_dir)
 
     def claims(self, action: MCPToolAction) -> Sequence[Claim]:
-        """Returns a claim of all resources in a separate group of calls (lane) that only this tool uses. So
-        cells run one after another, but in parallel with shell commands.
+        """Returns a claim (a statement of what a call uses) of all resources in a separate group of calls
+        (lane) that only this tool uses. So cells run one after another, but in parallel with shell commands.
         """
         del action
         return (Claim(lane=self.name),)

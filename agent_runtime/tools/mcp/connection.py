@@ -1,6 +1,4 @@
-"""Manages the connection to one MCP server. The connection opens at its first use, and
-again after a failure.
-"""
+"""The connection to one MCP server. It opens at its first use, and again after a failure."""
 
 import asyncio
 import contextlib
@@ -44,8 +42,8 @@ _PROBLEM = "application/problem+json"
 
 
 class McpUnavailableError(Exception):
-    """The error that is raised when the MCP server cannot be reached. The text contains the reason and the
-    server's last output.
+    """The error that is raised when an MCP server cannot be used. The text has the reason and the server's
+    last output.
     """
 
     def __init__(self, why: str, *, is_timeout: bool = False) -> None:
@@ -54,10 +52,8 @@ class McpUnavailableError(Exception):
 
 
 class McpConnection:
-    """The connection to one MCP server. `on_change`: called when the server's tools have changed.
-
-    The contexts of the MCP library must be closed by the task that opened them. So one task opens and closes
-    the connection; other tasks only use its client.
+    """The connection to one MCP server. `on_change`: called when the server's tools have changed. One task
+    opens and closes the connection, because the MCP library requires it; other tasks only use its client.
     """
 
     def __init__(
@@ -72,13 +68,10 @@ class McpConnection:
         credential_for: CredentialFor = no_credential,
         ask_user: AskUser | None = None,
     ) -> None:
-        """Stores the settings. The connection is opened by the first call of `tools` or `call`. `sign_in`:
-        lets a person sign in if the server requires a sign-in; with None, such a server counts as
-        unreachable.
-
-        `ask_user`: lets a person answer questions of the server during a call; None tells the server that it
-        cannot ask. `credential_for`: returns the key for a URL if the server's configuration has no
-        credential.
+        """Stores the settings; the first call of `tools` or `call` opens the connection. `sign_in`: lets a
+        person sign in if the server requires it; with None, such a server counts as unreachable. `ask_user`:
+        lets a person answer questions of the server during a call; None tells the server that it cannot ask.
+        `credential_for`: returns the key for a URL if the server's configuration has no credential.
         """
         self.name = name
         self.server = server
@@ -110,8 +103,8 @@ class McpConnection:
             raise self._no_answer() from error
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> "CallToolResult":
-        """Calls a tool of the MCP server and returns the result. Raises McpUnavailableError, also after the
-        timeout. The time in which the server waits for a reply of the user does not count.
+        """Calls a tool of the MCP server. Raises McpUnavailableError, also after the timeout. The time in
+        which the server waits for a reply of the user does not count.
         """
         client = await self._open()
         try:
@@ -126,8 +119,8 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
-        """Counts a tool call as running inside the `with` block. When no call runs any more, cancels the
-        questions of the server that still wait for the user. `deadline`: the time limit of the call.
+        """Counts a tool call as running inside the `with` block. At the end of the last call, cancels the
+        server's questions that still wait for the user. `deadline`: the time limit of the call.
         """
         self._deadlines.add(deadline)
         try:
@@ -139,9 +132,7 @@ class McpConnection:
                     asking.cancel()
 
     async def _answer(self, context: "ClientRequestContext", params: "ElicitRequestParams") -> "ElicitResult":
-        """Asks the user a question of the MCP server and returns the reply. Cancels the question if no tool
-        call runs.
-        """
+        """Asks the user a question of the MCP server. Returns the reply: "cancel" if no tool call runs."""
         from mcp.types import ElicitResult
 
         del context
@@ -345,9 +336,7 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
-        """Converts errors of the server in the `with` block to McpUnavailableError. If the server has closed
-        the connection, the next call opens a new one.
-        """
+        """Converts errors of the MCP server in the `with` block to McpUnavailableError."""
         from mcp.shared.exceptions import MCPError
         from mcp.types import CONNECTION_CLOSED
 
@@ -376,9 +365,8 @@ async def _all_tools(client: "Client") -> "list[RemoteTool]":
 
 
 def _detail(response: "httpx2.Response") -> str:
-    """Returns a text about an error reply of the app server's MCP broker: the fields `detail` and `fix` of
-    the problem document (RFC 9457). The text can be put behind another text. It is empty if there is no such
-    document.
+    """Returns a text about an error reply of the app server's MCP broker, to put behind another text: the
+    fields `detail` and `fix` of the problem document (RFC 9457). Returns "" if there is no such document.
     """
     if not response.headers.get("content-type", "").startswith(_PROBLEM):
         return ""
@@ -392,9 +380,7 @@ def _detail(response: "httpx2.Response") -> str:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Returns the first exception that is not an exception group, from an exception group that may contain
-    other groups. Returns any other exception unchanged.
-    """
+    """Returns the first exception that an exception group contains. Returns other exceptions unchanged."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -21,8 +21,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 class NoteError(Exception):
-    """The error that is raised when a note cannot be written, changed or removed. The
-    text is for the model.
+    """The error that is raised when a memory note (a text of an agent for later conversations) cannot be
+    written, changed or removed. The text is for the model.
     """
 
 
@@ -45,7 +45,7 @@ def _unheard(_path: Path, _why: str) -> None:
 
 
 def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard) -> list[Note]:
-    """Returns all notes sorted by name, up to MAX_NOTES. The call blocks.
+    """Returns all memory notes of a repository, sorted by name, up to MAX_NOTES. The call blocks.
 
     `report`: called with each file that is not a usable note, and the reason.
     """
@@ -62,7 +62,7 @@ def read_notes(working_dir: Path, report: Callable[[Path, str], None] = _unheard
 
 
 def find_note(working_dir: Path, name: str) -> Note | None:
-    """Returns the note with this name. Returns None if there is no such file. The call blocks.
+    """Returns the memory note with this name. Returns None if there is no such file. The call blocks.
 
     Raises NoteError if the file with this name is not a usable note.
     """
@@ -76,14 +76,16 @@ def find_note(working_dir: Path, name: str) -> Note | None:
 
 
 def write_note(working_dir: Path, note: Note) -> None:
-    """Creates or replaces the note's file atomically. The call blocks. Raises NoteError or OSError."""
+    """Creates or replaces the file of a memory note in one step. The call blocks. Raises NoteError or
+    OSError.
+    """
     path = _path(working_dir, note.name)
     with replacing(path) as file:
         file.write(_render(note).encode())
 
 
 def delete_note(working_dir: Path, name: str) -> bool:
-    """Deletes the note with this name. Returns False if there is no such note. The call blocks. Raises
+    """Deletes the memory note with this name. Returns False if there is no such note. The call blocks. Raises
     NoteError or OSError.
     """
     path = _path(working_dir, name)
@@ -93,7 +95,7 @@ def delete_note(working_dir: Path, name: str) -> bool:
 
 
 def checked_title(title: str) -> str:
-    """Returns the title of a note on one line. Raises NoteError if the title is empty or too long."""
+    """Returns the title of a memory note on one line. Raises NoteError if the title is empty or too long."""
     line = " ".join(title.split())
     if not line or len(line) > MAX_TITLE_CHARS:
         raise NoteError(f"A note needs a `title` of at most {MAX_TITLE_CHARS} characters.")
@@ -101,8 +103,8 @@ def checked_title(title: str) -> str:
 
 
 def checked_text(text: str) -> str:
-    """Returns the text of a note without blanks at its ends. Raises NoteError if the text is empty or too
-    long.
+    """Returns the text of a memory note without blanks at its ends. Raises NoteError if the text is empty or
+    too long.
     """
     size = len(text.encode(errors="replace"))
     if not text.strip() or size > MAX_TEXT_BYTES:

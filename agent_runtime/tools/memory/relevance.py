@@ -21,7 +21,8 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def most_relevant(notes: Sequence[Note], question: str, limit: int) -> list[Note]:
-    """Returns the notes that fit the question best, at most `limit`, the best first.
+    """Returns the memory notes (texts of agents for later conversations) that fit the question best, at most
+    `limit`, the best first.
 
     Each returned note contains at least one word of the question that is not a common word such as "the".
     """

@@ -47,7 +47,7 @@ class MemoryWriteTool(CarriedTool[MemoryWriteArguments]):
     )
 
     def __init__(self, working_dir: Path, source: str) -> None:
-        """Creates the tool. `source`: the id of the conversation in which the notes are written."""
+        """Creates the tool. `source`: the id of the conversation in which the memory notes are written."""
         self._working_dir = working_dir
         self._source = source
 

@@ -12,8 +12,8 @@ MAIN = "main"
 
 
 class NamedTerminalAction(TerminalAction):
-    """The action of a terminal call that also contains the name of a shell. Clients see it as a
-    TerminalAction, without the name.
+    """The action of a terminal call in which the model also chooses a shell by its name (`session`). Clients
+    get the action as a TerminalAction, without the name.
     """
 
     off_wire: ClassVar = frozenset({"session"})

@@ -64,8 +64,8 @@ class TerminalTool(Tool[TerminalAction]):
         return text + (SESSIONS.format(max_sessions=self._max_sessions) if self._max_sessions > 1 else "")
 
     def claims(self, action: TerminalAction) -> Sequence[Claim]:
-        """Returns a claim of all resources in a group of calls (lane) for the shell of this call. So commands
-        in different shells run in parallel.
+        """Returns a claim (a statement of what a call uses) of all resources in a group of calls (lane) for
+        the shell of this call. So commands in different shells run in parallel.
         """
         return (Claim(lane=f"terminal {named.session_of(action)}"),)
 

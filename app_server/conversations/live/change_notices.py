@@ -45,8 +45,8 @@ async def channels_of(session: AsyncSession, conversation_id: UUID) -> frozenset
 
 
 def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> None:
-    """Publishes the id of a changed or deleted conversation on these pubsub channels. The live streams of
-    users listen to the channels.
+    """Publishes the id of a changed or deleted conversation on these pubsub channels. A live stream that
+    listens to one of the channels then reads from the database what its user may see.
     """
     for channel in channels:
         pubsub.publish(channel, [Frame(conversation_id.hex)])

@@ -127,10 +127,10 @@ class UserStream:
                             yield frame
                         yield await self._snapshot()
                     while True:
-                        told = await arriving.next()
-                        if LOOK in told and await self._groups() != groups:
+                        messages = await arriving.next()
+                        if LOOK in messages and await self._groups() != groups:
                             break
-                        for frame in await self._changes(told):
+                        for frame in await self._changes(messages):
                             yield frame
                         await asyncio.sleep(PAUSE_SECONDS)
 
@@ -174,19 +174,19 @@ class UserStream:
             found: dict[UUID, Row] = {row[0].id: row for row in (*newest, *waiting)}
         return list(found.values())
 
-    async def _changes(self, told: Collection[Frame]) -> list[UserFrame]:
+    async def _changes(self, messages: Collection[Frame]) -> list[UserFrame]:
         """Returns the messages (frames) for everything that has changed since the last frames were sent to
-        the client. `told`: the messages that were published since then.
+        the client. `messages`: the messages that were published since then.
         """
-        ids = {named for frame in told if (named := named_in(frame)) is not None}
+        ids = {named for frame in messages if (named := named_in(frame)) is not None}
         frames: list[UserFrame] = []
-        if LOOK in told:
+        if LOOK in messages:
             # Messages may have been lost, so everything that the client may show is checked.
             ids |= {id_ for _, id_ in self._known}
             ids |= {row[0].id for row in await self._rows()}
         if ids:
             frames += await self._changed(ids)
-        if LOOK in told or SPENT in told:
+        if LOOK in messages or SPENT in messages:
             frames.append(SpendingFrame(spending=await self._spending()))
         return frames
 
@@ -240,13 +240,13 @@ class _Arriving:
         the last call. Raises Ended if a subscription ends.
         """
         await asyncio.wait(self._next.values(), return_when=asyncio.FIRST_COMPLETED)
-        told: set[Frame] = set()
+        messages: set[Frame] = set()
         for subscription, arrived in list(self._next.items()):
             if arrived.done():
-                told.add(arrived.result())
-                told.update(subscription.drain())
+                messages.add(arrived.result())
+                messages.update(subscription.drain())
                 self._next[subscription] = asyncio.ensure_future(subscription.next())
-        return told
+        return messages
 
     async def close(self) -> None:
         for waiting in self._next.values():

@@ -57,9 +57,9 @@ async def removed_after_failure(database: Database, conversation_id: UUID) -> As
 async def fill(database: Database, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
     """Appends existing events to the log of a new, hidden conversation, in one transaction.
 
-    frames: at most PER_TRANSACTION events. Raises Unavailable `copy_cut_off` if the conversation is no longer
-    hidden or is already removed because the copying took too long. Also raises LogFull and the errors of
-    log.append.
+    frames: the events with their positions, at most PER_TRANSACTION. Raises Unavailable `copy_cut_off` if the
+    conversation is no longer hidden or is already removed because the copying took too long. Also raises
+    LogFull and the errors of log.append.
     """
     async with database.session() as session:
         conversation = await _hidden(session, conversation_id)

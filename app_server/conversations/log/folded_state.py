@@ -17,7 +17,7 @@ _MAX_OPEN_CALLS = 200
 _MAX_ID = 128
 _GOAL_HAS_ENDED = frozenset(("complete", "capped"))
 _ANSWERS = frozenset(("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"))
-_TOLD_OF_TOOLS = ("mcp_changes", "mcp_questions")
+_MCP_PARTS = ("mcp_changes", "mcp_questions")
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ def _with_update(state: FoldedState, seq: int, key: str, value: Any) -> FoldedSt
             return _with_parts(state, seq, key)
         case "goal", {"status": str(status)}:
             return replace(_with_parts(state, seq, key), goal_has_ended=status in _GOAL_HAS_ENDED)
-        case "agent_state", dict(told):
-            return _with_agent_state(state, seq, told)
+        case "agent_state", dict(agent_state):
+            return _with_agent_state(state, seq, agent_state)
         case _:
             # Going back to an earlier event undoes the open calls.
             return replace(state, calls={}) if key == "leaf_event_id" else state
@@ -128,12 +128,12 @@ def _with_status(state: FoldedState, seq: int, status: str) -> FoldedState:
     )
 
 
-def _with_agent_state(state: FoldedState, seq: int, told: Mapping[str, Any]) -> FoldedState:
-    tasks = told.get("tasks")
+def _with_agent_state(state: FoldedState, seq: int, agent_state: Mapping[str, Any]) -> FoldedState:
+    tasks = agent_state.get("tasks")
     if isinstance(tasks, Mapping):
         named = {id_: seq for id_ in tasks if len(id_) <= _MAX_ID}
         state = replace(state, tasks=_newest({**state.tasks, **named}, _MAX_TASKS))
-    return _with_parts(state, seq, *(name for name in _TOLD_OF_TOOLS if name in told))
+    return _with_parts(state, seq, *(name for name in _MCP_PARTS if name in agent_state))
 
 
 def _with_parts(state: FoldedState, seq: int, *names: str) -> FoldedState:

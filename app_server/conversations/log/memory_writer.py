@@ -23,8 +23,8 @@ from app_server.trust_grants.service import of_repository
 async def take_over_proposals(
     session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
 ) -> None:
-    """Saves the notes about the repository that the agent proposed in these events. Saves nothing if the
-    conversation has no repository.
+    """Saves the memory notes (texts for later conversations) about the repository that the agent proposed in
+    these events. Saves nothing if the conversation has no repository.
 
     frames: new events that are already appended to the log.
     """
@@ -46,8 +46,8 @@ async def take_over_approvals(
 
     frames: new events that are already appended to the log.
     """
-    told = [one for frame in frames if (one := mcp_approvals.approved_by(frame.event)) is not None]
-    if not told:
+    approvals = [one for frame in frames if (one := mcp_approvals.approved_by(frame.event)) is not None]
+    if not approvals:
         return
     repository = repository_identity(conversation.selected_repository, conversation.git_provider)
     servers = {server.name for server in await servers_for(session, conversation.user_id)}
@@ -59,7 +59,7 @@ async def take_over_approvals(
             if consent.kind == "mcp_server" and consent.decision is Decision.ALLOWED
         }
     # In their order: an answer is about the change from one to the next.
-    for approved in told:
+    for approved in approvals:
         await mcp_approvals.take_over(
             session,
             conversation.user_id,

@@ -62,8 +62,8 @@ async def opening(database: Database, conversation_id: UUID, limit: int) -> tupl
     async with database.read() as session:
         state = await state_of(database, session, conversation_id)
         window = await windows.newest(session, conversation_id, limit)
-        told = await state_frames(session, conversation_id, state, window)
-    before = [frame for frame in told if (frame.seq or 0) < window.first_seq]
+        frames = await state_frames(session, conversation_id, state, window)
+    before = [frame for frame in frames if (frame.seq or 0) < window.first_seq]
     span = f'"first_seq":{window.first_seq},"last_seq":{window.last_seq}'
     text = f'{{"type":"window",{span},"state":{_array(before)}}}'
     return window.first_seq, Frame(text)

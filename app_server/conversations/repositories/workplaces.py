@@ -19,9 +19,9 @@ class Checkout:
     """A repository of a conversation that is checked out in the sandbox, or one folder of such a repository.
 
     directory: the absolute path. identity: the identity of the repository, followed by the folder; the user's
-    trust grants are stored under this text. base_commit: the commit at which the agent's work began; None if
-    the repository was empty. folder: the path of `directory` relative to the root of the repository; empty
-    for the root.
+    trust grants (decisions which programs of the repository may run) are stored under this text. base_commit:
+    the commit at which the agent's work began; None if the repository was empty. folder: the path of
+    `directory` relative to the root of the repository; empty for the root.
     """
 
     directory: str
@@ -31,8 +31,9 @@ class Checkout:
 
     @property
     def name(self) -> str:
-        """Returns the name of the checkout within the conversation: the name of the repository's directory,
-        followed by the folder. Each checkout of a conversation has a different name.
+        """Returns the name of the checkout (the checked-out repository) within the conversation: the name of
+        the repository's directory, followed by the folder. Each checkout of a conversation has a different
+        name.
         """
         depth = len(PurePosixPath(self.folder).parts) + 1
         return "/".join(PurePosixPath(self.directory).parts[-depth:])
@@ -45,8 +46,8 @@ class Checkout:
 
 
 def checkouts_of(conversation: Conversation, directory: str) -> list[Checkout]:
-    """Returns the checkouts of a conversation's repositories: the first repository, then the further
-    repositories in the order in which the user named them.
+    """Returns the checkouts (directories in the sandbox) of a conversation's repositories: the first
+    repository, then the further repositories in the order in which the user named them.
 
     `directory`: the directory of the first repository. The further repositories have directories beside this
     one.
@@ -86,8 +87,8 @@ def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Ch
 
 
 def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
-    """Returns the checkout with this name. `name`: None means the first checkout. `checkouts`: the checkouts
-    of the conversation, that of the first repository first.
+    """Returns the checkout (a repository's directory in the sandbox) with this name. `name`: None means the
+    first checkout. `checkouts`: the checkouts of the conversation, that of the first repository first.
 
     Raises BadRequest `repository_not_in_conversation`.
     """
@@ -122,7 +123,7 @@ class Workplace:
     """
 
     def checkout_with(self, path: str) -> Checkout | None:
-        """Returns the checkout of the conversation that contains this path. Returns None if no checkout
-        contains it. `path`: absolute and normalised.
+        """Returns the checkout (a repository's directory in the sandbox) that contains this path. Returns
+        None if no checkout contains it. `path`: absolute and normalised.
         """
         return next((one for one in self.checkouts if one.contains(path)), None)

@@ -81,7 +81,8 @@ class Links:
         return conversation.model_copy(update=opened)
 
     def task(self, task: StartTask) -> StartTaskInfo:
-        """Returns the API model of the start task. If the start is READY, the model contains the URL of the
+        """Returns the start task (the progress of starting a conversation) in the form in which the API shows
+        it. If the conversation has started and the user may work with it, the result contains the URL of the
         agent server.
         """
         if task.status != StartStatus.READY or not self.principal.may(Permission.WORK):

@@ -180,9 +180,9 @@ async def stream_events(
     after_seq: str = "0",
     window_events: Annotated[str, Query(alias="window")] = "0",
 ) -> None:
-    """Streams the events of a conversation over a WebSocket, as the frames of docs/protocol.md §2. Errors are
-    sent after the handshake, because browsers cannot read them earlier. `window`: how many of the newest
-    events a client receives first if it has no events yet (`after_seq` is 0).
+    """Streams the events of a conversation over a WebSocket, as frames (messages, see docs/protocol.md §2).
+    Errors are sent after the handshake, because browsers cannot read them earlier. `window`: how many of the
+    newest events a client receives first if it has no events yet (`after_seq` is 0).
     """
     signed_in = await authenticate_websocket(websocket)
     # Browsers end a connection for which they offered subprotocols and none was selected.

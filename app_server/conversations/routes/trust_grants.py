@@ -9,7 +9,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 
-from agent_runtime.wire import Offer, OfferKind, OffersResponse
+from agent_runtime.wire import ExecutableKind, ExecutablesResponse, ProjectExecutable
 from app_server.access.audit_trail import CurrentTrail
 from app_server.access.authentication import CurrentUser
 from app_server.conversations import service
@@ -19,14 +19,14 @@ from app_server.conversations.routes.dependencies import OwnedWorkplace
 from app_server.conversations.schemas import Success
 from app_server.conversations.start import repository_scripts as scripts
 from app_server.conversations.start.executables import (
-    JOINING,
-    AnswerOffers,
+    LOADABLE_KINDS,
+    AnswerExecutables,
     ConversationConsent,
     FurtherConsent,
     RunSetupScript,
+    decisions_of,
     show,
     without_outer,
-    word_of,
 )
 from app_server.conversations.start.repository_scripts import ScriptRun
 from app_server.conversations.start.setup_script import SetupRun, require_none
@@ -40,20 +40,20 @@ from app_server.users.models import User
 router = APIRouter(prefix="/api/v1/app-conversations/{conversation_id}", tags=["Conversations"])
 
 
-EVERY_KIND: Collection[OfferKind] = get_args(OfferKind)
+EVERY_KIND: Collection[ExecutableKind] = get_args(ExecutableKind)
 
 
 @dataclass(frozen=True)
-class _Offered:
+class _FoundExecutables:
     """A folder of a conversation and the executables in it that need the user's trust grant, such as hooks,
     setup scripts and MCP servers.
     """
 
     checkout: Checkout
-    found: OffersResponse
+    found: ExecutablesResponse
 
     @property
-    def offers(self) -> Sequence[Offer]:
+    def executables(self) -> Sequence[ProjectExecutable]:
         return self.found.offers
 
 
@@ -69,16 +69,16 @@ async def get_consent(
     servers, in their current version. An executable is not run until the user allows it.
     """
     task = await _task(request, user, conversation_id)
-    return await _shown(database, user, await _offered(place, task))
+    return await _shown(database, user, await _executables_of(place, task))
 
 
 @router.post("/consent")
-async def answer_offers(
+async def answer_executables(
     user: CurrentUser,
     trail: CurrentTrail,
     place: OwnedWorkplace,
     conversation_id: UUID,
-    body: AnswerOffers,
+    body: AnswerExecutables,
     database: ServerDatabase,
     request: Request,
 ) -> ConversationConsent:
@@ -96,30 +96,30 @@ async def answer_offers(
         raise Conflict(
             "The conversation is still starting.", code="not_ready", fix="Answer when it is ready."
         )
-    offered = await _offered(place, task)
+    found = await _executables_of(place, task)
     wanted = None if body.repository is None else named(place.projects, body.repository)
-    meant = [one for one in offered if wanted is None or one.checkout == wanted]
+    meant = [one for one in found if wanted is None or one.checkout == wanted]
     allowed = _chosen(meant, body.allow)
     refused = _chosen(meant, body.refuse)
     is_ready = task.status == StartStatus.READY
     runs = [
-        _run_of(place, checkout, offer)
-        for checkout, offers in allowed
-        for offer in offers
-        if offer.kind == "setup_script"
+        _run_of(place, checkout, executable)
+        for checkout, executables in allowed
+        for executable in executables
+        if executable.kind == "setup_script"
     ]
     if is_ready and runs:
         require_none(task)
     async with database.session() as session:
-        for checkout, offers in allowed:
-            await consents.decide(session, user.id, checkout.identity, offers, Decision.ALLOWED)
-            record_decisions(session, trail, checkout.identity, offers, is_allowed=True)
-        for checkout, offers in refused:
-            await consents.decide(session, user.id, checkout.identity, offers, Decision.REFUSED)
-            record_decisions(session, trail, checkout.identity, offers, is_allowed=False)
+        for checkout, executables in allowed:
+            await consents.decide(session, user.id, checkout.identity, executables, Decision.ALLOWED)
+            record_decisions(session, trail, checkout.identity, executables, is_allowed=True)
+        for checkout, executables in refused:
+            await consents.decide(session, user.id, checkout.identity, executables, Decision.REFUSED)
+            record_decisions(session, trail, checkout.identity, executables, is_allowed=False)
     if is_ready:
-        for checkout, offers in allowed:
-            await _carry_out(place, conversation_id, checkout, offers)
+        for checkout, executables in allowed:
+            await _carry_out(place, conversation_id, checkout, executables)
         if runs:
             await _begin_setup(request, place, conversation_id, runs)
     return await get_consent(user, place, conversation_id, database, request)
@@ -147,11 +147,11 @@ async def run_setup_script(
             "The conversation has not started.", code="not_ready", fix="Wait for the start, or retry it."
         )
     wanted = named(place.projects, body.repository)
-    offered = [one for one in await _offered(place, task) if one.checkout == wanted]
-    [(checkout, [script])] = _chosen(offered, [body.hash], kinds={"setup_script"})
+    found = [one for one in await _executables_of(place, task) if one.checkout == wanted]
+    [(checkout, [script])] = _chosen(found, [body.hash], kinds={"setup_script"})
     async with database.read() as session:
-        word = await word_of(session, user.id, checkout.identity)
-    if not word.allows(script):
+        decisions = await decisions_of(session, user.id, checkout.identity)
+    if not decisions.allows(script):
         raise Conflict(
             "You have not allowed this set-up script.",
             code="not_allowed",
@@ -162,17 +162,17 @@ async def run_setup_script(
 
 
 async def _carry_out(
-    place: Workplace, conversation_id: UUID, checkout: Checkout, allowed: Sequence[Offer]
+    place: Workplace, conversation_id: UUID, checkout: Checkout, allowed: Sequence[ProjectExecutable]
 ) -> None:
-    joining = [offer.hash for offer in allowed if offer.kind in JOINING]
-    if joining:
-        await place.client.consent(conversation_id, joining, _further_directory(place, checkout))
-    for offer in allowed:
-        if offer.kind == "git_hook":
-            await scripts.install_git_hook(place.client, checkout.directory, offer)
+    loadable = [executable.hash for executable in allowed if executable.kind in LOADABLE_KINDS]
+    if loadable:
+        await place.client.consent(conversation_id, loadable, _further_directory(place, checkout))
+    for executable in allowed:
+        if executable.kind == "git_hook":
+            await scripts.install_git_hook(place.client, checkout.directory, executable)
 
 
-def _run_of(place: Workplace, checkout: Checkout, script: Offer) -> ScriptRun:
+def _run_of(place: Workplace, checkout: Checkout, script: ProjectExecutable) -> ScriptRun:
     return ScriptRun(checkout.directory, script, checkout.name if len(place.projects) > 1 else None)
 
 
@@ -198,62 +198,66 @@ async def _task(request: Request, user: User, conversation_id: UUID) -> StartTas
     return task
 
 
-async def _offered(place: Workplace, task: StartTask) -> list[_Offered]:
+async def _executables_of(place: Workplace, task: StartTask) -> list[_FoundExecutables]:
     """Returns, for each folder of the conversation, the executables that need the user's trust grant. The
     agent's working folder comes first.
     """
     found = [(checkout, await _found(place, task, checkout)) for checkout in place.projects]
     kept = without_outer([(checkout, reply.offers) for checkout, reply in found])
     return [
-        _Offered(checkout, reply.model_copy(update={"offers": offers}))
-        for (checkout, reply), (_, offers) in zip(found, kept, strict=True)
+        _FoundExecutables(checkout, reply.model_copy(update={"offers": executables}))
+        for (checkout, reply), (_, executables) in zip(found, kept, strict=True)
     ]
 
 
-async def _found(place: Workplace, task: StartTask, checkout: Checkout) -> OffersResponse:
+async def _found(place: Workplace, task: StartTask, checkout: Checkout) -> ExecutablesResponse:
     if task.status == StartStatus.READY:
-        return await place.client.offers_of(task.id, _further_directory(place, checkout))
-    return OffersResponse(offers=await place.client.offers(checkout.directory))
+        return await place.client.executables_of(task.id, _further_directory(place, checkout))
+    return ExecutablesResponse(offers=await place.client.executables(checkout.directory))
 
 
 def _further_directory(place: Workplace, checkout: Checkout) -> str | None:
-    """Returns the directory of the checkout for requests to the agent server. Returns None if the checkout is
-    the agent's working folder, because this folder is the default.
+    """Returns the directory of the checkout (a repository in the sandbox) for requests to the agent server.
+    Returns None if the checkout is the agent's working folder, because this folder is the default.
     """
     return None if checkout == place.projects[0] else checkout.directory
 
 
-async def _shown(database: ServerDatabase, user: User, offered: Sequence[_Offered]) -> ConversationConsent:
+async def _shown(
+    database: ServerDatabase, user: User, found: Sequence[_FoundExecutables]
+) -> ConversationConsent:
     async with database.read() as session:
-        items = [show(one.found, await word_of(session, user.id, one.checkout.identity)) for one in offered]
+        items = [
+            show(one.found, await decisions_of(session, user.id, one.checkout.identity)) for one in found
+        ]
     return ConversationConsent(
-        directory=offered[0].checkout.name,
-        repository=offered[0].checkout.identity,
+        directory=found[0].checkout.name,
+        repository=found[0].checkout.identity,
         items=items[0],
         further=[
             FurtherConsent(directory=one.checkout.name, repository=one.checkout.identity, items=its)
-            for one, its in zip(offered[1:], items[1:], strict=True)
+            for one, its in zip(found[1:], items[1:], strict=True)
             if its
         ],
     )
 
 
 def _chosen(
-    offered: Sequence[_Offered], hashes: Sequence[str], kinds: Collection[OfferKind] = EVERY_KIND
-) -> list[tuple[Checkout, list[Offer]]]:
-    """Returns the executables that have these hashes, grouped by the checkout that contains them. `offered`:
+    found: Sequence[_FoundExecutables], hashes: Sequence[str], kinds: Collection[ExecutableKind] = EVERY_KIND
+) -> list[tuple[Checkout, list[ProjectExecutable]]]:
+    """Returns the executables that have these hashes, grouped by the checkout that contains them. `found`:
     the folders with their executables. Raises Conflict `offer_changed` if one of the hashes belongs to no
     executable.
     """
 
-    def is_chosen(offer: Offer) -> bool:
-        return offer.kind in kinds and offer.problem is None and offer.hash in hashes
+    def is_chosen(executable: ProjectExecutable) -> bool:
+        return executable.kind in kinds and executable.problem is None and executable.hash in hashes
 
-    chosen = [(one.checkout, list(filter(is_chosen, one.offers))) for one in offered]
-    if not {offer.hash for _, offers in chosen for offer in offers} >= set(hashes):
+    chosen = [(one.checkout, list(filter(is_chosen, one.executables))) for one in found]
+    if not {executable.hash for _, executables in chosen for executable in executables} >= set(hashes):
         raise Conflict(
             "The repository does not offer this any more.",
             code="offer_changed",
             fix="Look at what it offers now, and answer again.",
         )
-    return [(checkout, offers) for checkout, offers in chosen if offers]
+    return [(checkout, executables) for checkout, executables in chosen if executables]

@@ -22,10 +22,9 @@ class AccessEnded(Exception):
 
 
 class Followers:
-    """The open live streams of users who follow conversations of other users. For each of these users, one
-    SQL statement checks whether the user still has access.
-
-    The check reads the database. So it also notices when the owner ends the access at another app server.
+    """The open live streams of users who follow conversations of other users. Closes a stream when its user
+    loses the access. For each of these users, one SQL statement checks whether the user still has access; so
+    this also works when the owner ends the access at another app server.
     """
 
     def __init__(self, database: Database) -> None:

@@ -56,11 +56,11 @@ def shown_frame(frame: Frame, scan: SecretScan | None) -> Frame:
     """Returns the message (frame) of an event with only the fields that readers of a read-only link may see.
     scan: hides the secrets in the event; None hides no secrets.
     """
-    told = orjson.loads(frame.text)
-    event = shown_event(told["event"])
+    content = orjson.loads(frame.text)
+    event = shown_event(content["event"])
     if scan is not None:
         event = {key: value if key in _ENVELOPE else scan.hide_in(value) for key, value in event.items()}
-    return Frame(orjson.dumps({**told, "event": event}).decode(), frame.seq)
+    return Frame(orjson.dumps({**content, "event": event}).decode(), frame.seq)
 
 
 def _less(value: Any) -> Any:

@@ -62,9 +62,9 @@ def _values_of(cipher: Cipher, item: LevelItem) -> dict[str, str]:
     whose = item.level_value.whose
     match item.kind:
         case LevelItemKind.SECRET:
-            return {f"Secret {item.name} of {whose}": cipher.decrypt(item.sealed_part)}
+            return {f"Secret {item.name} of {whose}": cipher.decrypt(item.encrypted_part)}
         case LevelItemKind.MCP_SERVER:
-            values = _values(json.loads(cipher.decrypt(item.sealed_part)))
+            values = _values(json.loads(cipher.decrypt(item.encrypted_part)))
             return {f"{name} of the MCP server {item.name} of {whose}": value for name, value in values}
         case LevelItemKind.EGRESS_RULE | LevelItemKind.SANDBOX_SPEC:
             return {}

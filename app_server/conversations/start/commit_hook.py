@@ -36,7 +36,8 @@ exec git interpret-trailers --in-place --if-exists addIfDifferent --trailer "$li
 async def install_commit_hook(
     client: AgentClient, directory: str, *, usual: CommitTrailer, chosen: CommitTrailer | None
 ) -> None:
-    """Installs the Git hook that adds a trailer to commit messages, in the checkout at `directory`.
+    """Installs the Git hook that adds a trailer to commit messages, in the repository at `directory` in the
+    sandbox.
 
     chosen: the trailer that the user has chosen for this repository; None if the user has not chosen one.
     usual: the trailer that is used if `chosen` is None and the repository's file POLICY_FILE names no

@@ -12,7 +12,7 @@ from app_server.agent_client.running_sandbox import RunningSandbox
 from app_server.conversations.models import Conversation
 from app_server.conversations.repositories.workplaces import Checkout, checkouts_of, projects_of
 from app_server.conversations.schemas import StartRequest
-from app_server.conversations.start.executables import Offered, without_outer, word_of
+from app_server.conversations.start.executables import CheckoutExecutables, decisions_of, without_outer
 from app_server.conversations.start.repository import OUTPUT_CHARACTERS
 from app_server.core.config import Config
 from app_server.core.database import Database
@@ -117,8 +117,8 @@ class Start:
         return f"{running.working_root}/{self.folder}" if self.folder else running.working_root
 
     async def checkouts(self) -> list[Checkout]:
-        """Returns the checkouts of the conversation's repositories in the sandbox. The checkout of the first
-        repository comes first.
+        """Returns the checkouts (directories in the sandbox) of the conversation's repositories. The checkout
+        of the first repository comes first.
         """
         _, directory = await self.workplace()
         async with self.database.read() as session:
@@ -130,17 +130,19 @@ class Start:
         """
         return projects_of(await self.checkouts(), self.request.selected_directory)
 
-    async def offered(self) -> list[Offered]:
+    async def executables(self) -> list[CheckoutExecutables]:
         """Returns the project executables (hooks, setup scripts, MCP servers …) of each folder of the
         conversation, and the user's decision whether they may run. The executables are read from the files
         that are in the folder now.
         """
         client, projects = (await self.sandbox()).client, await self.projects()
-        found = without_outer([(each, await client.offers(each.directory)) for each in projects])
+        found = without_outer([(each, await client.executables(each.directory)) for each in projects])
         async with self.database.read() as session:
             return [
-                Offered(checkout, offers, await word_of(session, self.user_id, checkout.identity))
-                for checkout, offers in found
+                CheckoutExecutables(
+                    checkout, executables, await decisions_of(session, self.user_id, checkout.identity)
+                )
+                for checkout, executables in found
             ]
 
 

@@ -1,6 +1,6 @@
 """Combines the project executables of a conversation's repositories with the user's decisions about them.
 Project executables are hooks, setup scripts, MCP servers and other programs that a repository contains; they
-run only if the user allows it. In this code, such an executable is called an offer.
+run only if the user allows it.
 """
 
 from collections.abc import Sequence
@@ -11,28 +11,28 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from agent_runtime.wire import Offer, OfferHash, OfferKind, OffersResponse
+from agent_runtime.wire import ExecutableHash, ExecutableKind, ExecutablesResponse, ProjectExecutable
 from app_server.conversations.repositories.workplaces import Checkout
 from app_server.trust_grants import service as consents
 from app_server.trust_grants.models import Decision, TrustGrant
 
-JOINING: frozenset[OfferKind] = frozenset(("hooks", "mcp_server", "sub_agent", "plugin"))
-"""Kinds of offers that are loaded into the conversation. The other kinds prepare its workspace."""
+LOADABLE_KINDS: frozenset[ExecutableKind] = frozenset(("hooks", "mcp_server", "sub_agent", "plugin"))
+"""Kinds of executables that are loaded into the conversation. The other kinds prepare its workspace."""
 
 
-class OfferInfo(BaseModel):
+class ExecutableInfo(BaseModel):
     """A project executable of a repository (hook, setup script, MCP server …) and the user's decision about
     it.
 
     approved: the version of the executable that the user allowed last; only set if the user has not decided
     about the present version. is_loaded: whether the conversation has loaded the executable; null for
-    scripts, because the stages of the start report them. is_name_taken: true for an MCP server that the
-    conversation does not use because another of its MCP servers has the same name.
+    scripts, because the steps of the conversation's start report their outcome. is_name_taken: true for an
+    MCP server that the conversation does not use because another of its MCP servers has the same name.
     """
 
-    offer: Offer
+    offer: ProjectExecutable
     state: Literal["pending", "allowed", "refused"]
-    approved: Offer | None = None
+    approved: ProjectExecutable | None = None
     is_loaded: bool | None = None
     is_name_taken: bool = False
 
@@ -48,7 +48,7 @@ class FurtherConsent(BaseModel):
 
     directory: str
     repository: str
-    items: list[OfferInfo]
+    items: list[ExecutableInfo]
 
 
 class ConversationConsent(BaseModel):
@@ -62,11 +62,11 @@ class ConversationConsent(BaseModel):
 
     directory: str
     repository: str
-    items: list[OfferInfo]
+    items: list[ExecutableInfo]
     further: list[FurtherConsent] = []
 
 
-class AnswerOffers(BaseModel):
+class AnswerExecutables(BaseModel):
     """The request body with which the user allows or refuses project executables of a conversation. The
     executables are named by their hashes.
 
@@ -74,8 +74,8 @@ class AnswerOffers(BaseModel):
     the conversation in which an executable has one of these hashes.
     """
 
-    allow: list[OfferHash] = Field(default=[], max_length=200)
-    refuse: list[OfferHash] = Field(default=[], max_length=200)
+    allow: list[ExecutableHash] = Field(default=[], max_length=200)
+    refuse: list[ExecutableHash] = Field(default=[], max_length=200)
     repository: str | None = Field(default=None, max_length=255)
 
 
@@ -84,85 +84,85 @@ class RunSetupScript(BaseModel):
     user has seen. repository: the directory of the script's repository; null for the first repository.
     """
 
-    hash: OfferHash
+    hash: ExecutableHash
     repository: str | None = Field(default=None, max_length=255)
 
 
-NEAREST: frozenset[OfferKind] = frozenset(("setup_script", "git_hook"))
-"""Kinds of offers of which a repository has one at most: that of the folder nearest to the agent's."""
+NEAREST: frozenset[ExecutableKind] = frozenset(("setup_script", "git_hook"))
+"""Kinds of executables of which a repository has one at most: that of the folder nearest to the agent's."""
 
 
 @dataclass(frozen=True)
-class Word:
+class TrustDecisions:
     """The user's decisions about the project executables (hooks, setup scripts, MCP servers …) of one
     repository.
     """
 
     consents: Sequence[TrustGrant]
 
-    def of(self, offer: Offer) -> Decision | None:
-        return next((each.decision for each in self.consents if each.hash == offer.hash), None)
+    def of(self, executable: ProjectExecutable) -> Decision | None:
+        return next((each.decision for each in self.consents if each.hash == executable.hash), None)
 
-    def allows(self, offer: Offer) -> bool:
-        return offer.problem is None and self.of(offer) is Decision.ALLOWED
+    def allows(self, executable: ProjectExecutable) -> bool:
+        return executable.problem is None and self.of(executable) is Decision.ALLOWED
 
-    def approved_before(self, offer: Offer) -> Offer | None:
+    def approved_before(self, executable: ProjectExecutable) -> ProjectExecutable | None:
         """Returns the version of this project executable that the user allowed last. Returns None if the user
         has already decided about the present version, or has never allowed an earlier version.
         """
-        if self.of(offer) is not None:
+        if self.of(executable) is not None:
             return None
-        place = (offer.kind, offer.path, offer.name)
+        place = (executable.kind, executable.path, executable.name)
         allowed = (each for each in self.consents if each.decision is Decision.ALLOWED)
         found = next((each for each in allowed if (each.kind, each.path, each.name) == place), None)
-        return Offer.model_validate(found.offer) if found else None
+        return ProjectExecutable.model_validate(found.offer) if found else None
 
 
 @dataclass(frozen=True)
-class Offered:
+class CheckoutExecutables:
     """The project executables (hooks, setup scripts, MCP servers …) in one folder of a conversation, and the
     user's decisions about them.
     """
 
     checkout: Checkout
-    offers: Sequence[Offer]
-    word: Word
+    executables: Sequence[ProjectExecutable]
+    decisions: TrustDecisions
 
 
 def without_outer(
-    found: Sequence[tuple[Checkout, Sequence[Offer]]],
-) -> list[tuple[Checkout, list[Offer]]]:
+    found: Sequence[tuple[Checkout, Sequence[ProjectExecutable]]],
+) -> list[tuple[Checkout, list[ProjectExecutable]]]:
     """Returns the project executables of each folder, without setup scripts and Git hooks that an inner
     folder replaces. An inner folder is a folder inside another folder, nearer to the agent's working folder.
     `found`: the folders with their executables, in the order of projects_of.
     """
-    kept: list[tuple[Checkout, list[Offer]]] = []
-    for checkout, offers in found:
+    kept: list[tuple[Checkout, list[ProjectExecutable]]] = []
+    for checkout, executables in found:
         replaced = {
-            offer.kind
+            executable.kind
             for inner, nearer in kept
             if inner.folder and checkout.contains(inner.directory)
-            for offer in nearer
+            for executable in nearer
         }
-        kept.append((checkout, [one for one in offers if one.kind not in NEAREST & replaced]))
+        kept.append((checkout, [one for one in executables if one.kind not in NEAREST & replaced]))
     return kept
 
 
-async def word_of(session: AsyncSession, user_id: UUID, repository: str) -> Word:
-    return Word(await consents.of_repository(session, user_id, repository))
+async def decisions_of(session: AsyncSession, user_id: UUID, repository: str) -> TrustDecisions:
+    return TrustDecisions(await consents.of_repository(session, user_id, repository))
 
 
-def show(found: OffersResponse, word: Word) -> list[OfferInfo]:
+def show(found: ExecutablesResponse, decisions: TrustDecisions) -> list[ExecutableInfo]:
     """Returns the project executables of one repository with the user's decisions, as models of the API.
     `found`: the executables. `word`: the decisions.
     """
     return [
-        OfferInfo(
-            offer=offer,
-            state=(word.of(offer) or "pending"),
-            approved=word.approved_before(offer),
-            is_loaded=offer.hash in found.consented if offer.kind in JOINING else None,
-            is_name_taken=offer.hash in found.name_taken,
+        ExecutableInfo(
+            offer=executable,
+            state=(decisions.of(executable) or "pending"),
+            approved=decisions.approved_before(executable),
+            is_loaded=executable.hash in found.consented if executable.kind in LOADABLE_KINDS else None,
+            is_name_taken=executable.hash in found.name_taken,
         )
-        for offer in found.offers
+        for executable in found.offers
     ]

@@ -6,50 +6,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from agent_runtime.wire import Offer
+from agent_runtime.wire import ProjectExecutable
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.repositories.workplaces import Checkout
-from app_server.conversations.start.executables import JOINING, Offered
+from app_server.conversations.start.executables import LOADABLE_KINDS, CheckoutExecutables
 
 
 @dataclass(frozen=True)
-class JoiningOffers:
+class LoadableExecutables:
     """The project executables in one folder that the conversation can load: hooks, MCP servers, sub-agents
     and plugins. allowed: the hashes of those that the user has allowed.
     """
 
     checkout: Checkout
-    offers: Sequence[Offer]
+    executables: Sequence[ProjectExecutable]
     allowed: Sequence[str]
 
 
-def joining_of(offered: Offered) -> JoiningOffers:
-    joining = [each for each in offered.offers if each.kind in JOINING]
-    allowed = [each.hash for each in joining if offered.word.allows(each)]
-    return JoiningOffers(offered.checkout, joining, allowed)
+def loadable_of(found: CheckoutExecutables) -> LoadableExecutables:
+    loadable = [each for each in found.executables if each.kind in LOADABLE_KINDS]
+    allowed = [each.hash for each in loadable if found.decisions.allows(each)]
+    return LoadableExecutables(found.checkout, loadable, allowed)
 
 
 async def left_out_of(
-    client: AgentClient, conversation_id: UUID, joining: Sequence[JoiningOffers]
+    client: AgentClient, conversation_id: UUID, loadable: Sequence[LoadableExecutables]
 ) -> list[str]:
     """Returns sentences about the hooks, MCP servers, sub-agents and plugins that the conversation does not
     use. One sentence names all that the user has not allowed. One more sentence is added for each MCP server
-    whose name another server already has. `joining`: the executables of all folders of the conversation; the
+    whose name another server already has. `loadable`: the executables of all folders of the conversation; the
     agent's working folder comes first.
     """
-    begin = [f"{one.checkout.name}/" if len(joining) > 1 else "" for one in joining]
+    begin = [f"{one.checkout.name}/" if len(loadable) > 1 else "" for one in loadable]
     waiting = [
         f"{name}{each.path}"
-        for name, one in zip(begin, joining, strict=True)
-        for each in one.offers
+        for name, one in zip(begin, loadable, strict=True)
+        for each in one.executables
         if each.hash not in one.allowed
     ]
     told = [f"Not used, because it is not allowed: {', '.join(dict.fromkeys(waiting))}."] if waiting else []
-    for number, one in enumerate(joining):
-        servers = [each for each in one.offers if each.kind == "mcp_server" and each.hash in one.allowed]
+    for number, one in enumerate(loadable):
+        servers = [each for each in one.executables if each.kind == "mcp_server" and each.hash in one.allowed]
         if servers:
             directory = one.checkout.directory if number else None
-            taken = (await client.offers_of(conversation_id, directory)).name_taken
+            taken = (await client.executables_of(conversation_id, directory)).name_taken
             told += [
                 f"The MCP server {each.name} of {begin[number]}{each.path} is not used: another server has "
                 "this name."

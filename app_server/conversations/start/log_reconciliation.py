@@ -47,8 +47,8 @@ async def reconcile_all(database: Database, running: RunningSandbox, backup: Arc
 
 async def reason_of(database: Database, conversation_id: UUID) -> Restored | Forked:
     """Returns why the agent server does not have the complete event log of the conversation: Forked if the
-    conversation is a new fork, Restored if its files were lost and restored. The agent is later informed of
-    this reason.
+    conversation is a new fork (a copy of another conversation), Restored if its files were lost and restored.
+    The agent is later informed of this reason.
     """
     async with database.read() as session:
         conversation = await session.get_one(Conversation, conversation_id)

@@ -7,11 +7,11 @@ from app_server.conversations.protocol_schemas import PluginSpec
 from app_server.conversations.schemas import MAX_PLUGINS, StartRequest
 from app_server.conversations.start.context import Start
 from app_server.git.pinned_git import guard_for
-from app_server.marketplaces.index import OfferedPlugin
+from app_server.marketplaces.index import MarketplacePlugin
 from app_server.marketplaces.service import Loaded, load, loaded_by_default
 
 
-async def offered(start: Start) -> Loaded:
+async def load_defaults(start: Start) -> Loaded:
     """Returns the plugins and skills that are now in the user's default marketplaces."""
     async with start.database.read() as session:
         marketplaces = await loaded_by_default(session, start.user_id)
@@ -21,7 +21,9 @@ async def offered(start: Start) -> Loaded:
     return await load(marketplaces, guard_for(start.config, administers=start.administers))
 
 
-def with_plugins(request: StartRequest, plugins: tuple[OfferedPlugin, ...]) -> tuple[StartRequest, list[str]]:
+def with_plugins(
+    request: StartRequest, plugins: tuple[MarketplacePlugin, ...]
+) -> tuple[StartRequest, list[str]]:
     """Returns a copy of the start request to which these plugins are added. Also returns a sentence about
     each plugin that is left out because its source is not usable or the request has too many plugins.
     """

@@ -41,9 +41,9 @@ rm -f "$archive"
 async def put_notes(
     client: AgentClient, directory: str, notes: Sequence[MemoryNote], folder: str | None = None
 ) -> None:
-    """Writes these notes as files into the checkout, where the agent reads them. Git ignores the files. Notes
-    that an earlier call wrote are replaced. Notes that are committed in the repository are never overwritten.
-    May be repeated.
+    """Writes these memory notes as files into the directory of the repository (the checkout), where the agent
+    reads them. Git ignores the files. Notes that an earlier call wrote are replaced. Notes that are committed
+    in the repository are never overwritten. May be repeated.
 
     folder: the folder of the checkout in which the agent works; None for the root of the checkout.
     """

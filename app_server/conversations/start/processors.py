@@ -1,4 +1,6 @@
-"""Adds callbacks for the event processors that a start request names."""
+"""Adds callbacks for the event processors that a request to start a conversation names. An event processor is
+the OpenHands name of a callback: an action of the server after an event of the conversation.
+"""
 
 from collections.abc import Iterable
 from uuid import UUID

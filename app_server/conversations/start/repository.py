@@ -147,8 +147,8 @@ _NAMED_FOLDERS = 20
 
 
 async def require_folder(client: AgentClient, directory: str, folder: str) -> None:
-    """Checks that the checkout at `directory` contains `folder`, and that no part of the folder's path is a
-    symbolic link.
+    """Checks that the repository at `directory` in the sandbox contains `folder`, and that no part of the
+    folder's path is a symbolic link.
 
     Raises StartFailure `directory_not_found`, `directory_outside_repository`.
     """

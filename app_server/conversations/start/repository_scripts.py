@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
-from agent_runtime.wire import Offer
+from agent_runtime.wire import ProjectExecutable
 from app_server.agent_client.client import AgentClient
 from app_server.conversations.start.repository import OUTPUT_CHARACTERS, Finished, must_run
 from app_server.core.errors import AppError, StartFailure
@@ -33,14 +33,15 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ScriptRun:
-    """A set-up script that will be run, and the checkout in which the script runs.
+    """A set-up script that will be run, and the checkout (a repository's directory in the sandbox) in which
+    the script runs.
 
     repository: the name of the repository, which is put before errors and output of the script; None if the
     conversation has only one repository.
     """
 
     directory: str
-    script: Offer
+    script: ProjectExecutable
     repository: str | None = None
 
 
@@ -75,7 +76,7 @@ async def run_setup_scripts(
 
 
 async def run_setup_script(
-    client: AgentClient, directory: str, script: Offer, timeout_seconds: int, report: Report
+    client: AgentClient, directory: str, script: ProjectExecutable, timeout_seconds: int, report: Report
 ) -> Finished:
     """Runs the set-up script with the command `source` in a separate bash. First checks that the script's
     files are the same as when the user allowed the script. Raises StartFailure `setup_script_failed`.
@@ -102,7 +103,7 @@ async def run_setup_script(
     )
 
 
-async def install_git_hook(client: AgentClient, directory: str, script: Offer) -> None:
+async def install_git_hook(client: AgentClient, directory: str, script: ProjectExecutable) -> None:
     """Installs a Git hook that runs the script before each commit. If the script's files are changed later,
     the hook does not run the script and prints the reason.
     """
@@ -124,7 +125,7 @@ async def install_git_hook(client: AgentClient, directory: str, script: Offer) -
     )
 
 
-def _unchanged(script: Offer) -> str:
+def _unchanged(script: ProjectExecutable) -> str:
     """Returns a shell command that succeeds if all files of the script are the same as when the user allowed
     the script.
     """
@@ -132,7 +133,7 @@ def _unchanged(script: Offer) -> str:
     return f"sha256sum --check --status --strict <<'SLIPWAY_SUMS'\n{sums}SLIPWAY_SUMS"
 
 
-def _changed(script: Offer) -> str:
+def _changed(script: ProjectExecutable) -> str:
     return shlex.quote(f"{script.path}, or a script it names, has changed since it was allowed: not run.")
 
 

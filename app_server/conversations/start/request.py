@@ -77,8 +77,8 @@ def with_parameters(request: StartRequest) -> StartRequest:
             fix=f"Send at most {MAX_CONTENT_PARTS - 1} parts.",
         )
     given_message = message or SendMessageRequest(content=content)
-    told = given_message.model_copy(update={"content": content})
-    return request.model_copy(update={"initial_message": told})
+    extended_message = given_message.model_copy(update={"content": content})
+    return request.model_copy(update={"initial_message": extended_message})
 
 
 def _parameters_of(plugin: PluginSpec) -> str:

@@ -33,13 +33,13 @@ MAX_LOOKED_AT = 50
 
 
 @dataclass(frozen=True)
-class Newcomer:
+class NewConversation:
     """A new conversation for which a sandbox is chosen.
 
-    backend: the kind of sandboxes that this server creates. origin: the base image or snapshot from which a
-    new sandbox would be created. takes_any_image: whether a sandbox with another base image is acceptable.
-    repository: the identity of the conversation's repository. team_id: the user's team that owns the
-    repository; None if no team owns the repository.
+    backend: the name of the kind of sandboxes that this server creates. origin: the base image or snapshot
+    from which a new sandbox would be created. takes_any_image: whether a sandbox with another base image is
+    acceptable. repository: the identity of the conversation's repository. team_id: the user's team that owns
+    the repository; None if no team owns the repository.
     """
 
     id: UUID
@@ -65,13 +65,13 @@ class SandboxPlacement:
     is_open: bool = False
 
 
-async def place_of(
-    session: AsyncSession, config: Config, newcomer: Newcomer, request: StartRequest
+async def choose_sandbox(
+    session: AsyncSession, config: Config, new_conversation: NewConversation, request: StartRequest
 ) -> SandboxPlacement:
     """Chooses the sandbox for the new conversation, and the folder in this sandbox. Returns the chosen
     sandbox and folder. Raises the errors of `join`, and BadRequest `two_origins`.
     """
-    alone = SandboxPlacement(newcomer.id, None)
+    alone = SandboxPlacement(new_conversation.id, None)
     if request.snapshot_id is not None:
         if request.sandbox_id is not None:
             raise BadRequest(
@@ -81,20 +81,24 @@ async def place_of(
             )
         return alone
     if request.sandbox_id is not None:
-        await join(session, config, newcomer, request.sandbox_id)
-        return SandboxPlacement(request.sandbox_id, newcomer.id.hex)
-    strategy = await grouping_of(session, newcomer.user_id)
+        await join(session, config, new_conversation, request.sandbox_id)
+        return SandboxPlacement(request.sandbox_id, new_conversation.id.hex)
+    strategy = await grouping_of(session, new_conversation.user_id)
     if strategy is GroupingStrategy.NO_GROUPING:
         return alone
     # Starts of one user choose one after the other: each start, on any app server, must see which sandbox the
     # start before it has joined or will get. `FOR NO KEY UPDATE` is used, because it does not block inserts
     # of rows that refer to the user.
-    await session.execute(select(User.id).where(User.id == newcomer.user_id).with_for_update(key_share=True))
-    found = await find(session, config, newcomer, strategy)
-    return SandboxPlacement(found or newcomer.id, newcomer.id.hex, is_open=found is None)
+    await session.execute(
+        select(User.id).where(User.id == new_conversation.user_id).with_for_update(key_share=True)
+    )
+    found = await find(session, config, new_conversation, strategy)
+    return SandboxPlacement(found or new_conversation.id, new_conversation.id.hex, is_open=found is None)
 
 
-async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID) -> None:
+async def join(
+    session: AsyncSession, config: Config, new_conversation: NewConversation, sandbox_id: UUID
+) -> None:
     """Checks that the new conversation may use this sandbox together with the conversations that are already
     there. The sandbox's row stays locked until the transaction ends.
 
@@ -103,14 +107,14 @@ async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbo
     `sandbox_policy_differs`.
     """
     sandbox = await session.get(Sandbox, sandbox_id, with_for_update=True, populate_existing=True)
-    if sandbox is None or sandbox.user_id != newcomer.user_id:
+    if sandbox is None or sandbox.user_id != new_conversation.user_id:
         raise NotFound("No such sandbox.", code="sandbox_not_found")
-    _require_kind(sandbox, newcomer)
+    _require_kind(sandbox, new_conversation)
     _require_status(sandbox)
     residents = await residents_of(session, sandbox_id)
     await _require_life(session, sandbox_id, residents)
     _require_room(config, residents)
-    if not await _has_the_same_way_out(session, config, newcomer, sandbox_id):
+    if not await _has_the_same_way_out(session, config, new_conversation, sandbox_id):
         raise Conflict(
             "That sandbox has other network rules or other credentials than this conversation.",
             code="sandbox_policy_differs",
@@ -119,7 +123,7 @@ async def join(session: AsyncSession, config: Config, newcomer: Newcomer, sandbo
 
 
 async def _has_the_same_way_out(
-    session: AsyncSession, config: Config, newcomer: Newcomer, sandbox_id: UUID
+    session: AsyncSession, config: Config, new_conversation: NewConversation, sandbox_id: UUID
 ) -> bool:
     """Returns whether the new conversation would have the same network policy as the conversations that are
     already in the sandbox.
@@ -127,30 +131,30 @@ async def _has_the_same_way_out(
     Returns False if the repositories differ and there are network credentials for only one repository. Also
     returns False if the repositories belong to different teams.
     """
-    user_id, there = newcomer.user_id, await repositories_of(session, sandbox_id)
+    user_id, there = new_conversation.user_id, await repositories_of(session, sandbox_id)
     # A sandbox has the level of one team: its secrets, MCP servers and rules of the network.
-    if there and await team_of_sandbox(session, sandbox_id) != newcomer.team_id:
+    if there and await team_of_sandbox(session, sandbox_id) != new_conversation.team_id:
         return False
-    together = {*there, newcomer.repository}
+    together = {*there, new_conversation.repository}
     if len(together) > 1 and await have_own(session, user_id, [*together]):
         return False
     alone = await policy_of(
-        session, config, user_id, repositories=[newcomer.repository], sandbox_id=newcomer.id
+        session, config, user_id, repositories=[new_conversation.repository], sandbox_id=new_conversation.id
     )
     theirs = await policy_of(session, config, user_id, repositories=there, sandbox_id=sandbox_id)
     return alone.equals(theirs)
 
 
 async def find(
-    session: AsyncSession, config: Config, newcomer: Newcomer, strategy: GroupingStrategy
+    session: AsyncSession, config: Config, new_conversation: NewConversation, strategy: GroupingStrategy
 ) -> UUID | None:
     """Returns the id of a sandbox of the user that the new conversation can share with other conversations.
     Running sandboxes are tried first. `strategy`: the order in which sandboxes are tried, as the user has set
     it. Returns None if no sandbox fits, so that a new sandbox is needed.
     """
-    for sandbox_id in await _candidates(session, newcomer.user_id, strategy):
+    for sandbox_id in await _candidates(session, new_conversation.user_id, strategy):
         try:
-            await join(session, config, newcomer, sandbox_id)
+            await join(session, config, new_conversation, sandbox_id)
         except AppError:
             continue  # the sandbox cannot be joined
         return sandbox_id
@@ -180,16 +184,16 @@ async def _candidates(session: AsyncSession, user_id: UUID, strategy: GroupingSt
     return (await session.scalars(query)).all()
 
 
-def _require_kind(sandbox: Sandbox, newcomer: Newcomer) -> None:
-    if (sandbox.spec_id == PROCESS) != (newcomer.backend == PROCESS):
+def _require_kind(sandbox: Sandbox, new_conversation: NewConversation) -> None:
+    if (sandbox.spec_id == PROCESS) != (new_conversation.backend == PROCESS):
         raise Conflict(
             f"That sandbox is of another kind ({sandbox.spec_id}) than the new sandboxes of this server.",
             code="sandbox_of_other_kind",
             fix="Start without sandbox_id.",
         )
     if (
-        Origin(sandbox.base_image, sandbox.runtime_plugins) != newcomer.origin
-        and not newcomer.takes_any_image
+        Origin(sandbox.base_image, sandbox.runtime_plugins) != new_conversation.origin
+        and not new_conversation.takes_any_image
     ):
         raise Conflict(
             "That sandbox was started from another image than the chosen one.",

@@ -7,19 +7,19 @@ them. The first set-up script that fails ends the start.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from agent_runtime.wire import Offer, OfferKind
+from agent_runtime.wire import ExecutableKind, ProjectExecutable
 from app_server.conversations.repositories.workplaces import Checkout
 from app_server.conversations.start import repository_scripts as scripts
 from app_server.conversations.start.commit_hook import install_commit_hook
 from app_server.conversations.start.context import Start, StepOutcome
-from app_server.conversations.start.executables import Offered, Word
+from app_server.conversations.start.executables import CheckoutExecutables, TrustDecisions
 from app_server.levels.models import SettingName
 from app_server.levels.service import value_for
 from app_server.settings.commit_trailers import CommitTrailer, trailer_for
 from app_server.settings.models import UserSettings
 from app_server.teams.repositories.first_team import put_team_of_sandbox_first
 
-NOTHING_OFFERED: Mapping[OfferKind, str] = {
+_NO_SCRIPT: Mapping[ExecutableKind, str] = {
     "setup_script": "The repository has no set-up script",
     "git_hook": "The repository has no Git hook",
 }
@@ -27,7 +27,7 @@ NOTHING_OFFERED: Mapping[OfferKind, str] = {
 
 async def run_setup_script(start: Start) -> StepOutcome:
     running = await start.sandbox()
-    found = _allowed(await start.offered(), "setup_script")
+    found = _allowed(await start.executables(), "setup_script")
     names = len(found) > 1
     runs = [
         scripts.ScriptRun(checkout.directory, script, checkout.name if names else None)
@@ -55,7 +55,7 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
             if trailer is not None and trailer.enforced
             else trailer_for(own.commit_trailers if own else None, checkout.identity),
         )
-    found = _allowed(await start.offered(), "git_hook")
+    found = _allowed(await start.executables(), "git_hook")
     for checkout, script, _ in found:
         if script is not None:
             await scripts.install_git_hook(client, checkout.directory, script)
@@ -63,21 +63,23 @@ async def set_up_git_hooks(start: Start) -> StepOutcome:
     return _outcome(told, is_done=any(script for _, script, _ in found))
 
 
-def _allowed(offered: Sequence[Offered], kind: OfferKind) -> list[tuple[Checkout, Offer | None, str]]:
+def _allowed(
+    per_checkout: Sequence[CheckoutExecutables], kind: ExecutableKind
+) -> list[tuple[Checkout, ProjectExecutable | None, str]]:
     """Finds the set-up script or Git hook (`kind`) in each folder of the conversation. Returns a checkout, a
     script and a sentence for each folder that has a script. If the script may not run, for example because
     the user has not allowed its present version, None takes the script's place and the sentence gives the
     reason. A repository without a script is returned with None and a sentence that says so.
     """
-    found: list[tuple[Checkout, Offer | None, str]] = []
-    for one in offered:
-        offer = next((each for each in one.offers if each.kind == kind), None)
-        if offer is not None:
-            is_allowed = one.word.allows(offer)
-            why = "" if is_allowed else _why_not(offer, one.word)
-            found.append((one.checkout, offer if is_allowed else None, why))
+    found: list[tuple[Checkout, ProjectExecutable | None, str]] = []
+    for one in per_checkout:
+        executable = next((each for each in one.executables if each.kind == kind), None)
+        if executable is not None:
+            is_allowed = one.decisions.allows(executable)
+            why = "" if is_allowed else _why_not(executable, one.decisions)
+            found.append((one.checkout, executable if is_allowed else None, why))
         elif not one.checkout.folder and not any(one.checkout.contains(each.directory) for each, *_ in found):
-            found.append((one.checkout, None, NOTHING_OFFERED[kind]))
+            found.append((one.checkout, None, _NO_SCRIPT[kind]))
     return found
 
 
@@ -93,11 +95,11 @@ def _outcome(
     return StepOutcome("done" if is_done else "skipped", "; ".join(lines), output or None)
 
 
-def _why_not(offer: Offer, word: Word) -> str:
-    if offer.problem is not None:
-        return f"{offer.path} was not run. {offer.problem}"
-    if word.of(offer) is not None:
-        return f"{offer.path} was not run: you have refused it"
-    if word.approved_before(offer) is not None:
-        return f"{offer.path} was not run: it has changed since you allowed it"
-    return f"{offer.path} was not run: you have not allowed it yet"
+def _why_not(executable: ProjectExecutable, decisions: TrustDecisions) -> str:
+    if executable.problem is not None:
+        return f"{executable.path} was not run. {executable.problem}"
+    if decisions.of(executable) is not None:
+        return f"{executable.path} was not run: you have refused it"
+    if decisions.approved_before(executable) is not None:
+        return f"{executable.path} was not run: it has changed since you allowed it"
+    return f"{executable.path} was not run: you have not allowed it yet"

@@ -24,7 +24,7 @@ from app_server.secrets.schemas import SecretNameInPath
 inner_router = APIRouter(prefix="/api/v1/sandboxes", tags=["Secrets"])
 
 
-def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | None:
+def encrypt_secrets(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | None:
     """Encrypts the secrets of a start request, so that they can be stored in the start task. Returns the
     encrypted text, or None if there are no secrets.
     """
@@ -34,8 +34,10 @@ def sealed(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> str | Non
     return cipher.encrypt(orjson.dumps(values).decode())
 
 
-def opened(cipher: Cipher, encrypted: str | None) -> dict[str, SecretStr] | None:
-    """Decrypts secrets that the function `sealed` has encrypted. Returns None if `encrypted` is None."""
+def decrypt_secrets(cipher: Cipher, encrypted: str | None) -> dict[str, SecretStr] | None:
+    """Decrypts secrets that the function `encrypt_secrets` has encrypted. Returns None if `encrypted` is
+    None.
+    """
     if encrypted is None:
         return None
     return {name: SecretStr(value) for name, value in orjson.loads(cipher.decrypt(encrypted)).items()}
@@ -64,15 +66,15 @@ async def look_up(
     if sandbox.id != sandbox_id or sandbox.status != SandboxStatus.RUNNING:
         raise _not_found()
     async with database.read() as session:
-        kept = await _kept(session, sandbox, conversation_id)
-    values = orjson.loads(cipher.decrypt(kept)) if kept else {}
+        encrypted = await _encrypted_secrets(session, sandbox, conversation_id)
+    values = orjson.loads(cipher.decrypt(encrypted)) if encrypted else {}
     if name not in values:
         raise _not_found()
     await record_first_use(database, sandbox.user_id, sandbox.id, name, of_conversation=conversation_id)
     return PlainTextResponse(values[name], headers={"Cache-Control": "no-store"})
 
 
-async def _kept(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:
+async def _encrypted_secrets(session: AsyncSession, sandbox: Sandbox, conversation_id: UUID) -> str | None:
     query = (
         select(StartTask.encrypted_secrets)
         .join(Conversation, Conversation.id == StartTask.id)

@@ -1,7 +1,6 @@
-"""The steps that start a conversation: from creating the sandbox to sending the first message. Each step may
-be repeated, and returns its outcome.
-
-The start worker (worker.py) runs the steps in order. A step stores in SQL what later steps need.
+"""The steps that start a conversation: from creating the sandbox to sending the first message. The start
+worker (worker.py) runs them in order. Each step may be repeated, returns its outcome, and stores in SQL what
+later steps need.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ from app_server.conversations.schemas import StartRequest
 from app_server.conversations.sharing.owning_team import refuse_those_of_other_teams
 from app_server.conversations.start import agent_request, marketplaces, repository
 from app_server.conversations.start.context import Start, Step, StepOutcome
-from app_server.conversations.start.loadable_executables import joining_of, left_out_of
+from app_server.conversations.start.loadable_executables import left_out_of, loadable_of
 from app_server.conversations.start.log_reconciliation import reason_of, reconcile_log
 from app_server.conversations.start.memory_files import put_notes
 from app_server.conversations.start.script_steps import run_setup_script, set_up_git_hooks
@@ -92,9 +91,7 @@ async def create_sandbox(start: Start) -> StepOutcome:
 
 
 async def _origin(session: AsyncSession, start: Start) -> Origin:
-    """Returns the base image or the snapshot from which the conversation's sandbox is created. Raises
-    StartFailure `sandbox_spec_missing`.
-    """
+    """Returns the image or snapshot for the new sandbox. Raises StartFailure `sandbox_spec_missing`."""
     try:
         return await sandbox_specs.origin_of(
             session, start.user_id, start.request.sandbox_spec_id, start.request.snapshot_id
@@ -170,8 +167,8 @@ async def start_conversation(start: Start) -> StepOutcome:
         files = await skill_files(session, start.config, start.user_id)
         disabled = disabled_in(await choices_of(session, start.user_id), identity)
     await remember_plugins(start.database, sandbox, await client.runtime_plugins())
-    joining = [joining_of(each) for each in await start.offered()]
-    first, *further = joining
+    loadable = [loadable_of(each) for each in await start.executables()]
+    first, *further = loadable
     # A recording has no turn for a title: it is the first words there too.
     title = new_title or start.request.title or (row.title if is_recorded(profile.model) else None)
     suffix = "\n\n".join(
@@ -185,7 +182,7 @@ async def start_conversation(start: Start) -> StepOutcome:
         if part
     )
     request = start.request.model_copy(update={"title": title, "system_message_suffix": suffix or None})
-    market = Loaded() if has_begun else await marketplaces.offered(start)
+    market = Loaded() if has_begun else await marketplaces.load_defaults(start)
     request, left_out = marketplaces.with_plugins(request, market.plugins)
     conversation = await client.create_conversation(
         agent_request.build(
@@ -226,7 +223,7 @@ async def start_conversation(start: Start) -> StepOutcome:
         await client.start_goal(start.id, goal)
     if new_title is not None:
         await send_title(start.database, client, start.id, new_title)
-    told = await left_out_of(client, start.id, joining)
+    told = await left_out_of(client, start.id, loadable)
     return StepOutcome(detail=" ".join((*told, *market.problems, *left_out)) or None)
 
 
@@ -253,9 +250,7 @@ def _address(request: StartRequest) -> Address | None:
 
 
 async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
-    """Checks out each further repository of the conversation in a separate directory of the sandbox. Returns
-    the URLs of these repositories.
-    """
+    """Checks out each further repository in a separate directory of the sandbox. Returns their URLs."""
     async with start.database.read() as session:
         conversation = await session.get_one(Conversation, start.id)
     kept = KeptRepository.all_of(conversation.more_repositories)
@@ -366,9 +361,7 @@ async def _identity(start: Start) -> repository.CommitIdentity:
 
 
 def _emptied(directory: Path) -> Path:
-    """Deletes the directory with its content, creates it again and returns it. A server that was killed may
-    have left parts of fetched files in the directory.
-    """
+    """Empties the directory and returns it. A killed server may have left parts of fetched files in it."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True, mode=0o700)
     return directory
@@ -396,8 +389,9 @@ async def _remember_consent(start: Start) -> None:
     """
     if not start.request.consent or start.has_worked:
         return
-    for one in await start.offered():
-        allowed = [each for each in one.offers if each.hash in start.request.consent and each.problem is None]
+    for one in await start.executables():
+        meant = [each for each in one.executables if each.hash in start.request.consent]
+        allowed = [each for each in meant if each.problem is None]
         identity = one.checkout.identity
         async with start.database.session() as session:
             await consents.decide(session, start.user_id, identity, allowed, Decision.ALLOWED)

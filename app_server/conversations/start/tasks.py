@@ -36,8 +36,9 @@ def new_stages() -> list[Any]:
 
 @dataclass(frozen=True)
 class Claim:
-    """The result of leasing a start task: the id of the task and the id of the conversation's sandbox. The
-    worker that leased the task has the right to work on this start.
+    """The result of leasing a start task (taking the right to work on a conversation's start for a limited
+    time): the id of the task and the id of the conversation's sandbox. The worker that leased the task has
+    the right to work on this start.
     """
 
     id: UUID

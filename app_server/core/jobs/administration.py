@@ -19,8 +19,8 @@ LATE_AFTER = timedelta(minutes=10)
 
 class JobTrouble(StrEnum):
     """A problem of a job that has not ended. `silent`: the job runs, but the app server that runs it no
-    longer renews its lease, so that app server has probably stopped. `late`: the job should have been started
-    more than LATE_AFTER ago and still waits.
+    longer extends its lease (its time-limited right to run the job), so that app server has probably stopped.
+    `late`: the job should have been started more than LATE_AFTER ago and still waits.
     """
 
     SILENT = "silent"

@@ -1,5 +1,6 @@
 """The database operations of the job queue: storing jobs, leasing jobs to workers, and storing the outcome of
-jobs. The SQL works on SQLite and PostgreSQL.
+jobs. A lease is the exclusive right of a worker to run a job for a limited time, which the worker extends
+while the job runs. The SQL works on SQLite and PostgreSQL.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -182,9 +183,9 @@ async def next_due(session: AsyncSession, after: datetime, kinds: Collection[str
 async def claim(
     session: AsyncSession, owner: str, kinds: Collection[str], under_way: Collection[UUID] = ()
 ) -> Job | None:
-    """Leases the most urgent free job to a worker for the time LEASE, and returns the job. Returns None if no
-    job is free. A job is also free if the lease of its last attempt has expired; its `error` then says so
-    until the next attempt ends.
+    """Leases the most urgent free job to a worker and returns the job. During the lease, which lasts for the
+    time LEASE, no other worker runs the job. Returns None if no job is free. A job is also free if the lease
+    of its last attempt has expired; its `error` then says so until the next attempt ends.
 
     `owner`: the id of the worker. `kinds`: only jobs of these kinds. `under_way`: the ids of jobs that are
     left out, because the worker already runs them. Raises IntegrityError if another worker has leased a job
@@ -215,8 +216,8 @@ async def claim(
 
 
 async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> set[UUID]:
-    """Renews the leases of a worker on these jobs. Returns the ids of those jobs that are still leased to the
-    worker. `owner`: the id of the worker.
+    """Extends the leases of a worker (its time-limited rights to run these jobs). Returns the ids of those
+    jobs that are still leased to the worker. `owner`: the id of the worker.
     """
     statement = (
         update(Job)
@@ -229,9 +230,9 @@ async def renew(session: AsyncSession, job_ids: Sequence[UUID], owner: str) -> s
 
 
 async def settle(session: AsyncSession, job_id: UUID, owner: str, **values: Any) -> bool:
-    """Stores the outcome of an attempt to run a job, and ends the lease of the worker on the job. Returns
-    whether this was done: False if the job is no longer leased to this worker. `owner`: the id of the worker.
-    `values`: the new values of the columns of Job.
+    """Stores the outcome of an attempt to run a job, and ends the lease (the worker's time-limited right to
+    run the job). Returns whether this was done: False if the job is no longer leased to this worker. `owner`:
+    the id of the worker. `values`: the new values of the columns of Job.
     """
     statement = (
         update(Job)
@@ -252,9 +253,10 @@ async def release(session: AsyncSession, owner: str) -> None:
 
 
 async def release_all(session: AsyncSession) -> None:
-    """Ends all leases of jobs, so that the jobs can run immediately. Used when the only server of the
-    database starts: the leases then belong to a process that was killed. The interrupted attempts count,
-    because a job may have caused the crash.
+    """Ends all leases of jobs (the time-limited rights of workers to run them), so that the jobs can run
+    again immediately. Called when the only server of the database starts, because the leases then belong to a
+    process that was killed. The interrupted attempts count as attempts, because a job may have caused the
+    crash.
     """
     await _free_held(session, error=CUT_OFF)
 

@@ -78,11 +78,13 @@ class Wakeups:
                 self._wake()  # for what was told while this server did not listen
                 while True:
                     await self._wait()
-                    told = self._to_tell.is_set()
+                    must_notify = self._to_tell.is_set()
                     # Cleared before the message is sent, so that a job that comes meanwhile causes the next
                     # message.
                     self._to_tell.clear()
-                    await driver.execute(f"NOTIFY {CHANNEL}" if told else "SELECT 1", timeout=ANSWER_SECONDS)
+                    await driver.execute(
+                        f"NOTIFY {CHANNEL}" if must_notify else "SELECT 1", timeout=ANSWER_SECONDS
+                    )
             finally:
                 # The pool must not give a listening connection to others.
                 await connection.invalidate()

@@ -90,7 +90,8 @@ class Jobs:
 
     async def open(self) -> None:
         """Starts the worker. If an app server was killed, its interrupted jobs are run again: on SQLite
-        immediately, on PostgreSQL when their leases have expired.
+        immediately, on PostgreSQL when their leases (the time-limited rights of the killed server to run
+        them) have expired.
         """
         self.schedule(TIDY_KIND, self._forget_ended, timedelta(hours=1))
         if self._database.sqlite_file is not None:

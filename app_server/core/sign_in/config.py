@@ -20,12 +20,10 @@ class SignInConfig(BaseSettings):
 
     @field_validator("oidc_providers", "saml_providers")
     @classmethod
-    def _are_told_apart(
-        cls, providers: list[SignInProvider], checked: ValidationInfo
-    ) -> list[SignInProvider]:
+    def _are_distinct(cls, providers: list[SignInProvider], checked: ValidationInfo) -> list[SignInProvider]:
         others = checked.data.get("oidc_providers", [])
-        for told_apart_by in ("name", "issuer"):
-            values = [getattr(one, told_apart_by) for one in [*others, *providers]]
+        for field_name in ("name", "issuer"):
+            values = [getattr(one, field_name) for one in [*others, *providers]]
             if len(set(values)) < len(values):
-                raise ValueError(f"two providers have the same {told_apart_by}")
+                raise ValueError(f"two providers have the same {field_name}")
         return providers

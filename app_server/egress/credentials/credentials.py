@@ -273,8 +273,8 @@ def owns_installation(user: User) -> bool:
 
 
 def _of_server(user_id: UUID) -> ColumnElement[bool]:
-    """Returns an SQL condition that selects the credentials of the server. It selects nothing if the user is
-    not in the default organisation.
+    """Returns an SQL condition that selects the credentials that apply to the whole installation. The
+    condition is false if the user is not in the default organisation, because only its members may use them.
     """
     is_for_user = organisation_of(user_id) == DEFAULT_ORGANISATION_ID
     return and_(EgressCredential.scope == CredentialScope.SERVER, is_for_user)

@@ -127,9 +127,10 @@ async def search_network_credential_uses(
 
 
 async def _subject(session: AsyncSession, user: User, repository: str) -> str:
-    """Returns the identity of a repository (`host/owner/name` or a path).
+    """Returns the identity of a repository: the text, such as `host/owner/name`, under which its credentials
+    are stored.
 
-    repository: an identity for which the user has credentials or network settings, or the address of a
+    repository: such an identity, if the user has credentials or network settings for it, or the address of a
     repository. Raises InvalidRepository if the address cannot be read.
     """
     given_out = {row.subject for row in await credentials.visible(session, user.id)}

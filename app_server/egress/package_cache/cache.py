@@ -16,13 +16,13 @@ from app_server.egress.client_connection import Asked, ClientSide
 from app_server.egress.credentials.credentials import Held
 from app_server.egress.package_cache.files import (
     PackageFiles,
+    cacheable_seconds,
+    forbids_caching,
     is_plain,
     length_of,
-    seconds_kept,
     wants_new,
-    wants_none_kept,
 )
-from app_server.egress.package_cache.store import Draft, Kept, PackageStore
+from app_server.egress.package_cache.store import Draft, PackageStore, StoredReply
 from app_server.egress.policy_decision import AllowedRoute
 from app_server.http.outgoing_proxy import Scheme
 
@@ -40,7 +40,7 @@ SENT = (
 of the connection are added.
 """
 
-_KEPT_HEADERS = frozenset((b"content-type", b"etag", b"last-modified"))
+_STORED_HEADERS = frozenset((b"content-type", b"etag", b"last-modified"))
 
 
 class PackageCache:
@@ -71,7 +71,7 @@ class PackageCache:
         target, path = way.target, asked.path or ""
         if self._store is None or not self._files.holds(target.host, target.port, path):
             return None
-        if not is_plain(asked, held.header if held else None) or wants_none_kept(asked):
+        if not is_plain(asked, held.header if held else None) or forbids_caching(asked):
             return None
         # The name contains the credential, so a file that was fetched with a credential is found only with
         # the same one.
@@ -98,16 +98,16 @@ class Wanted:
         """
         if wants_new(self._asked):
             return False
-        kept = await self._store.find(self._way.target.user_id, self._name)
-        if kept is None:
+        stored = await self._store.find(self._way.target.user_id, self._name)
+        if stored is None:
             return False
         try:
-            await _send(client, kept)
+            await _send(client, stored)
         finally:
-            kept.close()
+            stored.close()
         return True
 
-    def keeper(self) -> "CacheWriter":
+    def cache_writer(self) -> "CacheWriter":
         return CacheWriter(self._store, self._way, self._name)
 
 
@@ -123,13 +123,13 @@ class CacheWriter:
         self._draft: Draft | None = None
 
     async def begin(self, response: h11.Response) -> None:
-        seconds, length = seconds_kept(response), length_of(response)
+        seconds, length = cacheable_seconds(response), length_of(response)
         if seconds is None or length is None:
             return
         headers = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, value in response.headers
-            if name in _KEPT_HEADERS
+            if name in _STORED_HEADERS
         ]
         try:
             user_id = self._way.target.user_id
@@ -169,11 +169,11 @@ class CacheWriter:
         logger.warning("a package could not be kept: %s", error)
 
 
-async def _send(client: ClientSide, kept: Kept) -> None:
+async def _send(client: ClientSide, stored: StoredReply) -> None:
     async for _ in client.body():
         pass
-    headers = [*kept.headers, ("Content-Length", str(kept.length)), (CACHE_HEADER, "hit")]
+    headers = [*stored.headers, ("Content-Length", str(stored.length)), (CACHE_HEADER, "hit")]
     await client.send(h11.Response(status_code=200, headers=headers, reason=b"OK"))
-    async for piece in kept.pieces():
+    async for piece in stored.pieces():
         await client.send(h11.Data(data=piece))
     await client.send(h11.EndOfMessage())

@@ -77,7 +77,7 @@ def is_plain(asked: Asked, replaced: str | None) -> bool:
     )
 
 
-def wants_none_kept(asked: Asked) -> bool:
+def forbids_caching(asked: Asked) -> bool:
     return "no-store" in _directives(asked.request.headers)
 
 
@@ -88,7 +88,7 @@ def wants_new(asked: Asked) -> bool:
     return bool({"no-cache", "max-age=0"} & _directives(asked.request.headers))
 
 
-def seconds_kept(response: h11.Response) -> float | None:
+def cacheable_seconds(response: h11.Response) -> float | None:
     """Returns the number of seconds for which a reply may be cached, at most LONGEST_SECONDS. Returns None if
     the reply must not be cached.
     """

@@ -35,7 +35,7 @@ Headers = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredReply:
     """A stored reply of a package host, with its file open for reading. It can be read even if the file is
     deleted from the store meanwhile. `length`: the length of the body in bytes.
     """
@@ -113,7 +113,7 @@ class PackageStore:
         self._totals: dict[Path, int] = {}
         self._changing = asyncio.Lock()
 
-    async def find(self, user_id: UUID, name: str) -> Kept | None:
+    async def find(self, user_id: UUID, name: str) -> StoredReply | None:
         """Returns the user's stored reply with this name, and updates the time of its last use. Returns None
         if there is none, or if it has expired or is incomplete.
         """
@@ -167,7 +167,7 @@ def _append(path: Path, content: bytes, *, is_last: bool) -> None:
             os.fsync(file.fileno())
 
 
-def _open(path: Path) -> Kept | None:
+def _open(path: Path) -> StoredReply | None:
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -177,7 +177,7 @@ def _open(path: Path) -> Kept | None:
         is_whole = path.stat().st_size - file.tell() == head["length"]
         if is_whole and head["until"] > time.time():
             os.utime(path)
-            return Kept(head["headers"], head["length"], file)
+            return StoredReply(head["headers"], head["length"], file)
     except (OSError, ValueError, KeyError):
         logger.warning("a file of the package cache cannot be read: %s", path)
     file.close()

@@ -14,8 +14,9 @@ PIECE_BYTES = 64 * 1024
 
 
 class TlsSide:
-    """The proxy's side of a TLS connection with a program in a sandbox. It reads and writes the decrypted
-    data. Reading and writing may happen at the same time.
+    """The egress proxy's side of a TLS connection with a program in a sandbox. The proxy is the TLS server of
+    this connection. The object reads and writes the decrypted data; reading and writing may happen at the
+    same time.
 
     line: the connection that carries the TLS data. early: TLS data that was already read from it.
     """

@@ -166,14 +166,14 @@ def outside_context() -> ssl.SSLContext:
 
 
 def _changes(held: Held | None, exchanged: Exchange, wanted: Wanted | None) -> Changes:
-    keeper = wanted.keeper() if wanted else None
+    cache_writer = wanted.cache_writer() if wanted else None
     added = [*exchanged.headers, *([(held.header.encode(), held.content.encode())] if held else [])]
     if not added:
-        return Changes(default_port=TLS_PORT, keeper=keeper)
+        return Changes(default_port=TLS_PORT, cache_writer=cache_writer)
     return Changes(
         default_port=TLS_PORT,
         dropped=_NOT_WITH_CREDENTIALS | {name for name, _ in added},
         added=[*added, (b"accept-encoding", b"identity")],
         redaction=ResponseRedaction([*exchanged.secrets, *(held.secrets if held else ())]),
-        keeper=keeper,
+        cache_writer=cache_writer,
     )

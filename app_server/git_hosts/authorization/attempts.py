@@ -12,10 +12,10 @@ from pydantic import BaseModel, ValidationError
 from app_server.core.database import now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import AppError, BadRequest, ConfigurationError
-from app_server.http.sealed_cookie import SealedCookie
+from app_server.http.encrypted_cookie import EncryptedCookie
 
 LIFETIME = timedelta(minutes=10)
-COOKIE: Final = SealedCookie("slipway_git", LIFETIME)
+COOKIE: Final = EncryptedCookie("slipway_git", LIFETIME)
 
 
 class _Attempt(BaseModel):
@@ -75,19 +75,19 @@ class DeviceAttempt(_Attempt):
 AttemptKind = TypeVar("AttemptKind", RedirectAttempt, DeviceAttempt)
 
 
-def seal(attempt: _Attempt, cipher: Cipher) -> str:
+def encrypt(attempt: _Attempt, cipher: Cipher) -> str:
     return cipher.encrypt(attempt.model_dump_json())
 
 
-def opened(
-    kind: type[AttemptKind], sealed: str | None, cipher: Cipher, user_id: UUID, credential_id: UUID
+def decrypt(
+    kind: type[AttemptKind], encrypted: str | None, cipher: Cipher, user_id: UUID, credential_id: UUID
 ) -> AttemptKind:
-    """Decrypts the data of an unfinished sign-in (`sealed`) and returns the sign-in. Raises BadRequest
+    """Decrypts the data of an unfinished sign-in (`encrypted`) and returns the sign-in. Raises BadRequest
     `git_sign_in_expired` if another user or another session began the sign-in, or if the data cannot be
     decrypted.
     """
     try:
-        attempt = kind.model_validate_json(cipher.decrypt(sealed or ""))
+        attempt = kind.model_validate_json(cipher.decrypt(encrypted or ""))
     except (ConfigurationError, ValidationError):
         raise expired() from None
     is_own = (attempt.user_id, attempt.credential_id) == (user_id, credential_id)

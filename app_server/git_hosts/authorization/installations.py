@@ -93,9 +93,9 @@ async def installations_of(http: httpx.AsyncClient, app: OAuthApp) -> list[Insta
 async def installation_token(
     http: httpx.AsyncClient, app: OAuthApp, installation_id: str, *, repository: str | None = None
 ) -> GrantedTokens | None:
-    """Requests a new token of the installation from GitHub and returns it. `repository`: the only repository
-    that the token is for; None means all repositories of the installation. Returns None if the repository is
-    not part of the installation.
+    """Requests a new token of an installation of a GitHub App from GitHub and returns it. `repository`: the
+    only repository that the token is for; None means all repositories of the installation. Returns None if
+    the repository is not part of the installation.
 
     Raises Conflict `git_app_has_no_key`, BadGateway `git_app_refused` and `git_host_failed`.
     """

@@ -54,7 +54,7 @@ async def start_git_sign_in(
     """
     app = await app_with_secrets(request, body.app_id)
     attempt = RedirectAttempt.begin(app.id, principal.user.id, principal.credential.id, callback_url(request))
-    attempts.COOKIE.keep(attempts.seal(attempt, cipher), response, config)
+    attempts.COOKIE.keep(attempts.encrypt(attempt, cipher), response, config)
     return GitSignInStarted(authorization_url=sign_in.authorization_url(app, attempt))
 
 
@@ -74,8 +74,8 @@ async def finish_git_sign_in(
 
     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
     """
-    sealed = attempts.COOKIE.read(request, config)
-    attempt = attempts.opened(RedirectAttempt, sealed, cipher, principal.user.id, principal.credential.id)
+    encrypted = attempts.COOKIE.read(request, config)
+    attempt = attempts.decrypt(RedirectAttempt, encrypted, cipher, principal.user.id, principal.credential.id)
     attempt.require_state(body.state)
     attempts.COOKIE.forget(response, config)
     app = await app_with_secrets(request, attempt.app_id)
@@ -98,7 +98,7 @@ async def start_device_sign_in(
     http = http_of(request, principal.user)
     code = await sign_in.begin_device(http, app, principal.user.id, principal.credential.id)
     return GitDeviceCode(
-        attempt=attempts.seal(code, cipher),
+        attempt=attempts.encrypt(code, cipher),
         user_code=code.user_code,
         verification_uri=code.verification_uri,
         interval=code.interval,
@@ -120,12 +120,14 @@ async def ask_about_device_sign_in(
 
     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
     """
-    attempt = attempts.opened(DeviceAttempt, body.attempt, cipher, principal.user.id, principal.credential.id)
+    attempt = attempts.decrypt(
+        DeviceAttempt, body.attempt, cipher, principal.user.id, principal.credential.id
+    )
     app = await app_with_secrets(request, attempt.app_id)
     outcome = await sign_in.ask_about_device(http_of(request, principal.user), app, attempt)
     if isinstance(outcome, DeviceAttempt):
-        sealed = attempts.seal(outcome, cipher)
-        return GitDeviceState(status=DeviceStatus.PENDING, attempt=sealed, interval=outcome.interval)
+        encrypted = attempts.encrypt(outcome, cipher)
+        return GitDeviceState(status=DeviceStatus.PENDING, attempt=encrypted, interval=outcome.interval)
     credential = await _connect(principal, trail, request, app, outcome)
     return GitDeviceState(status=DeviceStatus.CONNECTED, credential=credential)
 

@@ -233,8 +233,8 @@ def reason_of(said: Any) -> str:
 
 
 def missing_scope(said: Any) -> str | None:
-    """Returns the scopes that are missing for a token according to an error reply, with Bitbucket's names for
-    scopes. Returns None if the reply names none.
+    """Returns the names of the permissions (scopes) that a token lacks, separated by commas. Returns None if
+    the reply names none. `said`: the JSON body of Bitbucket's error reply.
     """
     error = said.get("error") if isinstance(said, dict) else None
     detail = error.get("detail") if isinstance(error, dict) else None

@@ -1,6 +1,7 @@
 """The client of GitHub and GitHub Enterprise Server, REST API version 2022-11-28.
 
-Source: https://docs.github.com/en/rest. Review threads and suggested tasks need the GraphQL API.
+Source: https://docs.github.com/en/rest. GitHub's GraphQL API is used for review threads and for suggested
+tasks (issues and pull requests that the user could give to an agent).
 """
 
 from collections.abc import Sequence

@@ -40,8 +40,8 @@ class Turn(BaseModel):
 
 
 class Recording(BaseModel):
-    """A recording: the recorded replies (turns) of a model in order. `after_end`: the reply to every call
-    after the last turn.
+    """A recording, which is played back in place of calls of a model, for example in the demo: the recorded
+    replies (turns) of a model in order. `after_end`: the reply to every call after the last turn.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -52,7 +52,9 @@ class Recording(BaseModel):
 
 
 def replay(name: str, body: dict[str, Any], *, working_dir: str) -> Response:
-    """Returns the next turn of the recording as a reply. Raises NotFound `recording_not_found`."""
+    """Returns the next turn of a recording (stored replies of a model) as a reply. Raises NotFound
+    `recording_not_found`.
+    """
     recording = load_recording(name)
     index = sum(1 for message in _messages(body) if message.get("role") == "assistant")
     turn = recording.turns[index] if index < len(recording.turns) else Turn(content=recording.after_end)

@@ -49,9 +49,9 @@ async def translate(
     """Sends a model call through litellm and returns a reply in OpenAI's format. The reply is streamed if
     `body` asks for a stream. If the vendor refuses the call, the reply has the vendor's HTTP status.
 
-    `body`: fields that passed the check with ChatFields. `guard`: allows public addresses only; None if this
-    server or an administrator has set the address. `headers`: extra headers of the profile. `api_key`: for
-    Vertex AI an access token.
+    `body`: fields that passed the check with ChatFields. `guard`: a check of network addresses that allows
+    public addresses only; None if this server or an administrator has set the address. `headers`: extra
+    headers of the profile. `api_key`: for Vertex AI an access token.
 
     Raises BadRequest `unknown_model_field`, `model_field_unsupported`, BadGateway `llm_vendor_unreachable`.
     """

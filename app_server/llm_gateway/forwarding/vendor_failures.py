@@ -45,8 +45,8 @@ def retry_headers(error: Exception) -> dict[str, str]:
     litellm that contains the vendor's reply. If the vendor states the pause only in the body, as Google does,
     returns the pause as `retry-after`, in whole seconds. Leaves out headers that cannot be read.
     """
-    told = litellm_calls.headers_of(error)
-    headers = {name: value for name, value in told.items() if name in RETRY_HEADERS}
+    reply_headers = litellm_calls.headers_of(error)
+    headers = {name: value for name, value in reply_headers.items() if name in RETRY_HEADERS}
     if asked_seconds(headers) is not None:
         return headers
     seconds = litellm_calls.asked_wait(error)

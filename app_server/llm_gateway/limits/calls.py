@@ -137,8 +137,9 @@ class Spending:
             del self._unsettled[user_id]
 
     async def _allowed(self, payer: Payer) -> Mapping[UUID, int | None]:
-        """Returns the limits of the payer's accounts in millionths of a dollar, by account id. None means
-        that the account has no limit. If an account is missing, creates it with the default limit first.
+        """Returns the limits of the spending accounts of the payer (the user and the conversation that pay
+        for a model call) in millionths of a dollar, by account id. None means that the account has no limit.
+        If an account is missing, creates it with the default limit first.
         """
         if len(allowed := await self._stored(payer)) < len(payer.periods):
             async with self._database.brief_session() as session:

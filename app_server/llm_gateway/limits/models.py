@@ -77,8 +77,7 @@ class SpendingDefault(Base):
 
 class SpendingReservation(Base):
     """One row of the table of reservations: the likely cost of a model call that is running. The row is
-    deleted when the call ends. If its server dies, the row is deleted after its lease (the time for which it
-    is valid) has ended.
+    deleted when the call ends. If its server dies, the row is deleted after the time for which it is valid.
     """
 
     __tablename__ = "spending_reservations"

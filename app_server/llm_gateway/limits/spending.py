@@ -1,5 +1,6 @@
 """Reads and changes the spending accounts: what users and conversations may spend on models, and what they
-have spent.
+have spent. Each user has three accounts: one with the limit that the user has set, one with the limit that an
+administrator has set, and one without a limit for the spending of each month.
 """
 
 from collections.abc import Sequence
@@ -37,20 +38,21 @@ class Payer:
 
 
 def administered_id(user_id: UUID) -> UUID:
-    """Returns the id of the user's second spending account, which holds the administrator's limit."""
+    """Returns the id of the user's spending account that has the limit of an administrator."""
     return uuid5(user_id, "administrator")
 
 
 def monthly_id(user_id: UUID) -> UUID:
-    """Returns the id of the user's third spending account. This account has no limit. It counts what the user
-    spends in each month, for the budgets of teams and of the organisation.
+    """Returns the id of the user's spending account that has no limit. It counts what the user spends on
+    models in each month, for the budgets of teams and of the organisation.
     """
     return uuid5(user_id, "month")
 
 
 async def locked_accounts(session: AsyncSession, payer: Payer) -> list[SpendingAccount]:
-    """Returns the payer's spending accounts. Creates missing accounts. If the period of an account has ended,
-    starts a new period. The rows are locked until this transaction ends.
+    """Returns the spending accounts from which a model call of this payer is paid. Creates missing accounts.
+    If the period of an account has ended, starts a new period. The rows are locked until this transaction
+    ends.
     """
     await ensure_accounts(session, payer)
     query = (
@@ -83,12 +85,16 @@ async def ensure_accounts(session: AsyncSession, payer: Payer) -> None:
 
 
 async def user_account(session: AsyncSession, user_id: UUID) -> SpendingAccount:
-    """Returns the account with the limit that the user has set. The row is locked."""
+    """Returns the user's spending account that has the limit of the user's choice. The database row is locked
+    until the transaction ends.
+    """
     return await _account(session, Payer(user_id), user_id)
 
 
 async def administered_account(session: AsyncSession, user_id: UUID) -> SpendingAccount:
-    """Returns the user's account with the administrator's limit. The row is locked."""
+    """Returns the user's spending account that has the limit of an administrator. The database row is locked
+    until the transaction ends.
+    """
     return await _account(session, Payer(user_id), administered_id(user_id))
 
 

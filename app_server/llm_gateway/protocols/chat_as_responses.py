@@ -147,9 +147,9 @@ def _reply(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"type": "message", "role": "assistant", "content": text}
     for call in map(a_dict, message.get("tool_calls") or ()):
         kind = "custom" if call.get("type") == "custom" else "function"
-        told = a_dict(call.get(kind))
+        content_of_call = a_dict(call.get(kind))
         argument = "input" if kind == "custom" else "arguments"
-        name = {"name": str(told.get("name")), argument: str(told.get(argument) or "")}
+        name = {"name": str(content_of_call.get("name")), argument: str(content_of_call.get(argument) or "")}
         item = "custom_tool_call" if kind == "custom" else "function_call"
         yield {"type": item, "call_id": str(call.get("id")), **name}
 

@@ -72,7 +72,7 @@ class _Chunks:
         self._frame: dict[str, Any] = {}
         self._calls: dict[Any, int] = {}
         """The number of each call, by its place in the output."""
-        self._told: set[Any] = set()
+        self._streamed: set[Any] = set()
         """The places in the output of which something was streamed."""
         self._is_over = False
 
@@ -95,15 +95,15 @@ class _Chunks:
             self._frame = _frame(a_dict(event.get("response")), "chat.completion.chunk", self._model)
             yield self._chunk({"role": "assistant", "content": ""})
         if kind == "response.output_text.delta":
-            self._told.add(place)
+            self._streamed.add(place)
             yield self._chunk({"content": str(event.get("delta") or "")})
         elif kind == "response.refusal.delta":
-            self._told.add(place)
+            self._streamed.add(place)
             yield self._chunk({"refusal": str(event.get("delta") or "")})
         elif kind == "response.output_item.added":
             yield from self._begun(place, a_dict(event.get("item")))
         elif kind in _CALL_DELTAS and place in self._calls:
-            self._told.add(place)
+            self._streamed.add(place)
             argument = "input" if kind == "response.custom_tool_call_input.delta" else "arguments"
             yield self._continued(place, argument, str(event.get("delta") or ""))
         elif kind == "response.output_item.done":
@@ -126,7 +126,7 @@ class _Chunks:
             self._details += 1
             yield self._chunk({"reasoning_details": [found]})
         yield from self._begun(place, item)
-        if place in self._told:
+        if place in self._streamed:
             return
         if item.get("type") in _CALLS:
             _, argument = _CALLS[item["type"]]
@@ -160,8 +160,8 @@ class _Chunks:
 
 def _call(item: dict[str, Any]) -> dict[str, Any]:
     kind, argument = _CALLS[item["type"]]
-    told = {"name": item.get("name"), argument: str(item.get(argument) or "")}
-    return {"id": item.get("call_id"), "type": kind, kind: told}
+    content = {"name": item.get("name"), argument: str(item.get(argument) or "")}
+    return {"id": item.get("call_id"), "type": kind, kind: content}
 
 
 def _reason(response: dict[str, Any], *, is_call: bool) -> str:

@@ -36,8 +36,8 @@ _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
 def _without_nulls(value: Any) -> Any:
-    """Returns the JSON value without the fields that are null. Packages send null for optional fields that a
-    program has not set.
+    """Returns the JSON value without the fields that are null. Client libraries for this protocol send null
+    for optional fields that a program has not set; without this, such a call would be refused.
     """
     return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
 
@@ -331,11 +331,11 @@ def _from_user(blocks: list[Block], marks: Marks) -> Iterator[dict[str, Any]]:
             text = (block.content if isinstance(block.content, str) else "\n".join(texts)) or "(no output)"
             if images := [part for part in inner if not isinstance(part, TextBlock)]:
                 shown += [TextBlock(type="text", text=f"What result {block.tool_use_id} shows:"), *images]
-            told = {"role": "tool", "tool_call_id": block.tool_use_id, "content": text}
+            result = {"role": "tool", "tool_call_id": block.tool_use_id, "content": text}
             mark = next(
                 (part.cache_control for part in (block, *reversed(inner)) if part.cache_control), None
             )
-            yield marked(told, mark, marks)
+            yield marked(result, mark, marks)
         elif isinstance(block, Shown):
             shown.append(block)
     if shown:
@@ -354,8 +354,8 @@ def _part(block: Shown) -> dict[str, Any]:
         return {"type": "text", "text": block.text}
     if isinstance(block, DocumentBlock):
         if isinstance(block.source, PlainSource):
-            told = filter(None, (block.title, block.context, block.source.data))
-            return {"type": "text", "text": "\n\n".join(told)}
+            parts = filter(None, (block.title, block.context, block.source.data))
+            return {"type": "text", "text": "\n\n".join(parts)}
         data = f"data:{block.source.media_type};base64,{block.source.data}"
         return {"type": "file", "file": {"filename": block.title or "document.pdf", "file_data": data}}
     url = f"data:{block.source.media_type};base64,{block.source.data}"
@@ -369,11 +369,11 @@ def _tool(tool: MessagesTool, marks: Marks) -> dict[str, Any]:
         "parameters": tool.input_schema,
         "strict": tool.strict,
     }
-    told: dict[str, Any] = {
+    translated: dict[str, Any] = {
         "type": "function",
         "function": {name: value for name, value in function.items() if value is not None},
     }
-    return told | ({"cache_control": tool.cache_control} if marks and tool.cache_control else {})
+    return translated | ({"cache_control": tool.cache_control} if marks and tool.cache_control else {})
 
 
 def _choice(choice: ToolChoice) -> dict[str, Any]:

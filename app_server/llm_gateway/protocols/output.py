@@ -40,8 +40,9 @@ class _Stated(Closed):
 
 
 def response_format(output_config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Returns the fields of a chat completion that set the form of the reply. The effort in `output_config`
-    is translated by the module `thinking`.
+    """Returns the field of a chat completion that sets the form of the reply (a JSON Schema). Returns an
+    empty dictionary if `output_config`, the field of a Messages call, sets no form. The effort in
+    `output_config` is translated by the module `thinking`.
 
     Raises BadRequest `unknown_model_field`, and RequestValidationError for a wrong type.
     """

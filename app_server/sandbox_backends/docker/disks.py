@@ -99,8 +99,8 @@ class Disks:
             yield
 
     def detach_all(self, *, but: Collection[str]) -> None:
-        """Detaches all disks of the folder from their loop devices, except those in `but`. Includes disks
-        whose file is deleted.
+        """Detaches all workspace disks of this folder from their loop devices, except those in `but`.
+        Includes disks whose file is deleted.
 
         but: the names of the disks that are in use.
         """

@@ -49,8 +49,8 @@ def all_below(folder: Path) -> Iterator[tuple[str, Path]]:
     If the file is deleted, the kernel adds a mark to its path. So the yielded path of a deleted file names no
     existing file.
     """
-    told = run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE")
-    for each in json.loads(told)["loopdevices"] if told else []:
+    listing = run("losetup", "--list", "--json", "--output", "NAME,BACK-FILE")
+    for each in json.loads(listing)["loopdevices"] if listing else []:
         file = Path(each["back-file"] or "")
         if file.parent == folder:
             yield each["name"], file

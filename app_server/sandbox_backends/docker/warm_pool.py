@@ -71,8 +71,8 @@ class Maker(Protocol):
 
 @dataclass(frozen=True)
 class _Ready:
-    """A paused container of the pool that a sandbox can claim. `made`: the digest of everything from which
-    the container was made. `base`: the container's base image.
+    """A paused container of the warm pool (started in advance) that a new sandbox can use. `made`: the digest
+    of everything from which the container was made. `base`: the container's base image.
     """
 
     member: PooledContainer
@@ -201,8 +201,8 @@ class WarmPool:
         return await self._maker.call(_pooled, client, label, owner)
 
     def forget(self, client: "DockerClient", sandbox_id: UUID) -> None:
-        """Removes the volume and the record of the pool container that the sandbox had claimed. Called after
-        the sandbox was deleted. Blocks the thread.
+        """Removes the volume and the record of the container that the sandbox had taken from the pool. Called
+        after the sandbox was deleted. Blocks the thread.
         """
         if member := self._registry.of(sandbox_id):
             self._maker.unmake(client, member.name)
@@ -340,8 +340,9 @@ class WarmPool:
 
 
 def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]]:
-    """Returns the Docker state and the digest of each pool container that no sandbox has claimed, by
-    container name. `owner`: the id of the home directory whose app server has created the containers.
+    """Returns the warm-pool containers (started in advance) that no sandbox has taken yet and that one app
+    server has created. The result maps a container's name to its Docker state and the digest of everything
+    from which it was made. `owner`: the id of this app server's data directory.
     """
     found = client.containers.list(all=True, filters={"label": f"{_OWNER_LABEL}={owner}"}, sparse=True)
     names = {str(container.attrs["Names"][0]).removeprefix("/"): container for container in found}
@@ -353,8 +354,9 @@ def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]
 
 
 def _pooled(client: "DockerClient", label: str, owner: str) -> list[str]:
-    """Returns the names of pool containers that have this label, use memory, and are not claimed by a
-    sandbox. Leaves out containers of the home directory with the id `owner`.
+    """Returns the names of the running and paused containers of warm pools (containers that are started
+    before a sandbox needs them) that have this label. Leaves out containers that a sandbox has already taken,
+    and the containers of one app server: the one whose data directory has the id `owner`.
     """
     found = client.containers.list(filters={"label": label, "status": ["running", "paused"]}, sparse=True)
     theirs = [each for each in found if each.attrs["Labels"].get(_OWNER_LABEL) != owner]

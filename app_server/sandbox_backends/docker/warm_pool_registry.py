@@ -36,7 +36,7 @@ class PooledContainer:
 
     @property
     def name(self) -> str:
-        """Returns the name of the container's volume. The container has the same name until a sandbox claims
+        """Returns the name of the container's volume. The container has the same name until a sandbox takes
         the container.
         """
         return f"{PREFIX}{self.id}"

@@ -28,9 +28,11 @@ def carry_out(
     sink: TarSink,
     folder: str | None = None,
 ) -> None:
-    """Copies the given parts of a volume's workspace to `sink`, as a tar. Skips parts that do not exist.
+    """Copies the given parts of a sandbox's workspace, which is in a Docker volume, to `sink` as a tar. Skips
+    parts that do not exist.
 
-    `place`: the directory where containers of the image mount the volume. `folder`: see workspace_tar.clean.
+    `place`: the directory where containers of the image mount the volume. `folder`: if given, only this
+    directory of the part is copied, see workspace_tar.clean.
     """
     from docker.errors import NotFound
 

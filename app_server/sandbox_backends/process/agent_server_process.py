@@ -74,10 +74,9 @@ class Launch:
 
 
 def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
-    """Starts an agent server and stores its process id and port in the file `process.json` of `folder`.
-    Blocks the thread for some milliseconds. Returns the identity of the process and the other stored data.
-
-    Raises OSError if the agent server cannot be started.
+    """Starts an agent server as a process of this machine. Returns the facts by which the app server finds
+    the process again after a restart, such as its id and port, and stores them in the file `process.json` of
+    `folder`. Blocks the thread for some milliseconds. Raises OSError if the agent server cannot be started.
     """
     with _open_log(folder / "agent-server.log") as log:
         child, init = _spawn(launch, log)
@@ -89,7 +88,7 @@ def start(folder: Path, launch: Launch, inner_url: str) -> Handle:
         inner_url=inner_url,
         init=init,
         has_own_network=launch.tells_init,
-        place=_place(folder),
+        place=_folder_identity(folder),
     )
     _write_handle(folder, handle)
     return handle
@@ -129,7 +128,7 @@ def read_handle(folder: Path) -> Handle | None:
     """
     try:
         handle = Handle.model_validate_json((folder / "process.json").read_bytes())
-        return handle if handle.place in {None, _place(folder)} else None
+        return handle if handle.place in {None, _folder_identity(folder)} else None
     except (FileNotFoundError, ValidationError):
         return None
 
@@ -164,22 +163,22 @@ async def stop(handle: Handle) -> None:
 
 
 def _spawn(launch: Launch, log: IO[bytes]) -> tuple[subprocess.Popen[bytes], Incarnation | None]:
-    info, told = os.pipe()
+    info, info_writer = os.pipe()
     with os.fdopen(info, "rb") as reader:
         try:
             program, *arguments = launch.command
             child = subprocess.Popen(
-                [program, *(["--info-fd", str(told)] if launch.tells_init else []), *arguments],
+                [program, *(["--info-fd", str(info_writer)] if launch.tells_init else []), *arguments],
                 cwd=launch.directory,
                 env=launch.environment,
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                pass_fds=(launch.listener.fileno(), *([told] if launch.tells_init else [])),
+                pass_fds=(launch.listener.fileno(), *([info_writer] if launch.tells_init else [])),
                 start_new_session=True,
             )
         finally:
-            os.close(told)
+            os.close(info_writer)
         _hand_over(child, launch.stdin)
         said = reader.read() if launch.tells_init else b""
     return child, _incarnation(json.loads(said)["child-pid"]) if said else None
@@ -221,7 +220,7 @@ def _write_handle(folder: Path, handle: Handle) -> None:
     draft.replace(folder / "process.json")
 
 
-def _place(folder: Path) -> str:
+def _folder_identity(folder: Path) -> str:
     """Returns a text that identifies the folder: its device number and inode number.
 
     The text stays the same when the folder is renamed. A copy of the folder has another text.

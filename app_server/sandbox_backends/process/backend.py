@@ -38,7 +38,7 @@ from app_server.sandbox_backends.process.bubblewrap import (
     Bubblewrap,
     Unusable,
     find_bubblewrap,
-    runtime_places,
+    runtime_paths,
     write_accounts,
 )
 from app_server.sandbox_backends.workspace_tar import TarSink, TarSource, cannot_move, pack, unpack, writing
@@ -271,7 +271,7 @@ class ProcessBackend(OneMachine):
         command = bubblewrap.wrap(
             [*launch.command, "--room", str(folder / "workspace" / "conversations")],
             writable=[folder / "home", folder / "workspace"],
-            readable=runtime_places(_RUNTIME_ROOT, launch.environment),
+            readable=runtime_paths(_RUNTIME_ROOT, launch.environment),
             directory=_RUNTIME_ROOT,
             accounts=accounts,
         )

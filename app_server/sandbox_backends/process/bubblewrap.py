@@ -123,7 +123,7 @@ def find_bubblewrap(environment: Mapping[str, str] = os.environ) -> Bubblewrap:
     )
 
 
-def runtime_places(source: Path, environment: Mapping[str, str]) -> list[Path]:
+def runtime_paths(source: Path, environment: Mapping[str, str]) -> list[Path]:
     """Returns the paths outside the system's directories that an isolated agent server must be able to read.
 
     These are the packages of Slipway, the Python interpreter, its libraries, and the certificate files that
@@ -132,7 +132,7 @@ def runtime_places(source: Path, environment: Mapping[str, str]) -> list[Path]:
     interpreter = Path(sys.executable).resolve().parents[1]
     wanted = [source / "agent_runtime", Path(sys.prefix), Path(sys.base_prefix), interpreter]
     wanted += [Path(environment[name]) for name in _CERTIFICATE_VARIABLES if environment.get(name)]
-    return list(dict.fromkeys(place for place in wanted if place.exists() and not _is_of_the_system(place)))
+    return list(dict.fromkeys(path for path in wanted if path.exists() and not _is_of_the_system(path)))
 
 
 def write_accounts(folder: Path, home: Path) -> None:
@@ -186,12 +186,12 @@ def _proc() -> Iterator[str]:
             yield from ("--ro-bind", "/dev/null", str(path))
 
 
-def _binds(option: str, places: Sequence[Path]) -> Iterator[str]:
-    for place in places:
-        yield from (option, str(place), str(place))
+def _binds(option: str, paths: Sequence[Path]) -> Iterator[str]:
+    for path in paths:
+        yield from (option, str(path), str(path))
 
 
-def _is_of_the_system(place: Path) -> bool:
-    return any(place.is_relative_to(root) for root in _SYSTEM) or (
-        place.is_relative_to("/etc") and any(place.is_relative_to(Path("/etc", name)) for name in _ETC)
+def _is_of_the_system(path: Path) -> bool:
+    return any(path.is_relative_to(root) for root in _SYSTEM) or (
+        path.is_relative_to("/etc") and any(path.is_relative_to(Path("/etc", name)) for name in _ETC)
     )

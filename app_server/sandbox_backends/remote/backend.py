@@ -51,8 +51,14 @@ class RemoteBackend:
         trust, installation = trust_of_hosts(config), installation_id(config.home)
         assert trust, "there are hosts"
         self.hosts = {
-            told.name: Host(told, read_token(told), installation, trust, config.sandbox_host_patience_seconds)
-            for told in config.sandbox_hosts
+            host_config.name: Host(
+                host_config,
+                read_token(host_config),
+                installation,
+                trust,
+                config.sandbox_host_patience_seconds,
+            )
+            for host_config in config.sandbox_hosts
         }
         self._tunnels = {
             name: HostTunnel(host, trust, config.inner_port, self._background)
@@ -62,8 +68,8 @@ class RemoteBackend:
     @property
     def kind(self) -> SandboxKind:
         gaps = {name: host.info.isolation_gap for name, host in self.hosts.items() if host.info}
-        told = [f"Host {name}: {gap}" for name, gap in gaps.items() if gap]
-        return SandboxKind(backend="remote", isolation="full", warning=" ".join(told) or None)
+        warnings = [f"Host {name}: {gap}" for name, gap in gaps.items() if gap]
+        return SandboxKind(backend="remote", isolation="full", warning=" ".join(warnings) or None)
 
     async def open(self) -> None:
         """Contacts all sandbox hosts. A host that does not answer now is contacted again later."""
@@ -183,8 +189,8 @@ class RemoteBackend:
             await asyncio.to_thread(self._placements.forget, sandbox_id, host.name)
 
     async def forget(self, sandbox_id: UUID) -> None:
-        """Deletes the data that the deleted sandbox has left on hosts where it was before. If such a host
-        cannot be reached, the data is deleted when the host answers again.
+        """Deletes the data that the deleted sandbox has left on sandbox hosts on which it ran before. If such
+        a host cannot be reached, the data is deleted when the host answers again.
         """
         await asyncio.to_thread(self._placements.mark_deleted, sandbox_id)
         placement = self._placements.get(sandbox_id)

@@ -58,10 +58,15 @@ class Host:
     """
 
     def __init__(
-        self, told: SandboxHost, token: str, installation: str, trust: ssl.SSLContext, patience_seconds: float
+        self,
+        host_config: SandboxHost,
+        token: str,
+        installation: str,
+        trust: ssl.SSLContext,
+        patience_seconds: float,
     ) -> None:
-        self.name = told.name
-        self.url = told.url.rstrip("/")
+        self.name = host_config.name
+        self.url = host_config.url.rstrip("/")
         self.headers: Mapping[str, str] = {TOKEN_HEADER: token, INSTALLATION_HEADER: installation}
         self.info: HostInfo | None = None
         self.is_ready = asyncio.Event()

@@ -14,14 +14,16 @@ from app_server.sandbox_backends.remote.tls import trust_of_hosts
 
 
 @asynccontextmanager
-async def open_host(told: SandboxHost, config: Config) -> AsyncIterator[Host]:
-    """Opens a client of the configured sandbox host `told` and yields it. Closes the client at the end of the
-    `with` block. Raises StartFailure if the host's token cannot be read.
+async def open_host(host_config: SandboxHost, config: Config) -> AsyncIterator[Host]:
+    """Opens a client of a configured sandbox host and yields it. Closes the client at the end of the `with`
+    block. Raises StartFailure if the host's token cannot be read.
     """
     trust = trust_of_hosts(config)
     assert trust, "there are hosts"
     installation = await asyncio.to_thread(installation_id, config.home)
-    host = Host(told, read_token(told), installation, trust, config.sandbox_host_patience_seconds)
+    host = Host(
+        host_config, read_token(host_config), installation, trust, config.sandbox_host_patience_seconds
+    )
     try:
         yield host
     finally:

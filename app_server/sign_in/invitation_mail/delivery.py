@@ -58,9 +58,11 @@ def sender(database: Database, config: Config) -> Handler:
 
 async def _attempt(database: Database, config: Config, mail_id: UUID) -> dict[str, Any]:
     """Sends the invitation by e-mail once, with a new link. Does nothing if the invitation was deleted or
-    sent, or if the person has signed in. Returns the result that is stored with the job.
+    sent, or if the person has signed in. Returns the result that is stored with the job: `mailed`, or
+    `skipped` with the reason.
 
-    Raises MailFailed, MailRefused and _NotAllowed.
+    Raises _NotAllowed if this server has no mail server, the person's account is disabled, or the person who
+    invited is no longer an administrator. Raises MailFailed or MailRefused if the e-mail could not be sent.
     """
     if config.mail is None:
         raise _NotAllowed("This server cannot send e-mail.")

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ValidationError
 from app_server.core.database import now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import ConfigurationError
-from app_server.http.sealed_cookie import SealedCookie
+from app_server.http.encrypted_cookie import EncryptedCookie
 from app_server.sign_in.identities.refusals import attempt_expired
 
 LIFETIME = timedelta(minutes=10)
-COOKIE: Final = SealedCookie("slipway_oidc", LIFETIME)
+COOKIE: Final = EncryptedCookie("slipway_oidc", LIFETIME)
 
 
 class Attempt(BaseModel):
@@ -47,12 +47,12 @@ class Attempt(BaseModel):
         )
 
 
-def seal(attempt: Attempt, cipher: Cipher) -> str:
+def encrypt(attempt: Attempt, cipher: Cipher) -> str:
     """Encrypts the state of a sign-in that has begun (`attempt`) and returns the value of its cookie."""
     return cipher.encrypt(attempt.model_dump_json())
 
 
-def open_sealed(value: str | None, cipher: Cipher, *, provider: str, state: str) -> Attempt:
+def decrypt(value: str | None, cipher: Cipher, *, provider: str, state: str) -> Attempt:
     """Decrypts the cookie value and returns the attempt that this browser began with this provider.
 
     Raises BadRequest `oidc_attempt_expired` if there is no attempt, if it has expired, or if its provider or

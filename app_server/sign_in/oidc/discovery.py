@@ -105,8 +105,8 @@ class Providers:
         return known.keys
 
     async def userinfo(self, provider: IdentityProvider, access_token: str) -> dict[str, Any]:
-        """Returns the claims of the provider's userinfo endpoint. Returns no claims if the provider has no
-        such endpoint.
+        """Returns the claims (facts about the person, such as the e-mail address) from the provider's
+        userinfo endpoint. Returns no claims if the provider has no such endpoint.
 
         Raises BadGateway `oidc_provider_unreachable`.
         """

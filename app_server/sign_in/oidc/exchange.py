@@ -54,8 +54,8 @@ async def authorization_url(
 async def claims_for_code(
     config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt, code: str
 ) -> dict[str, Any]:
-    """Exchanges the code for the provider's tokens. Returns the claims of the ID token together with those of
-    the userinfo endpoint.
+    """Exchanges the code for the provider's tokens. Returns the claims (facts about the person) of the ID
+    token together with those of the userinfo endpoint.
 
     Raises BadGateway `oidc_provider_unreachable`, `oidc_identity_invalid`.
     """
@@ -78,11 +78,11 @@ async def claims_for_code(
     claims = await read_id_token(providers, provider, id_token, nonce=attempt.nonce)
     if not isinstance(access_token, str):
         return claims
-    told = await providers.userinfo(provider, access_token)
-    if told and told.get("sub") != claims["sub"]:
+    userinfo = await providers.userinfo(provider, access_token)
+    if userinfo and userinfo.get("sub") != claims["sub"]:
         logger.warning("%s tells of another person than its ID token", provider.name)
         raise identity_invalid(provider.title)
-    return {**told, **claims}
+    return {**userinfo, **claims}
 
 
 def _client(

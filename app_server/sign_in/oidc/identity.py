@@ -40,8 +40,8 @@ def identity_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> Provid
 
 
 def _groups(provider: IdentityProvider, claims: Mapping[str, Any]) -> list[Any]:
-    told = claims.get(provider.groups_claim)
-    return told if isinstance(told, list) else [told]
+    groups = claims.get(provider.groups_claim)
+    return groups if isinstance(groups, list) else [groups]
 
 
 def _verified_email(claims: Mapping[str, Any]) -> str | None:

@@ -46,7 +46,7 @@ async def begin_sign_in(
     except BadGateway as refusal:
         return back_to(config, page_for(None), f"refused={refusal.code}")
     reply = RedirectResponse(url, status_code=303)
-    attempts.COOKIE.keep(attempts.seal(attempt, cipher), reply, config)
+    attempts.COOKIE.keep(attempts.encrypt(attempt, cipher), reply, config)
     return reply
 
 
@@ -73,7 +73,7 @@ async def complete_sign_in(
     cookie = attempts.COOKIE.read(request, config)
     page = page_for(None)
     try:
-        attempt = attempts.open_sealed(cookie, cipher, provider=name, state=state)
+        attempt = attempts.decrypt(cookie, cipher, provider=name, state=state)
         page = page_for(attempt.connects)
         if error or not code:
             logger.info("%s refuses a sign-in: %r", name, error[:200])

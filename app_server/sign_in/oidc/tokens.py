@@ -33,8 +33,8 @@ _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 async def read_id_token(
     providers: Providers, provider: IdentityProvider, token: str, *, nonce: str
 ) -> dict[str, Any]:
-    """Checks an ID token and returns its claims. Raises BadGateway `oidc_identity_invalid`,
-    `oidc_provider_unreachable`.
+    """Checks an ID token and returns its claims (facts about the person and the sign-in). Raises BadGateway
+    `oidc_identity_invalid`, `oidc_provider_unreachable`.
     """
     required = {"nonce": {"essential": True, "value": nonce}, "sub": {"essential": True}}
     claims = await _read(providers, provider, token, required)
@@ -50,7 +50,8 @@ async def read_id_token(
 
 
 async def read_logout_token(providers: Providers, provider: IdentityProvider, token: str) -> dict[str, Any]:
-    """Checks a logout token and returns its claims, which include `sub`, `sid` or both.
+    """Checks a logout token and returns its claims (facts about the sign-out), which include `sub`, `sid` or
+    both.
 
     Raises BadGateway `oidc_identity_invalid`, `oidc_provider_unreachable`.
     """

@@ -65,12 +65,12 @@ def of_address(address: str) -> Counted:
     first 64 bits have one counter, because one client usually controls all of them.
     """
     try:
-        told = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
-        told = None
-    if told is not None and told.version == 6:
-        mapped = ipaddress.IPv6Address(told).ipv4_mapped
-        address = str(mapped or ipaddress.ip_network((told, 64), strict=False))
+        parsed = None
+    if parsed is not None and parsed.version == 6:
+        mapped = ipaddress.IPv6Address(parsed).ipv4_mapped
+        address = str(mapped or ipaddress.ip_network((parsed, 64), strict=False))
     return Counted(f"address:{address}", free=50, forgotten_after=timedelta(hours=1))
 
 

@@ -15,14 +15,14 @@ from pydantic import BaseModel, ValidationError
 from app_server.core.database import now
 from app_server.core.encryption import Cipher
 from app_server.core.errors import ConfigurationError
-from app_server.http.sealed_cookie import SealedCookie
+from app_server.http.encrypted_cookie import EncryptedCookie
 from app_server.sign_in.identities.identity import ProviderIdentity
 from app_server.sign_in.identities.refusals import attempt_expired
 from app_server.sign_in.saml.statements import SubjectAtProvider
 
 LIFETIME = timedelta(minutes=10)
 ANSWER_LIFETIME = timedelta(minutes=1)
-COOKIE: Final = SealedCookie("slipway_saml", LIFETIME)
+COOKIE: Final = EncryptedCookie("slipway_saml", LIFETIME)
 
 
 _State = TypeVar("_State", "SamlAttempt", "SamlAnswer")
@@ -61,33 +61,33 @@ class SamlAnswer(BaseModel):
     expires_at: datetime
 
 
-def seal(state: SamlAttempt | SamlAnswer, cipher: Cipher) -> str:
+def encrypt(state: SamlAttempt | SamlAnswer, cipher: Cipher) -> str:
     """Encrypts the state of a sign-in: a sign-in that has begun, or a verified response of the provider.
     Returns the encrypted text.
     """
     return cipher.encrypt(state.model_dump_json())
 
 
-def open_attempt(cookie: str | None, cipher: Cipher, *, provider: str) -> SamlAttempt:
+def decrypt_attempt(cookie: str | None, cipher: Cipher, *, provider: str) -> SamlAttempt:
     """Decrypts the cookie and returns the attempt that this browser began with this provider.
 
     Raises BadRequest `saml_attempt_expired` if there is no attempt, if it has expired, or if it began with
     another provider.
     """
-    return _open(SamlAttempt, cookie, cipher, provider=provider)
+    return _decrypt(SamlAttempt, cookie, cipher, provider=provider)
 
 
-def open_answer(value: str, cipher: Cipher, *, attempt: SamlAttempt) -> SamlAnswer:
+def decrypt_answer(value: str, cipher: Cipher, *, attempt: SamlAttempt) -> SamlAnswer:
     """Decrypts a verified response of the provider (see SamlAnswer). Returns the response. Raises BadRequest
     `saml_attempt_expired` if the response has expired or belongs to another sign-in than `attempt`.
     """
-    answer = _open(SamlAnswer, value, cipher, provider=attempt.provider)
+    answer = _decrypt(SamlAnswer, value, cipher, provider=attempt.provider)
     if answer.in_response_to != attempt.request_id:
         raise attempt_expired("saml")
     return answer
 
 
-def _open(kind: type[_State], value: str | None, cipher: Cipher, *, provider: str) -> _State:
+def _decrypt(kind: type[_State], value: str | None, cipher: Cipher, *, provider: str) -> _State:
     try:
         state = kind.model_validate_json(cipher.decrypt(value or ""))
     except (ConfigurationError, ValidationError):

@@ -105,7 +105,7 @@ async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | N
     reached. May fetch the provider's metadata, so a caller calls this function before it writes to the
     database.
     """
-    there = provider_sessions.opened(cookie, cipher)
+    there = provider_sessions.decrypt(cookie, cipher)
     if there is None:
         return None
     try:

@@ -24,8 +24,8 @@ from app_server.sign_in.saml.service_provider import (
     LEEWAY_SECONDS,
     REDIRECT,
     Addresses,
+    log_text,
     redirect_address,
-    told,
 )
 from app_server.sign_in.saml.statements import SignatureWrong, SubjectAtProvider
 
@@ -100,7 +100,7 @@ def from_form(
     except SignatureError as error:
         raise SignatureWrong(f"its signature is wrong: {type(error).__name__}") from None
     except Exception as error:  # noqa: BLE001  pysaml2 raises exceptions of many libraries, and plain ones
-        raise Unacceptable(told(error)) from None
+        raise Unacceptable(log_text(error)) from None
     return _read(message, addresses, provider)
 
 

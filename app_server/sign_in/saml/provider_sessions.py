@@ -16,13 +16,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app_server.core.encryption import Cipher
 from app_server.core.errors import ConfigurationError
 from app_server.core.sign_in.saml_providers import SamlProvider
-from app_server.http.sealed_cookie import SealedCookie
+from app_server.http.encrypted_cookie import EncryptedCookie
 from app_server.sign_in.identities.models import ExternalIdentity
 from app_server.sign_in.saml.logout_messages import LogoutMessage
 from app_server.sign_in.saml.statements import SubjectAtProvider
 from app_server.users.models import WebSession
 
-COOKIE: Final = SealedCookie("slipway_saml_session", timedelta(days=400))
+COOKIE: Final = EncryptedCookie("slipway_saml_session", timedelta(days=400))
 
 
 class SessionAtProvider(BaseModel):
@@ -42,12 +42,14 @@ def key_of(subject: SubjectAtProvider) -> str:
     return f"{_prefix(subject.name_id)}{_hash(subject.session_index or '')}"
 
 
-def seal(provider: SamlProvider, subject: SubjectAtProvider, cipher: Cipher) -> str:
-    """Encrypts the session at the provider and returns the value of its cookie."""
+def encrypt(provider: SamlProvider, subject: SubjectAtProvider, cipher: Cipher) -> str:
+    """Returns the encrypted value of the cookie that stores the user's session at the SAML provider, so that
+    a sign-out can end this session, too. `subject`: the provider's names for the person and the session.
+    """
     return cipher.encrypt(SessionAtProvider(provider=provider.name, subject=subject).model_dump_json())
 
 
-def opened(cookie: str | None, cipher: Cipher) -> SessionAtProvider | None:
+def decrypt(cookie: str | None, cipher: Cipher) -> SessionAtProvider | None:
     """Decrypts the cookie and returns the session that it names. Returns None if the cookie is missing or
     unreadable.
     """

@@ -49,7 +49,9 @@ async def begin_saml_sign_in(
     except BadGateway as refusal:
         return back_to(config, page_for(None), f"refused={refusal.code}")
     reply = RedirectResponse(url, status_code=303)
-    attempts.COOKIE.keep(attempts.seal(attempts.SamlAttempt.begin(name, request_id), cipher), reply, config)
+    attempts.COOKIE.keep(
+        attempts.encrypt(attempts.SamlAttempt.begin(name, request_id), cipher), reply, config
+    )
     return reply
 
 
@@ -93,7 +95,7 @@ async def receive_saml_response(
         except Unacceptable as reason:
             logger.warning("a response of %s is refused: %s", name, reason)
             raise response_invalid(provider.title) from None
-        outcome = f"answer={quote(attempts.seal(_answer(name, statement, identity), cipher))}"
+        outcome = f"answer={quote(attempts.encrypt(_answer(name, statement, identity), cipher))}"
     except AppError as refusal:
         refused: RefusedSignIns = refused_sign_ins
         refused.tell(request, ActorMeans.PROVIDER, refusal.code, provider=name)
@@ -123,11 +125,11 @@ async def complete_saml_sign_in(
     page = page_for(None)
     subject: SubjectAtProvider | None = None
     try:
-        attempt = attempts.open_attempt(attempts.COOKIE.read(request, config), cipher, provider=name)
+        attempt = attempts.decrypt_attempt(attempts.COOKIE.read(request, config), cipher, provider=name)
         page = page_for(attempt.connects)
         outcome = f"refused={refused}"
         if refused is None:
-            found = attempts.open_answer(answer, cipher, attempt=attempt)
+            found = attempts.decrypt_answer(answer, cipher, attempt=attempt)
             await used_assertions.use(session, provider, found.assertion_id, found.valid_until)
             outcome = await complete(session, request, provider, found.identity, attempt.connects)
             subject = found.subject if attempt.connects is None else None
@@ -138,7 +140,7 @@ async def complete_saml_sign_in(
     reply = back_to(config, page, outcome)
     attempts.COOKIE.forget(reply, config)
     if subject is not None:
-        provider_sessions.COOKIE.keep(provider_sessions.seal(provider, subject, cipher), reply, config)
+        provider_sessions.COOKIE.keep(provider_sessions.encrypt(provider, subject, cipher), reply, config)
     return reply
 
 

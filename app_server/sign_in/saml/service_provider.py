@@ -92,7 +92,7 @@ def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, pr
         )
         has_keys = bool(settings.metadata.certs(provider.entity_id, "idpsso", "signing"))
     except Exception as error:  # noqa: BLE001  pysaml2 raises exceptions of many libraries, and plain ones
-        raise MetadataUnusable(told(error)) from None
+        raise MetadataUnusable(log_text(error)) from None
     if not has_keys:
         raise MetadataUnusable(f"there is no key for signatures of {provider.entity_id}")
     if not is_safe_url(_destination(settings, provider)):
@@ -143,7 +143,7 @@ def redirect_address(
     return str(dict(made["headers"])["Location"])
 
 
-def told(error: Exception) -> str:
+def log_text(error: Exception) -> str:
     """Returns the type and text of an error of pysaml2 for the server's log. Returns only the type if the
     text is long or may quote a SAML document.
     """

@@ -25,7 +25,7 @@ from app_server.sign_in.identities.identity import (
 )
 from app_server.sign_in.saml.document import Unacceptable, decoded
 from app_server.sign_in.saml.moments import moment_of
-from app_server.sign_in.saml.service_provider import LEEWAY_SECONDS, POST, Addresses, told
+from app_server.sign_in.saml.service_provider import LEEWAY_SECONDS, POST, Addresses, log_text
 
 if TYPE_CHECKING:
     from saml2.config import SPConfig
@@ -91,7 +91,7 @@ def verified(settings: "SPConfig", addresses: Addresses, provider: SamlProvider,
     except SignatureError as error:
         raise SignatureWrong(f"its signature is wrong: {type(error).__name__}") from None
     except Exception as error:  # noqa: BLE001  pysaml2 raises plain ones for wrong times and audiences
-        raise Unacceptable(told(error)) from None
+        raise Unacceptable(log_text(error)) from None
     if parsed is None or parsed.assertion is None:
         raise Unacceptable("its destination or its time is wrong")
     return _read(parsed.assertion, addresses, provider, request_id)
@@ -125,8 +125,10 @@ def identity_of(provider: SamlProvider, statement: Statement) -> ProviderIdentit
 
 
 def _read(assertion: Any, addresses: Addresses, provider: SamlProvider, request_id: str) -> Statement:
-    """Checks an assertion and returns what it states. `assertion`: an assertion of pysaml2 whose signature
-    and times are already checked. Raises Unacceptable.
+    """Checks that a SAML assertion (what the identity provider says about a person) comes from this provider
+    and is meant for Slipway and for this sign-in. Returns its content as a Statement. `assertion`: an
+    assertion of pysaml2 whose signature and times are already checked. `request_id`: the id of Slipway's
+    sign-in request. Raises Unacceptable if a check fails.
     """
     if _text(assertion.issuer) != provider.entity_id:
         raise Unacceptable("another provider has made it")

@@ -16,8 +16,8 @@ from app_server.sign_in.saml.refusals import response_used
 
 
 class UsedAssertion(Base):
-    """One row of the table of used messages: an assertion with which a person has signed in, or a logout
-    request that has signed a person out.
+    """A database row that records one SAML message as used, so that the message is not accepted again: an
+    assertion with which a person has signed in, or a logout request that has signed a person out.
     """
 
     __tablename__ = "used_assertions"

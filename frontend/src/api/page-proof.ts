@@ -3,7 +3,7 @@
  * to every port of the host, but show this storage to no other origin. Read anew for each request: another tab may
  * have signed in since.
  */
-import { readStored, writeStored } from '@/lib/browser/stored'
+import { readStored, writeStored } from '@/lib/browser/local-storage'
 
 const STORAGE_KEY = 'slipway.page-proof'
 

@@ -36,7 +36,7 @@ export interface paths {
         /**
          * Set Conversation Retention
          * @description Saves the retention setting. Once an hour, a background job applies the setting to the conversations of
-         *     all users. Conversations that the job deletes cannot be restored.
+         *     all users. Conversations that the job deletes cannot be restored. Returns the saved setting.
          */
         put: operations["set_conversation_retention_api_v1_administration_conversation_retention_put"];
         post?: never;
@@ -86,7 +86,7 @@ export interface paths {
          * @description Registers an OAuth application or GitHub App. If one is registered for the same host, replaces it.
          *     Stored secrets that the request does not contain are removed. If the client_id changes, users who have
          *     signed in with the application must connect again. If the certificate authorities change, the stored
-         *     tokens of these users get the new certificate authorities.
+         *     tokens of these users get the new certificate authorities. Returns the application without its secrets.
          *
          *     409 `git_app_exists`.
          */
@@ -154,7 +154,7 @@ export interface paths {
         /**
          * Use Installation
          * @description Stores an installation of a GitHub App as the current administrator's credential for the git host, in
-         *     place of an earlier credential.
+         *     place of an earlier credential. Returns the credential without its token.
          *
          *     Agents of this administrator then act as the GitHub App. Each token that they use is valid for one hour
          *     and one repository.
@@ -178,7 +178,7 @@ export interface paths {
         /**
          * List Administered Items
          * @description Returns the named settings, such as MCP servers and secrets, of the organisation and of all teams. Each
-         *     one says which teams and how many people have a setting of the same name that applies instead.
+         *     one says which teams and how many people have a setting of the same name that applies in its place.
          */
         get: operations["list_administered_items_api_v1_administration_items_get"];
         put?: never;
@@ -224,8 +224,8 @@ export interface paths {
          * Save Mcp Server Of Level
          * @description Adds or replaces an MCP server of a team, or of the organisation if `team_id` is left out.
          *     Conversations that are started from now on can use the server. A changed URL and changed headers are used
-         *     from the next call on. 400 `mcp_sign_in_is_personal`, 404 `team_not_found`, 409 `mcp_headers_needed`,
-         *     `mcp_variables_needed`, `too_many_items`.
+         *     from the next call on. Returns the saved MCP server. 400 `mcp_sign_in_is_personal`, 404 `team_not_found`,
+         *     409 `mcp_headers_needed`, `mcp_variables_needed`, `too_many_items`.
          */
         put: operations["save_mcp_server_of_level_api_v1_administration_items_mcp_server__name__put"];
         post?: never;
@@ -268,7 +268,7 @@ export interface paths {
         /**
          * Save Secret Of Level
          * @description Adds or changes a secret of a team, or of the organisation if `team_id` is left out. Agents get the new
-         *     value from their next command on.
+         *     value from their next command on. Returns the secret without its value.
          *
          *     400 `secret_value_needed`, 404 `team_not_found`, 409 `too_many_items`.
          */
@@ -292,8 +292,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Item Of Level
-         * @description Deletes an item of a team, or of the organisation if `team_id` is left out. Agents cannot use it any
-         *     more. 404 `item_not_set`, `team_not_found`.
+         * @description Deletes an item (a secret, MCP server, network rule or sandbox spec) of a team, or of the organisation
+         *     if `team_id` is left out. Agents cannot use it any more. 404 `item_not_set`, `team_not_found`.
          */
         delete: operations["delete_item_of_level_api_v1_administration_items__kind___name__delete"];
         options?: never;
@@ -332,8 +332,8 @@ export interface paths {
         put?: never;
         /**
          * Cancel Job
-         * @description Cancels a job that waits, runs or is dead. A running job ends within seconds. 409
-         *     `job_not_cancellable`.
+         * @description Cancels a job that waits, runs or has failed at its last attempt (is dead). A running job ends within
+         *     seconds. Returns the job. 409 `job_not_cancellable`.
          */
         post: operations["cancel_job_api_v1_administration_jobs__job_id__cancel_post"];
         delete?: never;
@@ -353,8 +353,8 @@ export interface paths {
         put?: never;
         /**
          * Retry Job
-         * @description Lets a dead or cancelled job run again, with the full number of attempts. A job that waits already runs
-         *     at once. 409 `job_not_retryable`.
+         * @description Lets a job run again that has failed at its last attempt (is dead) or was cancelled, with the full
+         *     number of attempts. If the job waits, it runs at once. Returns the job. 409 `job_not_retryable`.
          */
         post: operations["retry_job_api_v1_administration_jobs__job_id__retry_post"];
         delete?: never;
@@ -372,8 +372,9 @@ export interface paths {
         };
         /**
          * List Administered Settings
-         * @description Returns all setting values of the organisation and of teams, and the quotas of people. Each value says
-         *     which teams and how many people have a value that applies instead.
+         * @description Returns all setting values of the organisation and of its teams, and all quotas of single people. For
+         *     each value, the reply also says which teams and how many people have set a different value that applies
+         *     instead.
          */
         get: operations["list_administered_settings_api_v1_administration_settings_get"];
         put?: never;
@@ -395,14 +396,16 @@ export interface paths {
         /**
          * Set Setting Of Organisation
          * @description Sets a setting for all users of the organisation. The value applies to conversations that are started
-         *     from now on. An enforced model applies to the next model call of every conversation. 400
-         *     `setting_must_be_enforced`, 404 `llm_profile_not_found`, 422 `invalid_request`.
+         *     from now on. An enforced model profile applies to the next model call of every conversation.
+         *
+         *     Errors: 400 `setting_must_be_enforced`; 404 `llm_profile_not_found`; 422 `invalid_request`.
          */
         put: operations["set_setting_of_organisation_api_v1_administration_settings_organisation__name__put"];
         post?: never;
         /**
          * Delete Setting Of Organisation
-         * @description Deletes the organisation's value of a setting. 404 `setting_not_set`.
+         * @description Deletes the value that the organisation has set for a setting. Replies 404 `setting_not_set` if there
+         *     is none.
          */
         delete: operations["delete_setting_of_organisation_api_v1_administration_settings_organisation__name__delete"];
         options?: never;
@@ -420,14 +423,17 @@ export interface paths {
         get?: never;
         /**
          * Set Quota Of Person
-         * @description Sets a quota for one person. Settings that are not quotas can be set only by the person. 400
-         *     `setting_not_at_level`, 404 `person_not_found`, 422 `invalid_request`.
+         * @description Sets a quota for one person. A quota is a limit on how much the person may use. Other settings are
+         *     refused, because only the person can set them.
+         *
+         *     Errors: 400 `setting_not_at_level`; 404 `person_not_found`; 422 `invalid_request`.
          */
         put: operations["set_quota_of_person_api_v1_administration_settings_people__user_id___name__put"];
         post?: never;
         /**
          * Delete Quota Of Person
-         * @description Deletes the quota that was set for one person. 404 `person_not_found`, `setting_not_set`.
+         * @description Deletes a quota that was set for one person. Errors: 400 `setting_not_at_level`; 404
+         *     `person_not_found`, or `setting_not_set` if there is no such quota.
          */
         delete: operations["delete_quota_of_person_api_v1_administration_settings_people__user_id___name__delete"];
         options?: never;
@@ -445,14 +451,17 @@ export interface paths {
         get?: never;
         /**
          * Set Setting Of Team
-         * @description Sets a setting for the members of a team. 400 `setting_must_be_enforced`, 404 `team_not_found`,
-         *     `llm_profile_not_found`, 422 `invalid_request`.
+         * @description Sets a setting for all members of a team.
+         *
+         *     Errors: 400 `setting_must_be_enforced`, `setting_not_at_level`; 404 `team_not_found`,
+         *     `llm_profile_not_found`; 422 `invalid_request`.
          */
         put: operations["set_setting_of_team_api_v1_administration_settings_teams__team_id___name__put"];
         post?: never;
         /**
          * Delete Setting Of Team
-         * @description Deletes a team's value of a setting. 404 `team_not_found`, `setting_not_set`.
+         * @description Deletes the value that a team has set for a setting. Errors: 404 `team_not_found`, or `setting_not_set`
+         *     if there is no value.
          */
         delete: operations["delete_setting_of_team_api_v1_administration_settings_teams__team_id___name__delete"];
         options?: never;
@@ -469,8 +478,9 @@ export interface paths {
         };
         /**
          * List Sign In Providers
-         * @description Lists the identity providers, with the URLs to register at each provider. Metadata that are not cached
-         *     are fetched from the provider. So the reply can take ten seconds for each provider that cannot be reached.
+         * @description Lists the identity providers, with the URLs to register at each provider. Metadata that are not in the
+         *     cache are fetched from the provider. So for each provider that cannot be reached, the reply can take ten
+         *     seconds.
          */
         get: operations["list_sign_in_providers_api_v1_administration_sign_in_providers_get"];
         put?: never;
@@ -508,8 +518,8 @@ export interface paths {
         get?: never;
         /**
          * Set Default Spending Limit
-         * @description Sets the default limit of the installation. It applies at once, to all users of all organisations who
-         *     have no individual limit here.
+         * @description Sets the default limit of the installation. The limit applies at once to all users of all organisations
+         *     who have no individual limit.
          *
          *     403 `permission_missing` for administrators of other organisations than the default one.
          */
@@ -532,13 +542,14 @@ export interface paths {
         /**
          * Set Spending Limit Of User
          * @description Sets an individual limit for one user. It applies at once, in addition to the limit that the user has
-         *     set; the lower one counts.
+         *     set; the lower one counts. Returns the limit and what the user has spent in the current period.
          */
         put: operations["set_spending_limit_of_user_api_v1_administration_spending_limits_users__user_id__put"];
         post?: never;
         /**
          * Forget Spending Limit Of User
-         * @description Removes the individual limit of one user. From now on the default limit applies to the user.
+         * @description Removes the individual limit of one user. From now on the default limit applies to the user. Returns
+         *     the limit that now applies and what the user has spent in the current period.
          */
         delete: operations["forget_spending_limit_of_user_api_v1_administration_spending_limits_users__user_id__delete"];
         options?: never;
@@ -707,10 +718,11 @@ export interface paths {
          * Search Conversations
          * @description Returns a page of the conversations that the user may see and that match the filters, newest first.
          *
-         *     `shared`: true for conversations that others share with the user, false for the user's own; left out, both
-         *     kinds. `query`: a part of the title, or words from one message, or the beginnings of such words. `tag`: a
-         *     key, or `key:value`; a conversation must have all given tags. `archived`: true for archived conversations,
-         *     false for the others; left out, both kinds. `created_by_user_id__eq`: only conversations of this user.
+         *     `shared`: true for conversations that others share with the user, false for the user's own ones; if left
+         *     out, both kinds. `query`: a part of the title, or words from one message, or the beginnings of such words.
+         *     `tag`: a key, or `key:value`; a conversation must have all given tags. `archived`: true for archived
+         *     conversations, false for the others; if left out, both kinds. `created_by_user_id__eq`: only conversations
+         *     of this user.
          */
         get: operations["search_conversations_api_v1_app_conversations_search_get"];
         put?: never;
@@ -786,7 +798,8 @@ export interface paths {
         put?: never;
         /**
          * Retry Start
-         * @description Retries the failed start of a conversation, beginning with the stage that failed.
+         * @description Retries the failed start of a conversation, beginning with the stage that failed. Returns the start
+         *     task.
          *
          *     If the start failed before the repository was fetched, the request body can name another branch or
          *     repository.
@@ -860,7 +873,7 @@ export interface paths {
          * Update Conversation
          * @description Changes the conversation's title, tags, selected repository or visibility, or archives or unarchives
          *     the conversation. A new title is also sent to the agent server, at once or as soon as the agent server can
-         *     be reached.
+         *     be reached. Returns the changed conversation.
          */
         patch: operations["update_conversation_api_v1_app_conversations__conversation_id__patch"];
         trace?: never;
@@ -1080,16 +1093,17 @@ export interface paths {
         get: operations["get_consent_api_v1_app_conversations__conversation_id__consent_get"];
         put?: never;
         /**
-         * Answer Offers
+         * Answer Executables
          * @description Stores the user's decisions about executables of the repositories. Allowed setup scripts run at once.
-         *     Other allowed executables, such as hooks and MCP servers, are added to the conversation at once.
+         *     Other allowed executables, such as hooks and MCP servers, are added to the conversation at once. Returns
+         *     all executables with the decisions that now apply.
          *
          *     409 `offer_changed` if one of the hashes belongs to no current executable, and `setup_script_runs` if a
          *     setup script is allowed while another one is running; in both cases no decision is stored. 409 `not_ready`
          *     while the conversation starts. After a failed start, the retry uses the decisions. 400
          *     `repository_not_in_conversation`.
          */
-        post: operations["answer_offers_api_v1_app_conversations__conversation_id__consent_post"];
+        post: operations["answer_executables_api_v1_app_conversations__conversation_id__consent_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1406,15 +1420,14 @@ export interface paths {
          * @description Returns the read-only links of the conversation, the newest first. Links that have expired are included
          *     until they are removed.
          *
-         *     403 `conversation_access_missing` if the user is not the owner of the conversation. This is so for all
-         *     routes of the owner.
+         *     403 `conversation_access_missing` if the user is not the owner of the conversation.
          */
         get: operations["list_links_api_v1_app_conversations__conversation_id__links_get"];
         put?: never;
         /**
          * Create Link
          * @description Makes a read-only link to the conversation. Until the link expires, all people who have the link can
-         *     read the conversation.
+         *     read the conversation. Returns the link with its URL.
          *
          *     409 `secrets_found` with `findings` if the conversation shows secrets that are not in
          *     `confirmed_findings`; 409 `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
@@ -1456,7 +1469,8 @@ export interface paths {
         };
         /**
          * Get Model Key
-         * @description Returns until when programs in the sandbox may call the conversation's model; null if they may not.
+         * @description Returns the time until which programs in the sandbox may call the conversation's model. The time is
+         *     null if programs may not call the model.
          */
         get: operations["get_model_key_api_v1_app_conversations__conversation_id__model_key_get"];
         put?: never;
@@ -1611,7 +1625,8 @@ export interface paths {
         head?: never;
         /**
          * Change Pull Request
-         * @description Changes the title, the text or the draft state of the pull request at the git host.
+         * @description Changes the title, the text or the draft state of the pull request at the git host. Returns the changed
+         *     pull request.
          */
         patch: operations["change_pull_request_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__patch"];
         trace?: never;
@@ -1628,7 +1643,7 @@ export interface paths {
         /**
          * Address Review
          * @description Sends the unresolved review comments to the agent as one message. Slipway replies to each review thread
-         *     after the branch has a new commit.
+         *     after the branch has a new commit. Returns the number of review threads and reviews in the message.
          *
          *     409 `nothing_to_address`.
          */
@@ -1650,8 +1665,8 @@ export interface paths {
         put?: never;
         /**
          * Fix Checks
-         * @description Sends the failing checks to the agent as one message, with the end of each check's log. 409
-         *     `nothing_to_address`.
+         * @description Sends the failing checks to the agent as one message, with the end of each check's log, so that the
+         *     agent corrects the code. Returns the number of checks. 409 `nothing_to_address`.
          */
         post: operations["fix_checks_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__fix_checks_post"];
         delete?: never;
@@ -1780,14 +1795,14 @@ export interface paths {
          * Get Sharing
          * @description Returns the people and teams that have access to the conversation.
          *
-         *     403 `conversation_access_missing` if the user is not the owner of the conversation. This is so for all
-         *     routes here.
+         *     403 `conversation_access_missing` if the user is not the owner of the conversation.
          */
         get: operations["get_sharing_api_v1_app_conversations__conversation_id__sharing_get"];
         /**
          * Share With Everyone
-         * @description Sets what every signed-in user may do with the conversation. null ends this: then only the owner
-         *     and the people and teams that have a share of the conversation have access.
+         * @description Sets what every signed-in user of the organisation may do with the conversation. null ends the sharing
+         *     with everyone: then only the owner and the people and teams with a share of the conversation have access.
+         *     Returns the people and teams that now have access.
          */
         put: operations["share_with_everyone_api_v1_app_conversations__conversation_id__sharing_put"];
         post?: never;
@@ -1806,10 +1821,9 @@ export interface paths {
         };
         /**
          * Find Candidates
-         * @description Returns the people and teams that can get a share of the conversation: up to 20 teams
-         *     whose name contains the query, and then up to 20 people whose name contains the query or whose e-mail
-         *     address is the query. An administrator can share with all teams, another user only with teams to which the
-         *     user belongs.
+         * @description Returns the people and teams with which the conversation can be shared: up to 20 teams whose name
+         *     contains the query, and then up to 20 people whose name contains the query or whose e-mail address is the
+         *     query. An administrator can share with all teams, another user only with teams to which the user belongs.
          */
         get: operations["find_candidates_api_v1_app_conversations__conversation_id__sharing_candidates_get"];
         put?: never;
@@ -1831,6 +1845,7 @@ export interface paths {
         /**
          * Share With Person
          * @description Shares the conversation with one person, or changes what the person may do with the conversation.
+         *     Returns the people and teams that now have access.
          *
          *     404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
          */
@@ -1840,7 +1855,7 @@ export interface paths {
          * Stop Sharing With Person
          * @description Ends the sharing of the conversation with one person. The person's live streams of the conversation end
          *     within two seconds, unless the person still has access through a team or because the conversation is
-         *     shared with everyone.
+         *     shared with everyone. Returns the people and teams that still have access.
          *
          *     404 `share_not_found`.
          */
@@ -1862,6 +1877,7 @@ export interface paths {
          * Share With Team
          * @description Shares the conversation with a team, or changes what the team may do. All members of the team get
          *     access, also people who join the team later. The user must be a member of the team or an administrator.
+         *     Returns the people and teams that now have access.
          *
          *     404 `team_not_found`, 409 `too_many_teams` (50).
          */
@@ -1870,7 +1886,8 @@ export interface paths {
         /**
          * Stop Sharing With Team
          * @description Ends the sharing of the conversation with a team. The members' live streams of the conversation end
-         *     within two seconds, unless the member has access in another way.
+         *     within two seconds, unless the member has access in another way. Returns the people and teams that still
+         *     have access.
          *
          *     404 `share_not_found`.
          */
@@ -1932,8 +1949,8 @@ export interface paths {
         put?: never;
         /**
          * Switch Acp Model
-         * @description Always replies 400 `not_an_acp_agent`. In the protocol, this route changes the model of an agent that
-         *     speaks ACP, and Slipway has no such agents.
+         * @description Always replies 400 `not_an_acp_agent`. In the OpenHands protocol, this route changes the model of an
+         *     agent that uses the Agent Client Protocol (ACP). Slipway has no such agents.
          */
         post: operations["switch_acp_model_api_v1_app_conversations__conversation_id__switch_acp_model_post"];
         delete?: never;
@@ -2092,8 +2109,8 @@ export interface paths {
         put?: never;
         /**
          * Add Callback
-         * @description Adds a callback, which runs for events from now on. The secret of a webhook is shown only in this
-         *     reply.
+         * @description Adds a callback of the user, which runs for events from now on. The secret of a webhook is shown only
+         *     in this reply.
          *
          *     403 `permission_missing` for `is_for_everyone`; 403 `recipient_not_allowed`, 409 `no_mail_server` for
          *     `mail`; 404 for a conversation of another user; 409 `too_many_callbacks`.
@@ -2117,15 +2134,16 @@ export interface paths {
         post?: never;
         /**
          * Delete Callback
-         * @description Deletes a callback and all its deliveries, also deliveries that still wait.
+         * @description Deletes a callback and all its deliveries. Deliveries that still wait are deleted too.
          */
         delete: operations["delete_callback_api_v1_callbacks__callback_id__delete"];
         options?: never;
         head?: never;
         /**
          * Change Callback
-         * @description Changes fields of a callback. 400 `no_url` if a URL is given for a callback that is not a webhook. 400
-         *     `no_instructions` if instructions are given for a callback that is not of the kind `task`.
+         * @description Changes fields of a callback and returns it. 400 `no_url` if a URL is given for a callback that is
+         *     neither a webhook nor a chat. 400 `no_instructions` if instructions are given for a callback that is not
+         *     of the kind `task`.
          */
         patch: operations["change_callback_api_v1_callbacks__callback_id__patch"];
         trace?: never;
@@ -2139,8 +2157,8 @@ export interface paths {
         };
         /**
          * Search Deliveries
-         * @description Returns the deliveries of a callback, the newest first. Deliveries are kept for 30 days. 400
-         *     `bad_page_id`.
+         * @description Returns one page of the deliveries of a callback, the newest first. Deliveries are stored for 30 days.
+         *     400 `bad_page_id`.
          */
         get: operations["search_deliveries_api_v1_callbacks__callback_id__deliveries_get"];
         put?: never;
@@ -2162,8 +2180,8 @@ export interface paths {
         put?: never;
         /**
          * Redeliver
-         * @description Delivers the event of a delivery again. The header `webhook-id` stays the same. 409 `delivery_waits`,
-         *     `callback_disabled`.
+         * @description Delivers the event of an earlier delivery again, with the same value of the header `webhook-id`. 409
+         *     `delivery_waits` if the delivery has not ended yet, 409 `callback_disabled`.
          */
         post: operations["redeliver_api_v1_callbacks__callback_id__deliveries__delivery_id__redeliver_post"];
         delete?: never;
@@ -2243,7 +2261,8 @@ export interface paths {
         };
         /**
          * List Consents
-         * @description Lists the user's decisions, by repository, then newest first.
+         * @description Returns the user's decisions which programs from repositories (hooks, setup scripts, MCP servers …) may
+         *     run. They are sorted by repository; those about one repository by time, newest first.
          */
         get: operations["list_consents_api_v1_consents_get"];
         put?: never;
@@ -2266,8 +2285,11 @@ export interface paths {
         post?: never;
         /**
          * Revoke Consent
-         * @description Revokes a decision. The next conversation that starts asks again. A conversation that has already used
-         *     the decision keeps it.
+         * @description Deletes one of the user's decisions about what a repository may run. The next conversation about this
+         *     repository asks the user again.
+         *
+         *     Conversations that have already used the decision still use it. Replies 404 if the user has no such
+         *     decision.
          */
         delete: operations["revoke_consent_api_v1_consents__consent_id__delete"];
         options?: never;
@@ -2461,8 +2483,8 @@ export interface paths {
         put?: never;
         /**
          * Find Device
-         * @description Returns the device that shows this code. The device's sign-in is not allowed by this request. 403
-         *     `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
+         * @description Returns the device that shows this code, so that the user can check it. This request does not allow the
+         *     device's sign-in. 403 `browser_session_needed`, 404 `device_code_not_found`, 429 `sign_in_throttled`.
          */
         post: operations["find_device_api_v1_device_sign_ins_find_post"];
         delete?: never;
@@ -2482,11 +2504,12 @@ export interface paths {
         put?: never;
         /**
          * Receive Git Webhook
-         * @description Accepts a webhook delivery of a git host for the trigger with the id `hook_id`. Needs no sign-in, but
-         *     the delivery must be signed with the trigger's secret. The delivery is handled later. It is handled only
-         *     once, even if the git host sends it several times.
+         * @description Accepts a webhook delivery of a git host for the trigger with the id `hook_id`. No sign-in is needed,
+         *     but the delivery must be signed with the trigger's secret.
          *
-         *     401 `webhook_signature_wrong`; 404; 400 `webhook_not_json`, `webhook_unreadable`; 413.
+         *     The delivery is handled later, and only once even if the git host sends it several times. Errors: 400
+         *     `webhook_not_json`, `webhook_unreadable`; 401 `webhook_signature_wrong`; 404 if there is no such trigger;
+         *     413.
          */
         post: operations["receive_git_webhook_api_v1_git_webhooks__hook_id__post"];
         delete?: never;
@@ -2504,7 +2527,7 @@ export interface paths {
         };
         /**
          * Search Branches
-         * @description Returns branches of a repository whose name contains `query`.
+         * @description Returns branches of a repository at one of the user's git hosts whose name contains `query`.
          */
         get: operations["search_branches_api_v1_git_branches_search_get"];
         put?: never;
@@ -2662,8 +2685,8 @@ export interface paths {
         get?: never;
         /**
          * Save Shared Marketplaces
-         * @description Replaces the marketplaces that are shared with all users. All users see them as
-         *     `inherited_marketplaces`.
+         * @description Replaces the list of marketplaces that are shared with all users of this installation, and returns the
+         *     new list. Users see these marketplaces in their settings as `inherited_marketplaces`.
          */
         put: operations["save_shared_marketplaces_api_v1_marketplaces_shared_put"];
         post?: never;
@@ -2684,8 +2707,8 @@ export interface paths {
         put?: never;
         /**
          * Finish Sign In
-         * @description Finishes a sign-in with the data that the browser brings back, and returns the server's name. Works
-         *     once, for the user who started it, within ten minutes.
+         * @description Finishes a sign-in to an MCP server with the URL parameters that the browser brings back, and returns
+         *     the name of the server. A sign-in can be finished once, by the user who started it, within ten minutes.
          */
         post: operations["finish_sign_in_api_v1_mcp_sign_ins_post"];
         delete?: never;
@@ -2703,7 +2726,8 @@ export interface paths {
         };
         /**
          * List Memory Notes
-         * @description Returns all notes of the user, sorted by repository and name.
+         * @description Returns all memory notes (texts of agents about repositories) that were accepted by the current user,
+         *     without their texts, sorted by repository and name.
          */
         get: operations["list_memory_notes_api_v1_memory_get"];
         put?: never;
@@ -2723,8 +2747,9 @@ export interface paths {
         };
         /**
          * List Memory Proposals
-         * @description Returns the notes that agents propose, sorted by repository and name. Conversations do not get a note
-         *     before it is accepted.
+         * @description Returns the memory notes (texts about repositories for later conversations) that agents have proposed
+         *     to the current user, sorted by repository and name. Conversations get a proposed note only after the user
+         *     has accepted it.
          */
         get: operations["list_memory_proposals_api_v1_memory_proposals_get"];
         put?: never;
@@ -2746,8 +2771,9 @@ export interface paths {
         put?: never;
         /**
          * Accept Memory Proposal
-         * @description Accepts a proposed note of the memory. Conversations that start from now on get the note. 404 if
-         *     the proposal has been replaced since.
+         * @description Accepts an agent's proposal for a memory note: adds, changes or deletes the note as proposed, and
+         *     removes the proposal. Conversations that start later get the notes with this change. Replies 404 if there
+         *     is no such proposal, for example because the agent has replaced it.
          */
         post: operations["accept_memory_proposal_api_v1_memory_proposals__proposal_id__accept_post"];
         delete?: never;
@@ -2786,7 +2812,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Memory Note
-         * @description Deletes a note. Later conversations do not get it; a running conversation may already have read it.
+         * @description Deletes a memory note of the current user. Conversations that start later do not get the note. A
+         *     conversation that already runs may have read the note before.
          */
         delete: operations["delete_memory_note_api_v1_memory__note_id__delete"];
         options?: never;
@@ -2957,10 +2984,10 @@ export interface paths {
          * Invite Person
          * @description Creates an account, and the link by which its person signs in.
          *
-         *     With `email`, the server sends the link to that address, and the reply has no link. The list of people
-         *     shows whether the message is sent.
+         *     If `email` is given, the server sends the link to that address, and the reply has no link. The list of
+         *     people then shows whether the e-mail was sent.
          *
-         *     403 `role_not_manageable`, 409 `no_mail_server` for `email`.
+         *     403 `role_not_manageable`, 409 `no_mail_server` if `email` is given.
          */
         post: operations["invite_person_api_v1_people_post"];
         delete?: never;
@@ -2980,8 +3007,9 @@ export interface paths {
         put?: never;
         /**
          * Create Service Account
-         * @description Creates a service account: a user for programs that cannot sign in. It is listed with the people, and
-         *     changed, disabled, exported and deleted like them. 403 `role_not_manageable`.
+         * @description Creates a service account: a user for programs that cannot sign in. Administrators see it in the list
+         *     of people, and can change, disable, export and delete it like a person. Returns the account. 403
+         *     `role_not_manageable`.
          */
         post: operations["create_service_account_api_v1_people_service_accounts_post"];
         delete?: never;
@@ -3052,9 +3080,9 @@ export interface paths {
         head?: never;
         /**
          * Change Person
-         * @description Changes a person's account. The change takes effect at once: if the person is disabled, their open
-         *     connections are closed within two seconds. Their conversations stay. 403 `role_not_manageable`, 404
-         *     `person_not_found`, 409 `person_being_deleted`.
+         * @description Changes a person's account. The change takes effect at once. If the account is disabled, the person's
+         *     open connections are closed within two seconds, but the person's conversations stay. 403
+         *     `role_not_manageable`, 404 `person_not_found`, 409 `person_being_deleted`.
          */
         patch: operations["change_person_api_v1_people__person_id__patch"];
         trace?: never;
@@ -3160,8 +3188,8 @@ export interface paths {
         put?: never;
         /**
          * Create Sign In Link
-         * @description Creates another one-time link for a person, for example for another browser. 403 `role_not_manageable`,
-         *     404 `person_not_found`, 409 `service_account_cannot_sign_in`.
+         * @description Creates another one-time link by which the person signs in, for example in another browser. Returns the
+         *     link. 403 `role_not_manageable`, 404 `person_not_found`, 409 `service_account_cannot_sign_in`.
          */
         post: operations["create_sign_in_link_api_v1_people__person_id__sign_in_link_post"];
         delete?: never;
@@ -3202,8 +3230,8 @@ export interface paths {
         };
         /**
          * Get Repository Owner
-         * @description Returns the team that owns a repository. Returns null if no team owns the repository, or if the user is
-         *     not in the team and may use the repository anyway.
+         * @description Returns the team that owns a repository. Returns null if no team owns the repository. Also returns null
+         *     if the user is not in the owning team and may use the repository although it belongs to that team.
          *
          *     `repository`, `git_provider`: as `selected_repository` and `git_provider` in the request that creates a
          *     conversation. 422 `repository_not_found` if the text names no repository.
@@ -3226,16 +3254,18 @@ export interface paths {
         };
         /**
          * Get Sandbox Specs
-         * @description Returns the specs with these ids, in the given order; null for an id that does not exist.
+         * @description Returns the sandbox specs with these ids, in the given order. The list contains null for an id that
+         *     does not exist.
          */
         get: operations["get_sandbox_specs_api_v1_sandbox_specs_get"];
         put?: never;
         /**
          * Create Sandbox Spec
-         * @description Saves and returns a spec made from an image, a Dockerfile, or a repository. The first start that needs
-         *     it builds the image.
+         * @description Saves and returns a new sandbox spec of the user, made from an image, a Dockerfile or a repository. The
+         *     image is not built now but when the first sandbox starts from the spec.
          *
-         *     Status 409 `repository_base_changed`: the files in the repository no longer match `base`.
+         *     Status 409 `repository_base_changed`: the files in the repository have changed since the user looked at
+         *     them, so they no longer match `base`.
          */
         post: operations["create_sandbox_spec_api_v1_sandbox_specs_post"];
         delete?: never;
@@ -3255,7 +3285,8 @@ export interface paths {
         put?: never;
         /**
          * Look At Repository
-         * @description Returns what the repository's devcontainer.json or Dockerfile would build. Nothing is built or run.
+         * @description Shows the base image that the devcontainer.json or the Dockerfile of a repository describes. The app
+         *     server reads the repository, but builds and runs nothing.
          */
         post: operations["look_at_repository_api_v1_sandbox_specs_from_repository_post"];
         delete?: never;
@@ -3273,8 +3304,9 @@ export interface paths {
         };
         /**
          * Search Sandbox Specs
-         * @description Lists the server's own spec, called `default`, the user's specs, and those of the organisation and
-         *     the user's teams that hold for the user.
+         * @description Returns one page of the sandbox specs that the user can see, sorted by name: the user's own specs, and
+         *     the specs of the organisation and of the user's teams that apply to the user. The first is always the
+         *     server's own spec with the id `default`.
          */
         get: operations["search_sandbox_specs_api_v1_sandbox_specs_search_get"];
         put?: never;
@@ -3297,8 +3329,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Sandbox Spec
-         * @description Deletes a spec. Sandboxes that were made from it keep their image. New sandboxes start from the
-         *     server's own spec.
+         * @description Deletes a sandbox spec of the user, and the user's choices of this spec. Existing sandboxes of the spec
+         *     continue to use their image. For new sandboxes, the user's other choices or the default spec apply.
          */
         delete: operations["delete_sandbox_spec_api_v1_sandbox_specs__spec_id__delete"];
         options?: never;
@@ -3315,15 +3347,15 @@ export interface paths {
         };
         /**
          * Get Sandboxes
-         * @description Returns the sandboxes with these ids in the requested order; null stands for one
-         *     that does not exist.
+         * @description Returns the user's sandboxes with these ids, in the given order. The list contains null for an id that
+         *     does not exist or that belongs to a sandbox of another user.
          */
         get: operations["get_sandboxes_api_v1_sandboxes_get"];
         put?: never;
         /**
          * Create Sandbox
          * @description Creates a sandbox without a conversation and starts the sandbox at once. A later start request can name
-         *     the sandbox by its id, so that the new conversation works in it.
+         *     the sandbox by its id, so that the new conversation works in it. Returns the sandbox.
          *
          *     `sandbox_spec_id`: the sandbox spec, which names the base image; if left out, the user's setting.
          */
@@ -3343,7 +3375,7 @@ export interface paths {
         };
         /**
          * Search Sandboxes
-         * @description Returns the user's sandboxes, newest first.
+         * @description Returns one page of the user's sandboxes, newest first.
          */
         get: operations["search_sandboxes_api_v1_sandboxes_search_get"];
         put?: never;
@@ -3371,6 +3403,7 @@ export interface paths {
         /**
          * Take Snapshot
          * @description Takes a snapshot of the conversation's current files. A container is paused while its files are copied.
+         *     Returns a description of the snapshot.
          *
          *     429 `quota_reached` if the user's storage quota is used up.
          */
@@ -3411,8 +3444,8 @@ export interface paths {
         /**
          * Delete Sandbox
          * @description Deletes the sandbox, its files and its snapshots. Its conversations can still be read, but no agent
-         *     works on them any more. Clients of the protocol repeat the sandbox id in the query, so the query may
-         *     contain it.
+         *     works on them any more. Clients of the OpenHands protocol repeat the sandbox id in the query, so the query
+         *     may contain the id.
          */
         delete: operations["delete_sandbox_api_v1_sandboxes__sandbox_id__delete"];
         options?: never;
@@ -3431,9 +3464,11 @@ export interface paths {
         put?: never;
         /**
          * Archive Sandbox
-         * @description Moves the sandbox's files to an archive and removes container and volume.
+         * @description Moves the files of a sandbox to an archive and removes the container and the volume of the sandbox. The
+         *     reply is sent when the archive is completely written to disk.
          *
-         *     Replies when the archive is complete on disk. The next message, or resume, brings the sandbox back.
+         *     The next message to one of its conversations, or a request to resume the sandbox, restores it from the
+         *     archive.
          */
         post: operations["archive_sandbox_api_v1_sandboxes__sandbox_id__archive_post"];
         delete?: never;
@@ -3477,7 +3512,8 @@ export interface paths {
         put?: never;
         /**
          * Pause Sandbox
-         * @description Puts a sandbox to sleep: its files are kept, its commands end. The next message wakes it.
+         * @description Puts a sandbox to sleep. Its files stay, but its commands stop. The next message to one of its
+         *     conversations starts the sandbox again.
          */
         post: operations["pause_sandbox_api_v1_sandboxes__sandbox_id__pause_post"];
         delete?: never;
@@ -3495,7 +3531,7 @@ export interface paths {
         };
         /**
          * List Ports
-         * @description Returns the ports on which processes of the sandbox listen now.
+         * @description Returns the ports on which processes of the user's sandbox listen now.
          */
         get: operations["list_ports_api_v1_sandboxes__sandbox_id__ports_get"];
         put?: never;
@@ -3517,11 +3553,15 @@ export interface paths {
         put?: never;
         /**
          * Resume Sandbox
-         * @description Starts a sandbox that sleeps, is archived or has failed. Replies at once.
+         * @description Starts a sandbox that sleeps, is archived or has failed. The reply is sent before the sandbox runs.
          *
-         *     If the sandbox's host is lost, it starts on another host from its backup. If the backup is older than the
-         *     log (409 `backup_outdated` with `backup_at` and `later_events`), this needs `from_backup`.
-         *     429 `quota_reached`.
+         *     If the host of the sandbox is lost, the sandbox starts on another host, with the files of its last backup.
+         *     If the conversation has events that are later than the backup, the request is refused with status 409
+         *     `backup_outdated`; `backup_at` and `later_events` in the reply say how old the backup is. The user can
+         *     then repeat the request with `from_backup` to accept the loss of the later file changes.
+         *
+         *     Status 429 `quota_reached`: the user or the organisation already has the allowed number of running
+         *     sandboxes.
          */
         post: operations["resume_sandbox_api_v1_sandboxes__sandbox_id__resume_post"];
         delete?: never;
@@ -3539,10 +3579,11 @@ export interface paths {
         };
         /**
          * Get Runtime Plugins
-         * @description Returns VS Code, the desktop, the browser and Jupyter, each with its availability and state.
+         * @description Returns the runtime plugins of a sandbox (VS Code, the desktop, the browser and Jupyter), each with its
+         *     availability and state.
          *
-         *     For a sandbox that does not run, returns those that were found when it last ran, else those of its image.
-         *     The list is empty if neither is known, before the first run.
+         *     For a sandbox that does not run, returns the plugins that were found when it last ran. If it has never
+         *     run, returns the plugins that its image contains. The list is empty if they are not known either.
          */
         get: operations["get_runtime_plugins_api_v1_sandboxes__sandbox_id__runtime_plugins_get"];
         put?: never;
@@ -3564,11 +3605,12 @@ export interface paths {
         put?: never;
         /**
          * Post Runtime Plugin Start
-         * @description Starts a plugin and replies when it runs. Wakes the sandbox if it sleeps. A plugin that died starts
-         *     again.
+         * @description Starts a runtime plugin of a sandbox. The reply is sent when the plugin runs. Wakes the sandbox if it
+         *     sleeps. Starts a plugin that has crashed again.
          *
-         *     A link to its port (`POST …/links`) opens it, at `path`. VS Code shows the directory of `conversation_id`;
-         *     without it, that of the conversation for which the sandbox was made.
+         *     To open the plugin, the client creates a link to the plugin's port (`POST …/links`) with the `path` of
+         *     this reply. `conversation_id`: VS Code shows the directory of this conversation. By default, VS Code shows
+         *     the directory of the conversation for which the sandbox was created.
          */
         post: operations["post_runtime_plugin_start_api_v1_sandboxes__sandbox_id__runtime_plugins__name__start_post"];
         delete?: never;
@@ -3589,7 +3631,7 @@ export interface paths {
          * @description Returns the names of the secrets that commands in the sandbox may use. The reply never contains the
          *     values.
          *
-         *     `X-Session-API-Key`: the `session_api_key` of the sandbox, or of a conversation in it.
+         *     The header `X-Session-API-Key` must have the `session_api_key` of the sandbox, or of a conversation in it.
          */
         get: operations["list_secret_names_api_v1_sandboxes__sandbox_id__settings_secrets_get"];
         put?: never;
@@ -3723,7 +3765,7 @@ export interface paths {
         };
         /**
          * Get Agent Schema
-         * @description Returns a description of the agent settings, for forms.
+         * @description Returns a description of the agent settings, from which a client builds a form.
          */
         get: operations["get_agent_schema_api_v1_settings_agent_schema_get"];
         put?: never;
@@ -3748,8 +3790,9 @@ export interface paths {
         get: operations["get_commit_signing_api_v1_settings_commit_signing_get"];
         /**
          * Set Commit Signing
-         * @description Turns the signing of commits on or off, also in sandboxes that are running. The first time, a key is
-         *     created. 409 `commit_identity_missing` without an e-mail address for commits.
+         * @description Turns the signing of commits on or off, also in sandboxes that are running. Creates a key when signing
+         *     is turned on for the first time. Returns the new state and the public key. 409 `commit_identity_missing`
+         *     if the user has set no e-mail address for commits.
          */
         put: operations["set_commit_signing_api_v1_settings_commit_signing_put"];
         post?: never;
@@ -3794,8 +3837,8 @@ export interface paths {
          * @description Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
          *     account there. If it is not, the host shows signed commits as unverified.
          *
-         *     host: as in AddSigningKey. GitHub, GitLab, Forgejo and Gitea tell this. 409 `commit_identity_missing`; 403
-         *     `no_git_credential`.
+         *     host: as in AddSigningKey. Only GitHub, GitLab, Forgejo and Gitea can answer this. 409
+         *     `commit_identity_missing`; 403 `no_git_credential`.
          */
         get: operations["get_commit_address_api_v1_settings_commit_signing_hosts_address_get"];
         put?: never;
@@ -3818,7 +3861,7 @@ export interface paths {
         /**
          * Replace Signing Key
          * @description Replaces the user's signing key by a new key. Signatures of the old key stay valid at a git host until
-         *     the old key is deleted there. 409 `commit_signing_off` if there is no key.
+         *     the old key is deleted there. Returns the new public key. 409 `commit_signing_off` if there is no key.
          */
         post: operations["replace_signing_key_api_v1_settings_commit_signing_new_key_post"];
         delete?: never;
@@ -3838,8 +3881,9 @@ export interface paths {
         get: operations["get_confirmation_api_v1_settings_confirmation_get"];
         /**
          * Set Confirmation
-         * @description Sets the user's confirmation mode. The mode applies to tasks that are started from now on. 403
-         *     `setting_enforced`.
+         * @description Sets the user's confirmation mode, and returns the mode that applies. It applies to conversations that
+         *     are started from now on. Replies 403 `setting_enforced` if the organisation or a team enforces another
+         *     mode.
          */
         put: operations["set_confirmation_api_v1_settings_confirmation_put"];
         post?: never;
@@ -3858,7 +3902,7 @@ export interface paths {
         };
         /**
          * Get Conversation Schema
-         * @description Returns a description of the conversation settings, for forms.
+         * @description Returns a description of the conversation settings, from which a client builds a form.
          */
         get: operations["get_conversation_schema_api_v1_settings_conversation_schema_get"];
         put?: never;
@@ -3885,7 +3929,7 @@ export interface paths {
         /**
          * Save Git Credential
          * @description Stores a token for a git host. If the user already has a token for this host, replaces it. Agents use
-         *     the new token from the next clone, fetch or push on.
+         *     the new token from the next clone, fetch or push on. Returns the stored row without the token.
          */
         post: operations["save_git_credential_api_v1_settings_git_credentials_post"];
         delete?: never;
@@ -3978,9 +4022,9 @@ export interface paths {
         put?: never;
         /**
          * Ask About Device Sign In
-         * @description Asks the git host whether the user has typed the code, and stores the granted token if so. A request
-         *     before `interval` seconds have passed is not sent to the host. If the host wants fewer requests,
-         *     `interval` becomes longer.
+         * @description Asks the git host whether the user has typed the code, and stores the granted token if so. If the
+         *     client sends a request before `interval` seconds have passed, Slipway does not ask the host. If the host
+         *     wants fewer requests, the reply contains a longer `interval`.
          *
          *     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
          */
@@ -4004,6 +4048,7 @@ export interface paths {
          * Finish Git Sign In
          * @description Finishes a sign-in with the data that the browser brings back from the git host. Stores the granted
          *     token in place of an earlier token for the host. Only the session that started the sign-in can finish it.
+         *     Returns the stored credential without its token.
          *
          *     400 `git_sign_in_expired`, `git_sign_in_denied`; 502 `git_sign_in_refused`, `git_host_failed`.
          */
@@ -4023,8 +4068,8 @@ export interface paths {
         };
         /**
          * List Effective Settings
-         * @description Returns the settings that the organisation, teams and users can set. Each setting has the value that
-         *     applies to the user, and the level that the value comes from.
+         * @description Returns all settings that the organisation, teams and users can set. Each has the value that applies to
+         *     the current user, and says whether the user, a team or the organisation has set this value.
          */
         get: operations["list_effective_settings_api_v1_settings_levels_get"];
         put?: never;
@@ -4044,8 +4089,9 @@ export interface paths {
         };
         /**
          * List Given Items
-         * @description Returns the items that the organisation and the user's teams give to the user, sorted by kind and name.
-         *     Values of secrets and URLs of MCP servers are left out.
+         * @description Returns the items (secrets, MCP servers, network rules and sandbox specs) that the organisation and the
+         *     user's teams give to the user, sorted by kind and name. Values of secrets and URLs of MCP servers are left
+         *     out.
          */
         get: operations["list_given_items_api_v1_settings_levels_items_get"];
         put?: never;
@@ -4084,20 +4130,21 @@ export interface paths {
         put?: never;
         /**
          * Add Server
-         * @description Adds and returns an MCP server. Conversations that start from now on can use it.
+         * @description Adds an MCP server of the user and returns it. Conversations that start from now on can use the
+         *     server.
          */
         post: operations["add_server_api_v1_settings_mcp__name__post"];
         /**
          * Delete Server
-         * @description Deletes an MCP server. Conversations that use it cannot reach it any more.
+         * @description Deletes an MCP server of the user. Conversations that use the server cannot reach it any more.
          */
         delete: operations["delete_server_api_v1_settings_mcp__name__delete"];
         options?: never;
         head?: never;
         /**
          * Change Server
-         * @description Changes and returns an MCP server. Fields that are left out stay as they are. New headers and a new
-         *     address are used from the next call of any conversation on.
+         * @description Changes an MCP server of the user and returns it. Fields that are left out stay as they are. From now
+         *     on, the calls of all conversations use the new headers and the new address.
          */
         patch: operations["change_server_api_v1_settings_mcp__name__patch"];
         trace?: never;
@@ -4113,16 +4160,17 @@ export interface paths {
         put?: never;
         /**
          * Start Sign In
-         * @description Starts a sign-in: finds the server's authorization server and registers Slipway there.
+         * @description Starts an OAuth sign-in of the user to an MCP server: finds the server's authorization server and
+         *     registers Slipway there.
          *
-         *     Returns the address for the user's browser. If the MCP server has refused a call because of a missing
-         *     scope, the sign-in asks for that scope too.
+         *     Returns the address that the user's browser must open. If the MCP server has refused a call because of a
+         *     missing scope, the sign-in asks for that scope too.
          */
         post: operations["start_sign_in_api_v1_settings_mcp__name__sign_in_post"];
         /**
          * Disconnect
-         * @description Deletes the tokens of the sign-in. Conversations cannot reach the server until the user
-         *     signs in again.
+         * @description Deletes the tokens of the user's sign-in to an MCP server. Conversations cannot reach the server until
+         *     the user signs in again.
          */
         delete: operations["disconnect_api_v1_settings_mcp__name__sign_in_delete"];
         options?: never;
@@ -4141,8 +4189,10 @@ export interface paths {
         put?: never;
         /**
          * Test Server
-         * @description Connects to the server and returns a report with its tools. A server that cannot be reached also gets
-         *     status 200; the report gives the reason.
+         * @description Tests an MCP server: connects to it and returns a report with its tools. If the server cannot be
+         *     reached, the status is 200 too, and the report gives the reason.
+         *
+         *     409 `mcp_server_runs_in_sandbox` if the server is a command.
          */
         post: operations["test_server_api_v1_settings_mcp__name__test_post"];
         delete?: never;
@@ -4160,7 +4210,8 @@ export interface paths {
         };
         /**
          * Get Model Facts
-         * @description Returns what the model catalogue says about a model. The model does not need to be in a profile.
+         * @description Returns the data of the model catalogue about a model, such as its context window and prices. No
+         *     profile needs to have this model.
          */
         get: operations["get_model_facts_api_v1_settings_model_facts_get"];
         put?: never;
@@ -4182,8 +4233,8 @@ export interface paths {
         put?: never;
         /**
          * List Models
-         * @description Lists the models of a server that speaks OpenAI's protocol. 502 if the server cannot be reached or does
-         *     not list its models.
+         * @description Lists the models of a server that supports OpenAI's protocol. 502 if the server cannot be reached or
+         *     does not list its models.
          */
         post: operations["list_models_api_v1_settings_model_list_post"];
         delete?: never;
@@ -4203,7 +4254,10 @@ export interface paths {
         get: operations["get_network_api_v1_settings_network_get"];
         /**
          * Set Network
-         * @description Saves the user's network settings. They apply at once, to new requests. 409 `too_many_hosts`.
+         * @description Replaces the network settings of the current user and returns them. They apply at once to new requests
+         *     of the user's sandboxes.
+         *
+         *     403 `setting_enforced` for a new host that an enforced rule denies, 409 `too_many_hosts`.
          */
         put: operations["set_network_api_v1_settings_network_put"];
         post?: never;
@@ -4222,17 +4276,21 @@ export interface paths {
         };
         /**
          * List Network Credentials
-         * @description Returns the user's credentials and those of the server, sorted by host.
+         * @description Returns the credentials that the current user may see, without their values, sorted by host. These are
+         *     the user's own ones, and for users of the default organisation also those of the server.
          */
         get: operations["list_network_credentials_api_v1_settings_network_credentials_get"];
         put?: never;
         /**
          * Save Network Credential
-         * @description Adds a credential, or replaces the one with the same scope, host, port and path. It applies from the
-         *     next connection on.
+         * @description Saves a credential for an https host and returns it without its value. Replaces the credential with the
+         *     same scope, repository, host, port and path prefix if there is one. The credential applies from the next
+         *     connection of a sandbox on.
          *
-         *     403 for the scope `server` if the user is not the owner; 409 `too_many_credentials`, `credential_exists`,
-         *     `too_many_hosts`; 422 `repository_not_found`.
+         *     If `allow` is true, also adds the host to the allowed hosts in the network settings of the user or of the
+         *     repository. 403 for the scope `server` if the user is not the owner of the installation; 403
+         *     `setting_enforced`; 409 `too_many_credentials`, `credential_exists`, `too_many_hosts`; 422
+         *     `repository_not_found`.
          */
         post: operations["save_network_credential_api_v1_settings_network_credentials_post"];
         delete?: never;
@@ -4253,8 +4311,8 @@ export interface paths {
         post?: never;
         /**
          * Delete Network Credential
-         * @description Deletes a credential; the next request is sent without it. The host stays on its lists of allowed
-         *     hosts.
+         * @description Deletes a credential. The next request to its host is sent without it. The host stays an allowed host
+         *     in the network settings.
          */
         delete: operations["delete_network_credential_api_v1_settings_network_credentials__credential_id__delete"];
         options?: never;
@@ -4271,7 +4329,8 @@ export interface paths {
         };
         /**
          * Search Network Credential Uses
-         * @description Returns the requests that the credential was added to, latest first.
+         * @description Returns a page of the requests that the credential was added to, latest first. The owner of the
+         *     installation gets the requests from all sandboxes. Other users get those from their sandboxes.
          */
         get: operations["search_network_credential_uses_api_v1_settings_network_credentials__credential_id__uses_get"];
         put?: never;
@@ -4291,8 +4350,10 @@ export interface paths {
         };
         /**
          * Search Network Records
-         * @description Returns what the sandboxes tried to reach, latest first; counted by sandbox, hour, host, port and
-         *     outcome.
+         * @description Returns a page of the records of network requests from the current user's sandboxes, latest first.
+         *
+         *     One record counts the requests of one sandbox to one host and port within one hour. Allowed requests and
+         *     refused requests, by reason, have separate records.
          */
         get: operations["search_network_records_api_v1_settings_network_records_get"];
         put?: never;
@@ -4313,15 +4374,19 @@ export interface paths {
         get?: never;
         /**
          * Set Repository Network
-         * @description Saves the network settings of a repository. They apply at once, to new requests.
+         * @description Replaces the current user's network settings for a repository and returns them. They apply at once to
+         *     new requests of the sandboxes that work on the repository.
          *
-         *     409 `too_many_hosts`, 422 `repository_not_found`.
+         *     403 `setting_enforced` for a new host that an enforced rule denies, 409 `too_many_hosts`, 422
+         *     `repository_not_found`.
          */
         put: operations["set_repository_network_api_v1_settings_network_repositories_put"];
         post?: never;
         /**
          * Forget Repository Network
-         * @description Deletes the network settings of a repository, given by its identity. Does nothing if there are none.
+         * @description Deletes the current user's network settings for a repository. Does nothing if there are none.
+         *
+         *     repository: the identity of the repository, as in the replies of the API.
          */
         delete: operations["forget_repository_network_api_v1_settings_network_repositories_delete"];
         options?: never;
@@ -4358,7 +4423,7 @@ export interface paths {
         put?: never;
         /**
          * Save Profile
-         * @description Adds a profile, or replaces the profile with this name.
+         * @description Adds a profile of the user, or replaces the settings of the user's profile with this name.
          */
         post: operations["save_profile_api_v1_settings_profiles__name__post"];
         /** Delete Profile */
@@ -4379,7 +4444,8 @@ export interface paths {
         put?: never;
         /**
          * Activate Profile
-         * @description Makes a profile the user's active profile. The profile is the user's own or a shared one.
+         * @description Makes a profile the user's active profile, which new conversations use by default. It may be the user's
+         *     own profile or a shared one.
          */
         post: operations["activate_profile_api_v1_settings_profiles__name__activate_post"];
         delete?: never;
@@ -4444,8 +4510,9 @@ export interface paths {
         get: operations["get_sandbox_grouping_api_v1_settings_sandbox_grouping_get"];
         /**
          * Set Sandbox Grouping
-         * @description Sets the user's strategy for choosing a sandbox. It applies to conversations that are started from now
-         *     on; existing conversations stay in their sandboxes. 403 `setting_enforced`.
+         * @description Sets the strategy that chooses a sandbox for the user's new conversations. Existing conversations stay
+         *     in their sandboxes. Replies 403 `setting_enforced` if the organisation or a team enforces another
+         *     strategy.
          */
         put: operations["set_sandbox_grouping_api_v1_settings_sandbox_grouping_put"];
         post?: never;
@@ -4466,7 +4533,10 @@ export interface paths {
         get: operations["get_sandbox_spec_settings_api_v1_settings_sandbox_spec_get"];
         /**
          * Choose Sandbox Spec
-         * @description Chooses the spec for conversations that start from now on. 422 `repository_not_found`.
+         * @description Chooses the sandbox spec for new conversations, either with one repository or with all repositories,
+         *     and returns the user's settings. Conversations that exist already do not change.
+         *
+         *     Status 422 `repository_not_found`: `repository` is not the address of a repository.
          */
         put: operations["choose_sandbox_spec_api_v1_settings_sandbox_spec_put"];
         post?: never;
@@ -4486,16 +4556,19 @@ export interface paths {
         get?: never;
         /**
          * Share Profile
-         * @description Lets all users of the organisation use one of the administrator's own profiles. The profile's API key
-         *     stays on the server; each user's calls count for that user. Status 404 `llm_profile_not_found`, 409
-         *     `shared_profile_exists`.
+         * @description Shares one of the administrator's own profiles with all users of the organisation. The users do not see
+         *     the profile's API key. The cost of a model call counts for the user who makes the call.
+         *
+         *     Errors: 404 `llm_profile_not_found`, 409 `shared_profile_exists`.
          */
         put: operations["share_profile_api_v1_settings_shared_profiles__name__put"];
         post?: never;
         /**
          * Stop Sharing Profile
-         * @description Stops sharing a profile. Conversations of other users that use the profile stop at their next model
-         *     call. Status 404 `llm_profile_not_found`.
+         * @description Stops sharing a profile. Conversations of other users that use this profile stop at their next model
+         *     call.
+         *
+         *     Errors: 404 `llm_profile_not_found`, 409 `llm_profile_enforced`.
          */
         delete: operations["stop_sharing_profile_api_v1_settings_shared_profiles__name__delete"];
         options?: never;
@@ -4575,8 +4648,8 @@ export interface paths {
         };
         /**
          * Begin Sign In
-         * @description Redirects the browser to the provider's page, or to our sign-in page if the provider cannot be reached.
-         *     404 `oidc_provider_not_found`.
+         * @description Redirects the browser to the provider's page, or to Slipway's sign-in page if the provider cannot be
+         *     reached. 404 `oidc_provider_not_found`.
          */
         get: operations["begin_sign_in_api_v1_sign_in_oidc__name__get"];
         put?: never;
@@ -4596,10 +4669,10 @@ export interface paths {
         };
         /**
          * Complete Sign In
-         * @description Receives the browser when the provider sends it back, and redirects it to our sign-in page. The
+         * @description Receives the browser when the provider sends it back, and redirects it to Slipway's sign-in page. The
          *     fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
          *     (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
-         *     settings page instead, with `#connected=NAME`. 404 `oidc_provider_not_found`.
+         *     settings page, with `#connected=NAME`. 404 `oidc_provider_not_found`.
          */
         get: operations["complete_sign_in_api_v1_sign_in_oidc__name__callback_get"];
         put?: never;
@@ -4645,8 +4718,9 @@ export interface paths {
         /**
          * Sign In With Password
          * @description Signs a user in with a login name and a password, and with a code if the user has an authenticator app.
-         *     401 `login_refused`, `totp_code_needed`, `totp_code_wrong`, `account_disabled`, 403
-         *     `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with `Retry-After`.
+         *     Sets the session cookie and returns the user. 401 `login_refused`, `totp_code_needed`, `totp_code_wrong`,
+         *     `account_disabled`, 403 `password_sign_in_off`, 429 `sign_in_throttled` and `sign_in_busy` with
+         *     `Retry-After`.
          */
         post: operations["sign_in_with_password_api_v1_sign_in_password_post"];
         delete?: never;
@@ -4684,8 +4758,8 @@ export interface paths {
         };
         /**
          * Begin Saml Sign In
-         * @description Redirects the browser to the provider with a request (HTTP-Redirect binding), or to our sign-in page if
-         *     the provider cannot be used.
+         * @description Redirects the browser to the provider with a request (HTTP-Redirect binding), or to Slipway's sign-in
+         *     page if the provider cannot be used.
          *
          *     404 `saml_provider_not_found`.
          */
@@ -4730,10 +4804,10 @@ export interface paths {
         };
         /**
          * Complete Saml Sign In
-         * @description Completes the sign-in in the browser that began it, and redirects the browser to our sign-in page. The
-         *     fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is refused
-         *     (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to the
-         *     settings page instead, with `#connected=NAME`. 404 `saml_provider_not_found`.
+         * @description Completes the sign-in in the browser that began it, and redirects the browser to Slipway's sign-in
+         *     page. The fragment of the page's URL contains a one-time token (`#token=…`), or says why the sign-in is
+         *     refused (`#refused=CODE`). If the user connects an account with the provider, the browser is redirected to
+         *     the settings page, with `#connected=NAME`. 404 `saml_provider_not_found`.
          */
         get: operations["complete_saml_sign_in_api_v1_sign_in_saml__name__complete_get"];
         put?: never;
@@ -4776,8 +4850,8 @@ export interface paths {
          * Receive Saml Logout
          * @description Receives a single logout message in the URL that the browser opens (HTTP-Redirect binding). If the
          *     message is a request of the provider, ends the browser sessions that the request names, and redirects the
-         *     browser to the provider with our signed response. If the message is a response of the provider, redirects
-         *     the browser to our sign-in page. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
+         *     browser to the provider with Slipway's signed response. If the message is a response of the provider,
+         *     redirects the browser to Slipway's sign-in page. 400 `saml_logout_invalid`, 403 `saml_response_used`, 404
          *     `saml_provider_not_found`, `saml_logout_not_configured`.
          */
         get: operations["receive_saml_logout_api_v1_sign_in_saml__name__slo_get"];
@@ -4825,8 +4899,11 @@ export interface paths {
         };
         /**
          * Search Catalogue
-         * @description Lists skills that can be installed: public skills of the product, then those that the registered
-         *     marketplaces had when they were read last. `query`: words in the name or description.
+         * @description Lists the skills that the user can install. The skills that are part of Slipway come first. Then follow
+         *     the skills that were found in registered marketplaces when these were read last.
+         *
+         *     `query`: words that must all be in the name or the description of a skill. An empty query returns all
+         *     skills.
          */
         get: operations["search_catalogue_api_v1_skills_catalogue_get"];
         put?: never;
@@ -4848,8 +4925,11 @@ export interface paths {
         put?: never;
         /**
          * Read Skill Repositories
-         * @description Reads the registered marketplaces again, for the catalogue. One that cannot be read is named in
-         *     `problems`. Installed skills do not change.
+         * @description Fetches all marketplaces that are registered for the user or for all users, and stores the skills that
+         *     they contain now. The catalogue then lists these skills. Returns the marketplaces. A marketplace is a git
+         *     repository.
+         *
+         *     If a marketplace cannot be read, its `problems` say why. Skills that are installed already do not change.
          */
         post: operations["read_skill_repositories_api_v1_skills_catalogue_read_post"];
         delete?: never;
@@ -4867,7 +4947,8 @@ export interface paths {
         };
         /**
          * List Skill Repositories
-         * @description Returns the registered marketplaces, with the skills that were refused and the reasons.
+         * @description Returns the marketplaces that are registered for the user or for all users. Each has the number of its
+         *     skills, and `problems`: sentences about skills that cannot be used.
          */
         get: operations["list_skill_repositories_api_v1_skills_catalogue_repositories_get"];
         put?: never;
@@ -4887,15 +4968,17 @@ export interface paths {
         };
         /**
          * List Skill Choices
-         * @description Returns which skills the user has switched off or on, by name and repository.
+         * @description Returns the user's choices to switch skills on or off, sorted by skill name and repository.
          */
         get: operations["list_skill_choices_api_v1_skills_choices_get"];
         /**
          * Choose Skill
-         * @description Switches a skill off or on, everywhere or in one repository, and returns all choices. The name may be
-         *     of any skill, also one in a repository. New conversations follow it.
+         * @description Switches the skill with this name on or off for the user's new conversations, or deletes an earlier
+         *     choice. Returns all choices of the user.
          *
-         *     409 `too_many_skill_choices` (1000).
+         *     The choice applies to one repository or to all conversations. The name may also be the name of a skill
+         *     that is not on this server, such as a skill in a repository. Replies 409 `too_many_skill_choices` if the
+         *     user has 1000 choices already.
          */
         put: operations["choose_skill_api_v1_skills_choices_put"];
         post?: never;
@@ -4914,16 +4997,19 @@ export interface paths {
         };
         /**
          * List Installed Skills
-         * @description Returns the skills that are installed for the user or for everyone, by name.
+         * @description Returns the skills that are installed for the user or for all users of this installation, sorted by
+         *     name.
          */
         get: operations["list_installed_skills_api_v1_skills_installed_get"];
         put?: never;
         /**
          * Install Skill
-         * @description Installs a skill. New conversations get this version of it.
+         * @description Installs a skill for the user, or for all users if `is_for_everyone` is set. The text of the skill is
+         *     read from its source now. New conversations get this text until the skill is updated.
          *
-         *     403 `permission_missing` for `is_for_everyone`; 404 `skill_not_found`, `marketplace_not_found`; 409
-         *     `skill_name_taken`, `too_many_skills` (100); 422 `skill_refused`, `skill_repository_unreadable`.
+         *     Errors: 403 `permission_missing` if the user sets `is_for_everyone` without being an administrator of the
+         *     installation; 404 `skill_not_found`, `marketplace_not_found`; 409 `skill_name_taken`, `too_many_skills`
+         *     (the limit is 100); 422 `skill_refused`, `skill_repository_unreadable`.
          */
         post: operations["install_skill_api_v1_skills_installed_post"];
         delete?: never;
@@ -4941,16 +5027,19 @@ export interface paths {
         };
         /**
          * Get Installed Skill
-         * @description Returns an installed skill with its text.
+         * @description Returns one installed skill with its text. Replies 404 `skill_not_found` if it is not installed for the
+         *     user or for all users.
          */
         get: operations["get_installed_skill_api_v1_skills_installed__skill_id__get"];
         put?: never;
         post?: never;
         /**
          * Remove Installed Skill
-         * @description Removes an installed skill. Conversations that have begun keep it.
+         * @description Removes an installed skill. New conversations do not get it. Conversations that have started already
+         *     can still use it.
          *
-         *     403 `permission_missing` for a skill of everyone; 404 `skill_not_found`.
+         *     Errors: 403 `permission_missing` if the skill is installed for all users and the user is not an
+         *     administrator of the installation; 404 `skill_not_found`.
          */
         delete: operations["remove_installed_skill_api_v1_skills_installed__skill_id__delete"];
         options?: never;
@@ -4969,9 +5058,11 @@ export interface paths {
         put?: never;
         /**
          * Update Installed Skill
-         * @description Reads a skill again at its source. If that fails, the installed version remains.
+         * @description Updates an installed skill: reads the skill at its source and replaces the installed text. If the
+         *     source cannot be read, the installed text remains.
          *
-         *     403 `permission_missing` for a skill of everyone; 404 `skill_not_found`; 422 `skill_refused`,
+         *     Errors: 403 `permission_missing` if the skill is installed for all users and the user is not an
+         *     administrator of the installation; 404 `skill_not_found`; 422 `skill_refused`,
          *     `skill_repository_unreadable`.
          */
         post: operations["update_installed_skill_api_v1_skills_installed__skill_id__update_post"];
@@ -4990,11 +5081,11 @@ export interface paths {
         };
         /**
          * Explain Skill Loading
-         * @description Returns which skills of this server a new conversation about a repository loads, and why. Without a
-         *     repository: a conversation without one.
+         * @description Returns the skills of this server, and for each whether a new conversation about a repository loads it
+         *     and why. `repository`: None means a conversation without a repository.
          *
-         *     Skills of the repository itself, and of marketplaces that are loaded by default, are not included: they
-         *     are read when a conversation begins.
+         *     The reply does not include the skills in the repository itself and in marketplaces with `auto_load`. The
+         *     server reads these skills when the conversation starts.
          */
         get: operations["explain_skill_loading_api_v1_skills_loading_get"];
         put?: never;
@@ -5016,9 +5107,11 @@ export interface paths {
         put?: never;
         /**
          * Preview Marketplaces
-         * @description Reads marketplaces and returns the plugins and skills that they offer now. Nothing is stored.
+         * @description Fetches the given marketplaces and returns the plugins and skills that they list now. Nothing is
+         *     stored.
          *
-         *     A marketplace that cannot be read is named in `errors`. At most 20 marketplaces.
+         *     A marketplace that cannot be read is named in `errors` of the reply. A request contains at most 20
+         *     marketplaces.
          */
         post: operations["preview_marketplaces_api_v1_skills_marketplace_skills_post"];
         delete?: never;
@@ -5036,8 +5129,10 @@ export interface paths {
         };
         /**
          * Search Skills
-         * @description Lists the user's own skills, the organisation's skills and the public skills, by name. A repository's
-         *     skills are not listed; conversations get them in addition.
+         * @description Lists the skills that this server gives to the user's conversations: the user's own skills, the skills
+         *     of the organisation and the public skills. They are sorted by name.
+         *
+         *     Skills in the repository of a conversation are not listed. The conversation gets these skills in addition.
          */
         get: operations["search_skills_api_v1_skills_search_get"];
         put?: never;
@@ -5057,15 +5152,16 @@ export interface paths {
         };
         /**
          * List Teams
-         * @description Returns the user's teams, sorted by name. Administrators get all teams of the organisation.
+         * @description Returns the teams of which the user is a member, sorted by name. Administrators get all teams of the
+         *     organisation.
          */
         get: operations["list_teams_api_v1_teams_get"];
         put?: never;
         /**
          * Create Team
-         * @description Creates a team without members. Capitals in names do not matter.
+         * @description Creates a team without members. Upper and lower case do not matter when names are compared.
          *
-         *     409 `team_name_taken`, `too_many_teams` (200).
+         *     Errors: 409 `team_name_taken`, `too_many_teams` (the limit is 200).
          */
         post: operations["create_team_api_v1_teams_post"];
         delete?: never;
@@ -5083,23 +5179,25 @@ export interface paths {
         };
         /**
          * Get Team
-         * @description Returns a team with its members. 404 `team_not_found`, also if the user may not see the team.
+         * @description Returns a team with its members. Replies 404 `team_not_found` if the team does not exist, or if the
+         *     user may not see it.
          */
         get: operations["get_team_api_v1_teams__team_id__get"];
         put?: never;
         post?: never;
         /**
          * Delete Team
-         * @description Deletes a team. Its members lose access to conversations that were shared with the team, and live
-         *     streams of these conversations are closed within two seconds. The people keep their accounts. 404
-         *     `team_not_found`.
+         * @description Deletes a team. The accounts of its members are not deleted. The members lose access to conversations
+         *     that were shared with the team. Live streams of these conversations to the members end within two seconds.
+         *
+         *     Replies 404 `team_not_found` if there is no such team.
          */
         delete: operations["delete_team_api_v1_teams__team_id__delete"];
         options?: never;
         head?: never;
         /**
          * Rename Team
-         * @description Changes the name of a team. 404 `team_not_found`, 409 `team_name_taken`.
+         * @description Changes the name of a team. Errors: 404 `team_not_found`, 409 `team_name_taken`.
          */
         patch: operations["rename_team_api_v1_teams__team_id__patch"];
         trace?: never;
@@ -5114,15 +5212,15 @@ export interface paths {
         get?: never;
         /**
          * Add Team Maintainer
-         * @description Lets a member change the list of the team's repositories. 404 `team_not_found`,
-         *     `team_member_not_found`.
+         * @description Makes a member of the team a maintainer, and returns the team. A maintainer may change the list of the
+         *     team's repositories. Errors: 404 `team_not_found`, `team_member_not_found`.
          */
         put: operations["add_team_maintainer_api_v1_teams__team_id__maintainers__user_id__put"];
         post?: never;
         /**
          * Remove Team Maintainer
-         * @description Takes the right to change the list of the team's repositories from a member. The person stays in the
-         *     team. 404 `team_not_found`, `team_member_not_found`.
+         * @description Makes a maintainer an ordinary member of the team, and returns the team. The person may no longer
+         *     change the list of the team's repositories. Errors: 404 `team_not_found`, `team_member_not_found`.
          */
         delete: operations["remove_team_maintainer_api_v1_teams__team_id__maintainers__user_id__delete"];
         options?: never;
@@ -5140,16 +5238,18 @@ export interface paths {
         get?: never;
         /**
          * Add Team Member
-         * @description Puts a person into a team.
+         * @description Adds a person to a team and returns the team.
          *
-         *     404 `team_not_found`, `person_not_found`, 409 `too_many_members` (1000).
+         *     Errors: 404 `team_not_found`, `person_not_found`; 409 `too_many_members` (the limit is 1000).
          */
         put: operations["add_team_member_api_v1_teams__team_id__members__user_id__put"];
         post?: never;
         /**
          * Remove Team Member
-         * @description Removes a person from a team. The person's live streams of conversations to which only the team gave
-         *     access are closed within two seconds. 404 `team_not_found`, `team_member_not_found`.
+         * @description Removes a person from a team and returns the team. The person loses access to conversations that only
+         *     the team could see. Live streams of these conversations to the person end within two seconds.
+         *
+         *     Errors: 404 `team_not_found`, `team_member_not_found`.
          */
         delete: operations["remove_team_member_api_v1_teams__team_id__members__user_id__delete"];
         options?: never;
@@ -5166,15 +5266,17 @@ export interface paths {
         };
         /**
          * Get Team Repositories
-         * @description Returns the repositories of a team. 404 `team_not_found`, also if the user may not see the team.
+         * @description Returns the repositories of a team and the rules for them. Replies 404 `team_not_found` if the team
+         *     does not exist, or if the user may not see it.
          */
         get: operations["get_team_repositories_api_v1_teams__team_id__repositories_get"];
         /**
          * Save Team Repositories
-         * @description Replaces the list of a team's repositories and the rules for conversations on them. Administrators and
-         *     the team's maintainers may do this; only administrators change `members_only`. 400
-         *     `repository_name_wrong`, 403 `not_maintainer`, `members_only_not_allowed`, 404 `team_not_found`, 409
-         *     `repository_taken`.
+         * @description Replaces the list of a team's repositories and the rules for conversations about them. Only
+         *     administrators and the team's maintainers may do this. Only administrators may change `members_only`.
+         *
+         *     Errors: 400 `repository_name_wrong`; 403 `not_maintainer`, `members_only_not_allowed`; 404
+         *     `team_not_found`; 409 `repository_taken` if a repository belongs to another team.
          */
         put: operations["save_team_repositories_api_v1_teams__team_id__repositories_put"];
         post?: never;
@@ -5195,9 +5297,9 @@ export interface paths {
         put?: never;
         /**
          * Begin Totp
-         * @description Creates a secret for an authenticator app. Sign-ins need codes of the app only after one code has
-         *     confirmed the secret. 403 `current_password_wrong`, `browser_session_needed`, 409 `password_missing`,
-         *     `totp_is_on`, 429.
+         * @description Creates a secret for an authenticator app and returns it. Sign-ins need codes of the app only after one
+         *     code has confirmed the secret. 403 `current_password_wrong`, `browser_session_needed`, 409
+         *     `password_missing`, `totp_is_on`, 429.
          */
         post: operations["begin_totp_api_v1_totp_post"];
         delete?: never;
@@ -5217,9 +5319,9 @@ export interface paths {
         put?: never;
         /**
          * Confirm Totp
-         * @description Confirms the authenticator app by one of its codes. From now on, a sign-in with the password needs a
-         *     code of the app. Returns the recovery codes, each of which replaces one code. 403 `totp_code_wrong`,
-         *     `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
+         * @description Confirms the authenticator app by one of its codes. From now on, a sign-in with the password also needs
+         *     a code. Returns the recovery codes. Each recovery code can be entered once in place of a code of the app.
+         *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, `totp_is_on`, 429.
          */
         post: operations["confirm_totp_api_v1_totp_confirmation_post"];
         delete?: never;
@@ -5239,7 +5341,7 @@ export interface paths {
         put?: never;
         /**
          * Renew Recovery Codes
-         * @description Creates ten new recovery codes, which replace all earlier ones.
+         * @description Creates ten new recovery codes, which replace all earlier ones. Returns the new codes.
          *
          *     403 `totp_code_wrong`, `browser_session_needed`, 409 `totp_is_off`, 429.
          */
@@ -5283,12 +5385,12 @@ export interface paths {
         put?: never;
         /**
          * Add Trigger
-         * @description Adds a trigger for a repository at a git host. The user must be allowed to write to the repository;
-         *     Slipway asks the git host with the user's token. Only this reply shows the secret. Afterwards, the user
-         *     adds a webhook with `url` and `secret` at the git host.
+         * @description Adds a trigger for a repository at a git host. The user's token for this git host must have write
+         *     access to the repository. Afterwards, the user adds a webhook with the `url` and the `secret` of the reply
+         *     at the git host. Only this reply shows the secret.
          *
-         *     400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404 `git_host_not_found`,
-         *     `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
+         *     Errors: 400 `instructions_needed`; 403 `no_git_credential`, `repository_not_writable`; 404
+         *     `git_host_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`; 409 `too_many_triggers`.
          */
         post: operations["add_trigger_api_v1_triggers_post"];
         delete?: never;
@@ -5309,18 +5411,20 @@ export interface paths {
         post?: never;
         /**
          * Delete Trigger
-         * @description Deletes a trigger and its webhook deliveries. The conversations that the trigger has started are kept.
-         *     The comments about them at the git host are not updated any more.
+         * @description Deletes a trigger and the list of its webhook deliveries. The conversations that the trigger has
+         *     started are not deleted. Slipway no longer updates the comments about them at the git host.
          */
         delete: operations["delete_trigger_api_v1_triggers__trigger_id__delete"];
         options?: never;
         head?: never;
         /**
          * Change Trigger
-         * @description Changes what a trigger reacts to and what kind of conversation the trigger starts. The new values are
-         *     used for deliveries that are handled from now on. The trigger's repository, URL and secret stay the same.
+         * @description Changes which events a trigger uses and which kind of conversation it starts. The new settings apply to
+         *     all deliveries that are handled from now on. The repository, the URL and the secret of the trigger stay
+         *     the same.
          *
-         *     400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`, `sandbox_spec_not_found`.
+         *     Errors: 400 `instructions_needed`; 404 `trigger_not_found`, `llm_profile_not_found`,
+         *     `sandbox_spec_not_found`.
          */
         patch: operations["change_trigger_api_v1_triggers__trigger_id__patch"];
         trace?: never;
@@ -5334,8 +5438,8 @@ export interface paths {
         };
         /**
          * Search Trigger Deliveries
-         * @description Returns the webhook deliveries that Slipway has accepted for a trigger, the newest first. Deliveries
-         *     are kept for 30 days. 400 `bad_page_id`.
+         * @description Returns the webhook deliveries that Slipway has accepted for a trigger, newest first. Deliveries are
+         *     deleted after 30 days. Replies 400 `bad_page_id` if `page_id` is not valid.
          */
         get: operations["search_trigger_deliveries_api_v1_triggers__trigger_id__deliveries_get"];
         put?: never;
@@ -5357,8 +5461,8 @@ export interface paths {
         put?: never;
         /**
          * Rotate Secret Of Trigger
-         * @description Gives a trigger a new secret, which is shown only in this reply. Until `previous_secret_until`,
-         *     deliveries with the previous secret are accepted, too.
+         * @description Replaces the secret of a trigger by a new one. Only this reply shows the new secret. Until
+         *     `previous_secret_until`, deliveries that are signed with the previous secret are accepted too.
          */
         post: operations["rotate_secret_of_trigger_api_v1_triggers__trigger_id__rotate_secret_post"];
         delete?: never;
@@ -5493,8 +5597,8 @@ export interface paths {
         head?: never;
         /**
          * Name Web Session
-         * @description Gives this signed-in browser a name, by which its user recognises it in the list. 404
-         *     `web_session_not_found`.
+         * @description Gives this signed-in browser a name, by which its user recognises it in the list. Returns the
+         *     description of the browser. 404 `web_session_not_found`.
          */
         patch: operations["name_web_session_api_v1_web_sessions__session_id__patch"];
         trace?: never;
@@ -5530,7 +5634,8 @@ export interface paths {
         put?: never;
         /**
          * Begin Device Sign In
-         * @description Begins the sign-in of a device. A signed-in user then allows the sign-in on the page `/device`.
+         * @description Begins the sign-in of a device. A signed-in user then allows the sign-in on the page `/device`. Returns
+         *     the codes of the sign-in.
          *
          *     `scope`: permissions of the API key, separated by spaces; `read work` if left out. `device_name`: the name
          *     of the key. `expires_in_days`: the lifetime of the key, 1 to 365 days; 90 if left out. 400
@@ -5674,12 +5779,12 @@ export interface components {
         ActorMeans: "session" | "key" | "link" | "password" | "provider" | "device" | "sandbox" | "command_line" | "server";
         /**
          * AddCallback
-         * @description The request body that adds a callback. url: required for `webhook` and `chat`, not allowed for other
-         *     kinds; for `chat` it is the URL of an incoming webhook of Slack, Mattermost or a compatible chat. email:
-         *     required for `mail`, not allowed for other kinds. instructions: required for `task`, not allowed for other
-         *     kinds. conversation_id: one of the user's conversations; without it, the callback runs for all of the
-         *     user's conversations. is_for_everyone: the callback runs for the conversations of all users; needs the
-         *     permission `administer`.
+         * @description A request to add a callback. `url`: required for `webhook` and `chat`, not allowed for other kinds; for
+         *     `chat` it is the URL of an incoming webhook of Slack, Mattermost or a compatible chat. `email`: required
+         *     for `mail`, not allowed for other kinds. `instructions`: what the agent must do; required for `task`, not
+         *     allowed for other kinds. `conversation_id`: one of the user's conversations; without it, the callback runs
+         *     for all of the user's conversations. `is_for_everyone`: whether the callback runs for the conversations of
+         *     all users of the organisation; needs the permission `administer`.
          *
          *     A callback of the kind `comment` writes on the open pull requests of the conversation. If there are none,
          *     it writes on the issue or pull request that has started the conversation. The comment is written with the
@@ -5737,9 +5842,9 @@ export interface components {
         };
         /**
          * AddTrigger
-         * @description The request body that adds a trigger. repository: the URL of a repository at a git host for which the
-         *     user has saved a token. For the event `push`, instructions are required, because a push does not say what
-         *     the agent has to do.
+         * @description A request to add a trigger. repository: the URL of a repository at a git host for which the user has
+         *     saved a token. The event `push` needs `instructions`, because a push does not say what the agent has to
+         *     do.
          */
         AddTrigger: {
             /** Branch */
@@ -5803,12 +5908,13 @@ export interface components {
         };
         /**
          * AdministeredItem
-         * @description An item of the organisation or a team, as administrators see it.
+         * @description An item (a secret, MCP server, network rule or sandbox spec) of the organisation or a team, as
+         *     administrators see it.
          *
          *     `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: the MCP server without the values of headers and
          *     variables; null for other kinds of items. `set_by`: the name of the administrator who saved the item; null
-         *     if the account is deleted. `overriding_teams`: the teams with another item of this name that applies
-         *     instead. `overriding_people`: how many people have added an item of this name that applies instead.
+         *     if the account is deleted. `overriding_teams`: the teams with another item of this name that applies in
+         *     its place. `overriding_people`: how many people have added an item of this name that applies in its place.
          */
         AdministeredItem: {
             /** Allows */
@@ -5860,11 +5966,13 @@ export interface components {
         };
         /**
          * AdministeredValue
-         * @description A setting value of the organisation or a team, or a person's quota, as administrators see it.
+         * @description The value of a setting of the organisation or a team, or the quota of a person, in a reply to an
+         *     administrator.
          *
          *     `user_id`, `user_name`: the person who has the quota; null for the organisation and teams. `set_by`: the
-         *     name of the administrator who set the value; null if the account is deleted. `overriding_teams`: the teams
-         *     whose value applies instead. `overriding_people`: how many people have a value that applies instead.
+         *     name of the user who has set the value; null if the account is deleted. `overriding_teams`: the names of
+         *     the teams that have set another value, which applies to their members instead. `overriding_people`: the
+         *     number of people who have set another value, which applies to them instead.
          */
         AdministeredValue: {
             /** Enforced */
@@ -5892,8 +6000,8 @@ export interface components {
         };
         /**
          * AgentAsked
-         * @description The reply after Slipway has sent a message to the agent. `count`: the number of review threads or
-         *     checks in the message.
+         * @description The reply after Slipway has sent a message to the agent. `count`: the number of review threads and
+         *     reviews, or of checks, in the message.
          */
         AgentAsked: {
             /** Count */
@@ -5923,8 +6031,8 @@ export interface components {
         };
         /**
          * AnotherRepository
-         * @description A further repository in a start request. branch: null for the default branch. A URL must not contain a
-         *     password, because git uses the user's token for the git host.
+         * @description A further repository in a start request, besides the first one. branch: null for the default branch. A
+         *     URL must not contain a password, because git uses the user's token for the git host.
          */
         AnotherRepository: {
             /** Branch */
@@ -5940,6 +6048,28 @@ export interface components {
             is_allowed: boolean;
             /** User Code */
             user_code: string;
+        };
+        /**
+         * AnswerExecutables
+         * @description The request body with which the user allows or refuses project executables of a conversation. The
+         *     executables are named by their hashes.
+         *
+         *     repository: the directory of the repository that contains the executables. null means every repository of
+         *     the conversation in which an executable has one of these hashes.
+         */
+        AnswerExecutables: {
+            /**
+             * Allow
+             * @default []
+             */
+            allow: string[];
+            /**
+             * Refuse
+             * @default []
+             */
+            refuse: string[];
+            /** Repository */
+            repository?: string | null;
         };
         /**
          * AnswerNetwork
@@ -5958,28 +6088,6 @@ export interface components {
             host: string;
             /** Port */
             port: number;
-        };
-        /**
-         * AnswerOffers
-         * @description The request body with which the user allows or refuses project executables of a conversation. The
-         *     executables are named by their hashes.
-         *
-         *     repository: the directory of the repository that contains the executables. null means every repository of
-         *     the conversation in which an executable has one of these hashes.
-         */
-        AnswerOffers: {
-            /**
-             * Allow
-             * @default []
-             */
-            allow: string[];
-            /**
-             * Refuse
-             * @default []
-             */
-            refuse: string[];
-            /** Repository */
-            repository?: string | null;
         };
         /**
          * ApiKeyInfo
@@ -6191,8 +6299,8 @@ export interface components {
         AuditTarget: "user" | "session" | "key" | "device" | "identity" | "team" | "secret" | "git_host" | "signing_key" | "mcp_server" | "network" | "sandbox_spec" | "profile" | "confirmation" | "setting" | "spending_limit" | "marketplace" | "skill" | "trust_grant" | "conversation" | "repository" | "callback" | "trigger" | "job" | "audit_log" | "installation" | "organisation";
         /**
          * BashOutput
-         * @description An event: a piece of a command's output. `order` counts the pieces of one command: 0, 1, 2 … The last
-         *     piece of a command contains the `exit_code`.
+         * @description The event with a piece of a command's output. `order`: the number of the piece (0, 1, 2 …) within the
+         *     output of one command. The last piece of a command contains the `exit_code`.
          */
         BashOutput: {
             /** Command Id */
@@ -6229,7 +6337,8 @@ export interface components {
         BatchAction: "archive" | "unarchive" | "delete" | "tag";
         /**
          * BatchProblem
-         * @description The reason why one conversation of a batch was not changed, with the fields of an error reply.
+         * @description The reason why one conversation of a batch was not changed. Has the same fields as the body of an error
+         *     reply of the API.
          */
         BatchProblem: {
             /** Code */
@@ -6296,11 +6405,10 @@ export interface components {
         };
         /**
          * BlobReference
-         * @description A reference to a large part of an event, which is stored outside the event.
+         * @description A reference to a large part of an event that is stored outside of the event.
          *
          *     `path`: the keys and indexes that lead to the part in the event. `sha256`: the hash of the part as it was
-         *     in the event; the route of large parts uses this hash as the part's name. `size`: the size of the part in
-         *     bytes.
+         *     in the event. The URL of the part contains this hash. `size`: the size of the part in bytes.
          */
         BlobReference: {
             /** Media Type */
@@ -6422,8 +6530,11 @@ export interface components {
         };
         /**
          * CallbackInfo
-         * @description A callback of the user in a reply. Only the `host` of its URL is shown, because the URL may contain a
-         *     secret. email: only for callbacks of the kind `mail`. instructions: only for callbacks of the kind `task`.
+         * @description A callback of the user in a reply. `host`: the host name in the callback's URL; the URL itself is not
+         *     shown, because it may contain a secret. `email`: only for callbacks of the kind `mail`. `instructions`:
+         *     only for callbacks of the kind `task`. `conversation_id`: the only conversation for which the callback
+         *     runs; null if it is not limited to one. `previous_secret_until`: until this time, messages are also signed
+         *     with the previous secret.
          */
         CallbackInfo: {
             /** Conversation Id */
@@ -6472,7 +6583,8 @@ export interface components {
         };
         /**
          * CallbackWithSecret
-         * @description The reply with a callback and the secret that signs its messages. No other reply shows the secret.
+         * @description The reply with a new callback, or with a callback whose secret was replaced. `secret`: signs the
+         *     callback's messages; null if the callback is not a webhook. No other reply shows the secret.
          */
         CallbackWithSecret: {
             /** Conversation Id */
@@ -6523,8 +6635,8 @@ export interface components {
         };
         /**
          * Candidate
-         * @description A person or a team that can get a share of a conversation. Either the id of the person or the id
-         *     of the team is null. `is_service`: the person is a service account.
+         * @description A person or a team with which a conversation can be shared. Either the id of the person or the id of
+         *     the team is null. `is_service`: the person is a service account.
          */
         Candidate: {
             /**
@@ -6541,11 +6653,13 @@ export interface components {
         };
         /**
          * CatalogueSkill
-         * @description A skill that can be installed.
+         * @description A skill in the catalogue, which lists all skills that the user can install.
          *
-         *     marketplace: the registered repository that has it; None for a public skill of the product. is_installed:
-         *     for the current user. is_installed_for_everyone: for everyone here. has_update: whether an installed one
-         *     has another text than its source.
+         *     marketplace: the name of the registered marketplace that contains the skill; None for a skill that is part
+         *     of Slipway. scope: the group of users who can use this marketplace. path: the path of the skill's
+         *     SKILL.md. is_installed: whether the skill is installed for the current user. is_installed_for_everyone:
+         *     whether it is installed for all users of this installation. has_update: whether the skill is installed and
+         *     its source had another text when the server compared them last.
          */
         CatalogueSkill: {
             /** Description */
@@ -6566,7 +6680,7 @@ export interface components {
         };
         /**
          * ChangeCallback
-         * @description The request body that changes a callback. A field that is left out stays as it is.
+         * @description A request to change a callback. A field that is left out stays as it is.
          */
         ChangeCallback: {
             /** Instructions */
@@ -6607,15 +6721,15 @@ export interface components {
         };
         /**
          * ChangeMcpServer
-         * @description Changes of an MCP server. Fields that are left out stay as they are; null clears a field. The result is
-         *     checked as a whole.
+         * @description A request to change an MCP server, with any fields of SaveMcpServer. Fields that are left out stay as
+         *     they are. A field that is null gets its default value. The changed server is checked as a whole.
          */
         ChangeMcpServer: {
             [key: string]: unknown;
         };
         /**
          * ChangePerson
-         * @description The request body that changes a person's account. A field that is left out stays as it is.
+         * @description The request body that changes a person's account. A field that is left out does not change.
          */
         ChangePerson: {
             /** Is Disabled */
@@ -6651,7 +6765,7 @@ export interface components {
         };
         /**
          * ChangeTrigger
-         * @description The request body that changes a trigger. A field that is left out stays as it is.
+         * @description A request to change the settings of a trigger. Settings that the request leaves out do not change.
          */
         ChangeTrigger: {
             /** Branch */
@@ -6704,8 +6818,8 @@ export interface components {
         };
         /**
          * ChangedProfile
-         * @description The reply to a change of a model profile: the profile after the change. `message`: a sentence that says
-         *     what was changed.
+         * @description A model profile after a change, in the reply to the request that has changed it. `message`: a sentence
+         *     that says what was changed.
          */
         ChangedProfile: {
             /** Api Key Set */
@@ -6806,13 +6920,13 @@ export interface components {
         };
         /**
          * CheckpointDiff
-         * @description The changes of the files since a checkpoint. A rewind to the checkpoint would undo these changes.
+         * @description The changes of the files since a checkpoint. A rewind (a reset to a checkpoint) to the checkpoint would
+         *     undo these changes.
          *
-         *     patch: the changes as a unified diff; null if the diff is too large.
-         *     edited: the changed files that the user or another program has edited, with or without the agent. By
-         *     default, a rewind is refused if there are such files.
-         *     blocked: files that cannot be restored, because a file or directory that no checkpoint contains has the
-         *     same path.
+         *     `patch`: the changes as a unified diff; null if the diff is too large. `edited`: the changed files that
+         *     the user or another program has edited, with or without the agent. By default, a rewind is refused if
+         *     there are such files. `blocked`: files that cannot be restored, because a file or directory that no
+         *     checkpoint contains has the same path.
          */
         CheckpointDiff: {
             /** Blocked */
@@ -6828,9 +6942,9 @@ export interface components {
          * CheckpointInfo
          * @description The description of one checkpoint, without its files.
          *
-         *     seq: the number of the last event in the log when the checkpoint was made.
-         *     event_id: the id of the user's message on which the agent worked.
-         *     skipped: files that the checkpoint does not contain. Going back to any checkpoint does not change them.
+         *     `seq`: the position of the last event in the log when the checkpoint was made. `event_id`: the id of the
+         *     user's message on which the agent worked. `skipped`: files that the checkpoint does not contain. A rewind
+         *     (a reset to a checkpoint) to any checkpoint does not change these files.
          */
         CheckpointInfo: {
             /**
@@ -6852,12 +6966,10 @@ export interface components {
          * CheckpointKind
          * @description The reason why a checkpoint was made.
          *
-         *     turn: the agent was about to begin to work on a message of the user.
-         *     end: the agent had finished the work on that message.
-         *     edits: the agent was about to continue without a new message, after the user or a program had changed
-         *     files.
-         *     rewind: files or chat were about to go back to an earlier checkpoint.
-         *     rewound: files or chat had gone back to an earlier checkpoint.
+         *     `turn`: the agent was about to begin to work on a message of the user. `end`: the agent had finished the
+         *     work on that message. `edits`: the agent was about to continue without a new message, after the user or a
+         *     program had changed files. `rewind`: files or chat were about to be reset to an earlier checkpoint.
+         *     `rewound`: files or chat had been reset to an earlier checkpoint.
          * @enum {string}
          */
         CheckpointKind: "turn" | "end" | "edits" | "rewind" | "rewound";
@@ -6865,7 +6977,7 @@ export interface components {
          * CheckpointList
          * @description The reply of GET /api/conversations/{id}/checkpoints: the checkpoints, oldest first.
          *
-         *     unavailable: `{code, detail}` of the reason why the last checkpoint could not be made; null if the last
+         *     `unavailable`: the reason why the last checkpoint could not be made, as `{code, detail}`; null if the last
          *     checkpoint was made.
          */
         CheckpointList: {
@@ -6878,9 +6990,11 @@ export interface components {
         };
         /**
          * ChooseSandboxSpec
-         * @description A choice of a spec. `repository`: null means all repositories without a choice. `sandbox_spec_id`: null
-         *     removes a choice; `default` chooses the server's own spec, also if the organisation or a team has another
-         *     default.
+         * @description A request to set the sandbox spec from which the user's new sandboxes start.
+         *
+         *     `repository`: the repository that the choice is for; null means all repositories without their own choice.
+         *     `sandbox_spec_id`: the chosen spec. Null deletes an earlier choice. `default` chooses the server's own
+         *     spec, even if the organisation or a team has another default.
          */
         ChooseSandboxSpec: {
             /** Git Provider */
@@ -6892,8 +7006,11 @@ export interface components {
         };
         /**
          * ChooseSkill
-         * @description A choice about a skill. is_enabled: null removes the choice. repository: null means everywhere; a
-         *     choice for a repository counts more.
+         * @description A request to switch a skill on or off for the user's new conversations, or to delete an earlier choice.
+         *
+         *     is_enabled: true switches the skill on, false switches it off, null deletes the choice. repository: the
+         *     repository to which the choice applies; null means all conversations. A choice for one repository
+         *     overrides the choice for all conversations.
          */
         ChooseSkill: {
             /** Is Enabled */
@@ -6905,10 +7022,11 @@ export interface components {
         };
         /**
          * CloneMode
-         * @description How much of a repository's history is fetched when a conversation is started.
+         * @description How much of a repository's history is fetched when a conversation starts.
          *
-         *     `full`: everything. `shallow`: the newest commit of each branch; git fetches older commits on demand.
-         *     `blobless`: all commits, but the contents of files only when git needs them.
+         *     `full`: all commits with all files. `shallow`: only the newest commit of each branch; git fetches older
+         *     commits when they are needed. `blobless`: all commits, but git fetches the contents of files only when
+         *     they are needed.
          * @enum {string}
          */
         CloneMode: "full" | "shallow" | "blobless";
@@ -6927,8 +7045,8 @@ export interface components {
          * CommitSigning
          * @description The reply that says whether commits of the user's agents are signed, and with which key.
          *
-         *     public_key: the line to add to the user's account at the git host, as a signing key; null before signing
-         *     was first turned on. fingerprint: the fingerprint of the key, `SHA256:…`. created_at: when the key was
+         *     public_key: the text that the user adds as a signing key to the account at the git host; null if signing
+         *     was never turned on. fingerprint: the fingerprint of the key, `SHA256:…`. created_at: when the key was
          *     created.
          */
         CommitSigning: {
@@ -6943,22 +7061,25 @@ export interface components {
         };
         /**
          * CommitTrailer
-         * @description The kind of last line in an agent's commit message. NONE: no such line, so the commit does not name the
-         *     agent.
+         * @description The kind of the last line in agents' commit messages, which names the agent. NONE: there is no such
+         *     line.
          * @enum {string}
          */
         CommitTrailer: "none" | "co_authored_by" | "assisted_by";
         /**
          * ConfirmationMode
-         * @description The tool calls before which the agent asks its user: all calls, risky calls, or none.
+         * @description The tool calls for which the agent needs the user's confirmation: all calls, risky calls, or none.
          * @enum {string}
          */
         ConfirmationMode: "always" | "risky" | "never";
         /**
          * ConfirmationSettings
-         * @description The confirmation mode that applies to the user: the user's own mode, a team's or the organisation's.
-         *     `default_mode`: the mode that applies if no mode is set. The default is `never` if the sandbox is
-         *     isolated.
+         * @description The confirmation mode that applies to the user, in a reply. The mode says for which tool calls the
+         *     agent needs the user's confirmation.
+         *
+         *     `mode`: the mode that the user, a team or the organisation has set; null if none of them has set one.
+         *     `default_mode`: the mode that applies if `mode` is null. It is `never` if sandboxes are isolated from the
+         *     server's machine, otherwise `risky`.
          */
         ConfirmationSettings: {
             default_mode: components["schemas"]["ConfirmationMode"];
@@ -6966,7 +7087,12 @@ export interface components {
         };
         /**
          * ConsentInfo
-         * @description A decision about one version of an offer. `hash`: the hash of the content at `path`.
+         * @description A decision of the user about one part of a repository that would run programs, such as a hook or an MCP
+         *     server. The user has allowed or refused this part.
+         *
+         *     The decision applies to one version only. `repository`: the repository, such as `github.com/owner/name`.
+         *     `path`: the file that defines the part. `hash`: a SHA-256 hash that identifies the version. `offer`: the
+         *     description of the part that the user saw.
          */
         ConsentInfo: {
             /** Created At */
@@ -6983,7 +7109,7 @@ export interface components {
             kind: "setup_script" | "git_hook" | "hooks" | "mcp_server" | "sub_agent" | "plugin";
             /** Name */
             name: string;
-            offer: components["schemas"]["Offer"];
+            offer: components["schemas"]["ProjectExecutable"];
             /** Path */
             path: string;
             /** Repository */
@@ -7023,7 +7149,7 @@ export interface components {
              */
             further: components["schemas"]["FurtherConsent"][];
             /** Items */
-            items: components["schemas"]["OfferInfo"][];
+            items: components["schemas"]["ExecutableInfo"][];
             /** Repository */
             repository: string;
         };
@@ -7104,10 +7230,10 @@ export interface components {
         };
         /**
          * ConversationSettings
-         * @description Settings of new conversations.
+         * @description The settings of new conversations.
          *
-         *     With `confirmation_mode`, the analyzer `llm` makes the agent ask before risky steps; `none` makes it ask
-         *     before every step.
+         *     If `confirmation_mode` is true, the agent asks for confirmation: before risky steps if the security
+         *     analyzer is `llm`, and before every step if it is `none`.
          */
         ConversationSettings: {
             /** Confirmation Mode */
@@ -7182,14 +7308,14 @@ export interface components {
         };
         /**
          * CreateLink
-         * @description The request body of POST /api/v1/sandboxes/{id}/links: the number or the name of the port to which the
-         *     link leads. The name `AGENT_SERVER` means a part of the agent server's REST API.
+         * @description A request to create a link to a port of a sandbox (POST /api/v1/sandboxes/{id}/links). It has either
+         *     the number or the name of the port. The name `AGENT_SERVER` means a part of the agent server's REST API.
          *
-         *     path: the path on that port which the link opens. keeps_prefix: true if the program was configured to
-         *     serve its pages below the link's path (`vite --base`); then the program receives the whole path. Null:
-         *     Slipway reads the program's first page; if that page names the path of an earlier such link to this port,
-         *     the same link is returned again. If ports have host names, keeps_prefix has no effect and Slipway does not
-         *     read the page.
+         *     `path`: the path on that port which the link opens. `keeps_prefix`: true if the program on the port was
+         *     configured to serve its pages below the link's path (`vite --base`); then the program receives the whole
+         *     path. Null: Slipway reads the program's first page; if that page names the path of an earlier such link to
+         *     this port, the same link is returned again. If ports have host names, `keeps_prefix` has no effect and
+         *     Slipway does not read the page. `lifetime_seconds`: for how long the link is valid.
          */
         CreateLink: {
             /** Keeps Prefix */
@@ -7266,10 +7392,13 @@ export interface components {
         };
         /**
          * CreateSandboxSpec
-         * @description A new spec made from an image, from a Dockerfile that copies no files, or from a repository whose
-         *     `base` the user has seen.
+         * @description A request to save a new sandbox spec of the user. Exactly one of `image`, `dockerfile` and `repository`
+         *     must be given.
          *
-         *     `runtime_plugins`: which of the image's plugins its sandboxes offer; null means all.
+         *     `image`: the name of an image. `dockerfile`: the text of a Dockerfile that copies no files. `repository`:
+         *     a repository that contains the build files; then `base` is required. `base`: the image name from the
+         *     preview of the repository (RepositoryBase). `runtime_plugins`: the plugins of the image that the sandboxes
+         *     offer; null means all.
          */
         CreateSandboxSpec: {
             /** Base */
@@ -7342,14 +7471,19 @@ export interface components {
         };
         /**
          * CredentialKind
-         * @description How a credential is sent to the host: `Authorization: Bearer`, `Authorization: Basic`, or in a named
-         *     header.
+         * @description The form in which a credential is sent to a host.
+         *
+         *     BEARER: in the header `Authorization: Bearer`. BASIC: in the header `Authorization: Basic`, with a user
+         *     name. HEADER: in a header that the user names.
          * @enum {string}
          */
         CredentialKind: "bearer" | "basic" | "header";
         /**
          * CredentialScope
-         * @description Which requests get a credential: those of all users, of one user, or of one user for one repository.
+         * @description The range of requests that the egress proxy adds a credential to.
+         *
+         *     SERVER: requests from the sandboxes of all users of the default organisation. USER: requests from all
+         *     sandboxes of one user. REPOSITORY: requests from the sandboxes of one user that work on one repository.
          * @enum {string}
          */
         CredentialScope: "server" | "user" | "repository";
@@ -7500,9 +7634,11 @@ export interface components {
         };
         /**
          * DeliveryInfo
-         * @description A delivery of one event for one callback, in a reply. message_id: the value of the header `webhook-id`.
-         *     next_attempt_at: the time of the next attempt; null if the delivery does not wait.
-         *     started_conversation_id: the conversation that a callback of the kind `task` has started.
+         * @description The delivery of one event for one callback, in a reply. `message_id`: the value of the header
+         *     `webhook-id`. `seq`: the position of the event in the conversation's log. `status_code`, `error`,
+         *     `duration_ms`: the result of the last attempt. `next_attempt_at`: the time of the next attempt; null if
+         *     the delivery does not wait. `started_conversation_id`: the conversation that a callback of the kind `task`
+         *     has started.
          */
         DeliveryInfo: {
             /** Attempts */
@@ -7535,8 +7671,9 @@ export interface components {
         };
         /**
          * DeliveryResult
-         * @description The state of a webhook delivery. `waiting`: its background job has not ended. `ignored`: nothing had to
-         *     be done.
+         * @description The state of a webhook delivery of a git host. `waiting`: Slipway has not finished handling it. `done`:
+         *     it has had an effect, such as a new conversation. `ignored`: it had no effect, because there was nothing
+         *     to do. `failed`: an error has occurred.
          * @enum {string}
          */
         DeliveryResult: "waiting" | "done" | "ignored" | "failed";
@@ -7580,9 +7717,9 @@ export interface components {
         /**
          * DeviceInfo
          * @description A device, such as a terminal, that waits until the user allows or refuses its sign-in. `name`: the name
-         *     that the device gives itself. `address`: the IP address of the device's request; null if that is unknown.
-         *     `scopes` and `expires_in_days`: the limits of the API key that the device asks for. `missing_scopes`: the
-         *     scopes that the user does not have and so cannot give to the device.
+         *     that the device has sent about itself. `address`: the IP address of the device's request; null if that is
+         *     unknown. `scopes` and `expires_in_days`: the permissions and the lifetime of the API key that the device
+         *     asks for. `missing_scopes`: the permissions that the user does not have and so cannot give to the device.
          */
         DeviceInfo: {
             /** Address */
@@ -7644,9 +7781,11 @@ export interface components {
         };
         /**
          * EffectiveSetting
-         * @description A setting of the current user. `value`: the value that applies; null if no value is set, so that the
-         *     server's default applies. `level`, `team_name`: where the value comes from. `enforced`: whether the user
-         *     is not allowed to change the value. `overridden`: the values that do not apply, the strongest first.
+         * @description A setting with the value that applies to the current user, in a reply.
+         *
+         *     `value`: null if no value is set, so that the server's default applies. `level`, `team_name`: who has set
+         *     the value: the organisation, a team or the user. `enforced`: whether the user cannot change the value.
+         *     `overridden`: the other values that were set but do not apply, by priority.
          */
         EffectiveSetting: {
             /** Enforced */
@@ -7662,14 +7801,17 @@ export interface components {
         };
         /**
          * EgressMode
-         * @description What may be called: nothing, the listed hosts, or all public hosts.
+         * @description The mode of a network policy, which says how much of the network a sandbox may use.
+         *
+         *     NONE: the sandbox may call no host. ALLOWLIST: it may call the allowed hosts. OPEN: it may call all public
+         *     hosts.
          * @enum {string}
          */
         EgressMode: "none" | "allowlist" | "open";
         /**
          * EventMatch
-         * @description The passage around the first searched word in an event. `passage`: about 200 characters of the event's
-         *     text, split into searched words and other text.
+         * @description The passage of an event that the search in a conversation shows. `passage`: about 200 characters around
+         *     the first searched word, split into searched words and other text.
          */
         EventMatch: {
             /** Event Id */
@@ -7698,8 +7840,8 @@ export interface components {
         EventSortOrder: "TIMESTAMP" | "TIMESTAMP_DESC";
         /**
          * EventWindow
-         * @description A reply with consecutive events of a log, from the position `first_seq` to `last_seq`. There are no
-         *     events if `first_seq` is after `last_seq`.
+         * @description A reply with consecutive events of a conversation's log, from the position `first_seq` to the position
+         *     `last_seq`. There are no events if `first_seq` is after `last_seq`.
          *
          *     `log_seq`: the position of the newest event of the log. `state`: the events outside the window that
          *     determine the conversation's settings, task list and open tool calls. It is null if the request named a
@@ -7717,6 +7859,53 @@ export interface components {
             /** State */
             state: components["schemas"]["WindowEvent"][] | null;
         };
+        /**
+         * ExecutableFile
+         * @description A file that belongs to a project executable: the file would run, or it decides what runs. A project
+         *     executable is a part of a repository that runs only with the user's consent. `path`: relative to the
+         *     repository.
+         *
+         *     `text`: the file's content; null if the file is not text, or is too long to be shown.
+         */
+        ExecutableFile: {
+            /** Path */
+            path: string;
+            /** Sha256 */
+            sha256: string;
+            /**
+             * Size
+             * @description Bytes
+             */
+            size: number;
+            /** Text */
+            text?: string | null;
+        };
+        /**
+         * ExecutableInfo
+         * @description A project executable of a repository (hook, setup script, MCP server …) and the user's decision about
+         *     it.
+         *
+         *     approved: the version of the executable that the user allowed last; only set if the user has not decided
+         *     about the present version. is_loaded: whether the conversation has loaded the executable; null for
+         *     scripts, because the steps of the conversation's start report their outcome. is_name_taken: true for an
+         *     MCP server that the conversation does not use because another of its MCP servers has the same name.
+         */
+        ExecutableInfo: {
+            approved?: components["schemas"]["ProjectExecutable"] | null;
+            /** Is Loaded */
+            is_loaded?: boolean | null;
+            /**
+             * Is Name Taken
+             * @default false
+             */
+            is_name_taken: boolean;
+            offer: components["schemas"]["ProjectExecutable"];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "allowed" | "refused";
+        };
         /** ExecuteCommandRequest */
         ExecuteCommandRequest: {
             /** Command */
@@ -7729,10 +7918,11 @@ export interface components {
         };
         /**
          * ExposedUrl
-         * @description An address through the gateway of a named port.
+         * @description The URL of one port of a sandbox. The URL leads through the gateway of the app server.
          *
-         *     `AGENT_SERVER` needs `session_api_key` of the sandbox, in the header `X-Session-API-Key`. Anyone who has
-         *     the `url` of another port can use it until it ends.
+         *     `name`: what answers on the port. `AGENT_SERVER` is the agent server; requests to it need the
+         *     `session_api_key` of SandboxInfo in the header `X-Session-API-Key`. All other URLs need no key: anyone who
+         *     has such a URL can use it until it expires.
          */
         ExposedUrl: {
             /** Name */
@@ -7881,7 +8071,11 @@ export interface components {
         };
         /**
          * FinishSignIn
-         * @description The parameters with which the authorization server has sent the browser back.
+         * @description A request to finish a sign-in to an MCP server. It has the URL parameters with which the authorization
+         *     server has sent the user's browser back to Slipway.
+         *
+         *     `state`: identifies the sign-in. `code`: the authorization code; null if the sign-in was refused. `error`:
+         *     the reason for the refusal. `iss`: the issuer, which is the address of the authorization server.
          */
         FinishSignIn: {
             /** Code */
@@ -7895,7 +8089,7 @@ export interface components {
         };
         /**
          * ForkConversation
-         * @description The request body for forking a conversation.
+         * @description The request body for forking a conversation, that is, for making an independent copy of it.
          *
          *     title: the title of the fork; null: the title of the original. from_event_id: the last event that the fork
          *     contains; null: the fork contains all events. The fork always gets the current files, even if
@@ -7909,8 +8103,8 @@ export interface components {
         };
         /**
          * FoundEvents
-         * @description A reply with one page of events. `matches`: one entry for each event, with the text around the searched
-         *     word; only if the request had a `query`.
+         * @description The reply with one page of events. `matches`: for each event, the passage around the first searched
+         *     word; empty if the request had no `query`.
          */
         FoundEvents: {
             /** Items */
@@ -7927,8 +8121,9 @@ export interface components {
         };
         /**
          * FromRepository
-         * @description A repository to build from. `path`: a devcontainer.json or a Dockerfile. If it is left out, the first
-         *     file at one of the usual places.
+         * @description A repository from which a base image is built. `selected_branch`: null means the default branch.
+         *     `path`: the path of a devcontainer.json or Dockerfile in the repository; null means the first that exists
+         *     of the usual paths.
          */
         FromRepository: {
             /** Git Provider */
@@ -7942,17 +8137,18 @@ export interface components {
         };
         /**
          * FurtherConsent
-         * @description The project executables of a further repository of a conversation, with the user's decisions. The
-         *     executables run in the directory of this repository.
+         * @description The project executables of one further repository of a conversation, with the user's decisions. A
+         *     further repository is a repository besides the first one.
          *
-         *     directory: the name of that directory, which lies beside the directory of the first repository.
-         *     repository: the identity of the repository under which the user's decisions are stored.
+         *     directory: the name of the repository's directory, in which the executables run; it lies beside the
+         *     directory of the first repository. repository: the identity of the repository under which the user's
+         *     decisions are stored.
          */
         FurtherConsent: {
             /** Directory */
             directory: string;
             /** Items */
-            items: components["schemas"]["OfferInfo"][];
+            items: components["schemas"]["ExecutableInfo"][];
             /** Repository */
             repository: string;
         };
@@ -8060,9 +8256,9 @@ export interface components {
         /**
          * GitDeviceCode
          * @description The reply that starts a sign-in by a code: the user must type `user_code` at the address
-         *     `verification_uri`. `attempt`: the encrypted sign-in, which the client sends with its next request to
-         *     `/device/poll`; only the session that started the sign-in can use it. `interval`: seconds until this
-         *     request.
+         *     `verification_uri`. `attempt`: the encrypted data of the sign-in, which the client sends with its next
+         *     request to `/device/poll`; only the session that started the sign-in can use it. `interval`: how many
+         *     seconds the client must wait before this request.
          */
         GitDeviceCode: {
             /** Attempt */
@@ -8092,8 +8288,8 @@ export interface components {
         };
         /**
          * GitDiff
-         * @description The content of one changed file before the change (`original`) and after the change (`modified`). None
-         *     means that the file did not or does not exist.
+         * @description The content of one changed file before the change (`original`) and after the change (`modified`).
+         *     `original` is None for a new file, `modified` is None for a deleted file.
          */
         GitDiff: {
             /** Modified */
@@ -8147,8 +8343,9 @@ export interface components {
          *
          *     `allows`: whether a network rule allows the host or denies it; null for other kinds of items.
          *     `sandbox_spec`: null for other kinds of items. `team_name`: null for items of the organisation.
-         *     `enforced`: the user's own item of this name does not override this item. `overridden_by`: the level whose
-         *     item of this name applies instead; null if this item applies.
+         *     `enforced`: this item applies even if the user has an own item of the same name. `overridden_by`: who owns
+         *     the item of the same name that applies in its place (the user, a team or the organisation); null if this
+         *     item applies.
          */
         GivenItem: {
             /** Allows */
@@ -8168,8 +8365,13 @@ export interface components {
         };
         /**
          * GivenSandboxSpec
-         * @description What a spec of the organisation or a team is made from. The fields are as in SandboxSpecInfo and
-         *     SaveSandboxSpecOfLevel.
+         * @description The content of a sandbox spec (the image and settings from which a sandbox starts) that the
+         *     organisation or a team gives to its members. It is the field `sandbox_spec` in replies that list
+         *     everything which they give, such as secrets, MCP servers and sandbox specs (GivenItem, AdministeredItem).
+         *
+         *     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile; null if the image is given
+         *     by name. `runtime_plugins`: the plugins that the sandboxes offer; null means all plugins of the image.
+         *     `is_default`: whether new sandboxes of the members start from the spec if the members choose no other one.
          */
         GivenSandboxSpec: {
             /** Base */
@@ -8183,10 +8385,11 @@ export interface components {
         };
         /**
          * GroupingStrategy
-         * @description How a new conversation gets its sandbox.
+         * @description The way in which a sandbox is chosen for a new conversation.
          *
          *     `NO_GROUPING`: each conversation gets a new sandbox. The other values choose one of the user's sandboxes
-         *     that have room: the newest, the least recently used, the sandbox with the fewest conversations, or any.
+         *     that can take one more conversation: the newest sandbox, the least recently used one, the one with the
+         *     fewest conversations, or any.
          * @enum {string}
          */
         GroupingStrategy: "NO_GROUPING" | "GROUP_BY_NEWEST" | "LEAST_RECENTLY_USED" | "FEWEST_CONVERSATIONS" | "ADD_TO_ANY";
@@ -8237,10 +8440,14 @@ export interface components {
         };
         /**
          * InstallSkill
-         * @description A skill to install: of a registered repository (`marketplace`), of any repository that anyone may read
-         *     (`source` with `ref` and `repo_path`), or, without both, a public skill of the product.
+         * @description A request to install the skill with this name. The skill comes from one of three sources.
          *
-         *     is_for_everyone: whether everyone here gets it; only administrators may install such skills.
+         *     Set `marketplace` for a skill in a registered marketplace. Set `source`, and optionally `ref` and
+         *     `repo_path`, for a skill in another repository that is readable without credentials. Set neither for a
+         *     skill that is part of Slipway.
+         *
+         *     is_for_everyone: whether to install the skill for all users of this installation. Only administrators of
+         *     the installation may do this.
          */
         InstallSkill: {
             /**
@@ -8273,12 +8480,18 @@ export interface components {
         };
         /**
          * InstalledSkillInfo
-         * @description An installed skill. It keeps its version until it is updated.
+         * @description An installed skill, without its text. The text of an installed skill stays the same until a user
+         *     updates the skill.
          *
-         *     source: the address of its repository; None for a public skill of the product. commit: the commit that it
-         *     was read from. other_files: the number of further files in its directory; agents do not get them.
-         *     has_update: whether its source had another text at checked_at; the server looks once a day, and updates
-         *     nothing. check_problem: why the last look failed.
+         *     marketplace: the name of the registered marketplace that the skill comes from; None if it comes from
+         *     another repository or is part of Slipway. source: the repository that the skill comes from; None for a
+         *     skill that is part of Slipway. commit: the commit at which the skill was read. other_files: the number of
+         *     further files in the skill's directory; agents do not get them. is_for_everyone: whether the skill is
+         *     installed for all users of this installation.
+         *
+         *     Once a day, the server compares the skill with its source. It does not update the skill. checked_at: the
+         *     time of the last comparison. has_update: whether the source had another text at that time. check_problem:
+         *     the reason why the last comparison failed; None if it succeeded.
          */
         InstalledSkillInfo: {
             /** Check Problem */
@@ -8314,7 +8527,7 @@ export interface components {
         };
         /**
          * InstalledSkillWithText
-         * @description text: the whole SKILL.md that agents get.
+         * @description An installed skill with its text. text: the content of the skill's SKILL.md, which agents get.
          */
         InstalledSkillWithText: {
             /** Check Problem */
@@ -8486,15 +8699,16 @@ export interface components {
         };
         /**
          * JobState
-         * @description The state of a job in the queue. `dead`: all attempts have failed. `cancelled`: an administrator has
-         *     cancelled the job.
+         * @description The state of a job in the queue. `dead`: all attempts have failed, and no further attempt is made.
+         *     `cancelled`: an administrator has cancelled the job.
          * @enum {string}
          */
         JobState: "waiting" | "running" | "done" | "dead" | "cancelled";
         /**
          * JobTrouble
-         * @description The trouble of a job that has not ended. `silent`: the job runs, but the server that runs the job does
-         *     not renew the lease. `late`: the job has been due for more than LATE_AFTER and does not run yet.
+         * @description A problem of a job that has not ended. `silent`: the job runs, but the app server that runs it no
+         *     longer extends its lease (its time-limited right to run the job), so that app server has probably stopped.
+         *     `late`: the job should have been started more than LATE_AFTER ago and still waits.
          * @enum {string}
          */
         JobTrouble: "silent" | "late";
@@ -8559,8 +8773,10 @@ export interface components {
         };
         /**
          * LLMProfileDetails
-         * @description The reply with one model profile and its settings. config: the model's settings in the form in which
-         *     they can be saved again. `api_key` is always null.
+         * @description The reply with one model profile and its settings.
+         *
+         *     config: the settings of the model in the form of a request that saves the profile. Its `api_key` is always
+         *     null, because keys are never shown.
          */
         LLMProfileDetails: {
             /** Api Key Set */
@@ -8631,9 +8847,11 @@ export interface components {
          * LLMProfileInfo
          * @description A model profile in a reply.
          *
-         *     `is_recording`: the profile replays recorded replies, without key and cost. `extra_header_names`: the
-         *     names of the extra headers; their values are never shown. `is_shared`: an administrator lets all users use
-         *     the profile. If `is_own` is false, `base_url`, `extra_header_names` and `extra_body` are empty.
+         *     `is_own`: whether the profile belongs to the current user. If not, `base_url`, `extra_header_names` and
+         *     `extra_body` are empty. `is_shared`: whether an administrator shares the profile with all users of the
+         *     organisation. `api_key_set`: whether an API key is stored. `extra_header_names`: the names of the extra
+         *     headers; the values are never shown. `is_recording`: whether the profile replays stored model replies,
+         *     without a key and without cost. `facts`: the data of the model catalogue about the model.
          */
         LLMProfileInfo: {
             /** Api Key Set */
@@ -8698,8 +8916,10 @@ export interface components {
         };
         /**
          * LLMProfiles
-         * @description The reply with the list of model profiles that the user may use. `callable_profiles`: the names of the
-         *     profiles that agents may call: all of them, unless the organisation or a team enforces a model.
+         * @description The reply with all model profiles that the user may use.
+         *
+         *     `active_profile`: the name of the active profile. `callable_profiles`: the names of the profiles whose
+         *     models agents may call. These are all profiles, unless the organisation or a team enforces a profile.
          */
         LLMProfiles: {
             /** Active Profile */
@@ -8734,20 +8954,23 @@ export interface components {
         };
         /**
          * Level
-         * @description Whom a value applies to: all users of an organisation, the members of a team, or one person.
+         * @description The group of people to which a setting or an item applies: all users of an organisation, the members of
+         *     a team, or one user.
          * @enum {string}
          */
         Level: "organisation" | "team" | "user";
         /**
          * LevelItemKind
-         * @description The kinds of items that the organisation and teams give to their members. See items.py.
+         * @description The kinds of items that the organisation and teams provide to their members, see items.py.
          * @enum {string}
          */
         LevelItemKind: "secret" | "mcp_server" | "egress_rule" | "sandbox_spec";
         /**
          * LevelValueInfo
-         * @description The value of a setting at one level: organisation, team or user. `team_id`, `team_name`: null unless
-         *     the level is `team`.
+         * @description The value of a setting that the organisation, a team or a user has set, in a reply.
+         *
+         *     `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team;
+         *     null if the value is not a team's. `enforced`: whether teams and users below cannot override the value.
          */
         LevelValueInfo: {
             /** Enforced */
@@ -8762,11 +8985,11 @@ export interface components {
         };
         /**
          * Link
-         * @description The reply of POST /api/v1/sandboxes/{id}/links: a link to a port. All people who have `url` can open
-         *     the port until `expires_at`, without signing in. The link becomes invalid earlier if its maker signs out
-         *     or deletes the API key that made it.
+         * @description The reply with a link to a port of a sandbox. All people who have `url` can open the port until
+         *     `expires_at`, without signing in. The link becomes invalid earlier if its maker signs out or deletes the
+         *     API key that made it.
          *
-         *     keeps_prefix: the program receives the whole path of `url`.
+         *     `keeps_prefix`: whether the program on the port receives the whole path of `url`.
          */
         Link: {
             /** Expires At */
@@ -8806,10 +9029,12 @@ export interface components {
         };
         /**
          * ListedSkill
-         * @description A skill in a list. `type`: `repo` is always given to the agent, `knowledge` at its trigger words,
-         *     `agentskills` on request.
+         * @description A skill in a list of skills, without its text.
          *
-         *     `source`: the path of the file, as in `user/review.md`.
+         *     `type`: says when the agent gets the text of the skill. `repo`: always. `knowledge`: when a message
+         *     contains one of its trigger words, or a tool result contains one of its file paths. `agentskills`: when
+         *     the agent asks for it. `source`: the path of the skill file, such as `user/review.md`. `triggers`: the
+         *     trigger words; None if there are none.
          */
         ListedSkill: {
             /** Name */
@@ -8823,8 +9048,8 @@ export interface components {
         };
         /**
          * LoggingProcessor
-         * @description The request for a callback that writes each event of the conversation to the app server's log. `GET
-         *     /api/v1/callbacks` lists this callback, with its deliveries.
+         * @description An entry of a start request that asks for a callback. The callback writes each event of the
+         *     conversation to the app server's log. `GET /api/v1/callbacks` lists this callback, with its deliveries.
          */
         LoggingProcessor: {
             /**
@@ -8835,7 +9060,9 @@ export interface components {
         };
         /**
          * MarketplacePluginPreview
-         * @description A plugin that a marketplace lists. `source`: the repository and the path of the plugin in it.
+         * @description A plugin that a marketplace lists, as shown in the preview of the marketplace. `source`: the repository
+         *     of the plugin, followed by the plugin's directory in this repository. `marketplace`: the name of the
+         *     marketplace.
          */
         MarketplacePluginPreview: {
             /** Description */
@@ -8849,7 +9076,8 @@ export interface components {
         };
         /**
          * MarketplaceRegistration
-         * @description A marketplace in requests and replies. The server sets `scope`; a `scope` in a request is ignored.
+         * @description A marketplace in a request or a reply, with the group of users who can use it (`scope`). The server
+         *     sets `scope` in replies and ignores it in requests.
          */
         MarketplaceRegistration: {
             /**
@@ -8869,16 +9097,17 @@ export interface components {
         };
         /**
          * MarketplaceScope
-         * @description Who a marketplace is for: `personal`: one user. `instance`: everyone here.
+         * @description The group of users who can use a marketplace, which is a git repository that lists plugins and skills.
+         *     `personal`: only the user who has registered the marketplace. `instance`: all users of this installation.
          * @enum {string}
          */
         MarketplaceScope: "instance" | "personal";
         /**
          * MarketplaceSkillsPreviewResponse
-         * @description The plugins and skills of marketplaces.
+         * @description The reply with all plugins and skills that the previewed marketplaces list.
          *
-         *     marketplace_skills: the names of the skills, by marketplace. errors: sentences about marketplaces, plugins
-         *     and skills that cannot be used.
+         *     marketplace_skills: for each marketplace, the names of its skills. errors: for each marketplace, plugin or
+         *     skill that cannot be used, a sentence that says why.
          */
         MarketplaceSkillsPreviewResponse: {
             /** Errors */
@@ -8894,8 +9123,8 @@ export interface components {
         };
         /**
          * MatchPart
-         * @description A part of the passage that a search in a conversation's events shows. `is_match`: whether this part is
-         *     a word that was searched for.
+         * @description A part of the passage that the search in a conversation shows for an event. `is_match`: whether this
+         *     part is a searched word.
          */
         MatchPart: {
             /** Is Match */
@@ -8907,7 +9136,7 @@ export interface components {
          * McpChangeAnswer
          * @description The user's decision whether the agent may call an MCP tool whose definition has changed.
          *
-         *     fingerprint: identifies the change that the user was shown.
+         *     `fingerprint`: identifies the change that the user was shown.
          */
         McpChangeAnswer: {
             /** Accept */
@@ -8921,10 +9150,10 @@ export interface components {
         };
         /**
          * McpQuestionAnswer
-         * @description The user's answer to a question that an MCP server asks. question_id: the question's `id` in
+         * @description The user's answer to a question that an MCP server asks. `question_id`: the question's `id` in
          *     `mcp_questions`.
          *
-         *     content: the values of an accepted form by field name. Missing fields get the defaults of the form.
+         *     `content`: the values of an accepted form by field name. Missing fields get the defaults of the form.
          */
         McpQuestionAnswer: {
             /**
@@ -8941,13 +9170,12 @@ export interface components {
         };
         /**
          * McpServerInfo
-         * @description An MCP server in replies. `headers` and `env`: the names, with asterisks in place of the values.
+         * @description An MCP server in a reply. `headers` and `env`: the names, with asterisks in place of the values.
          *
-         *     `env_hosts`: for each variable the hosts that its value is for. If there are none, everything in the
-         *     sandbox can read the value.
-         *     `sign_in`: the state of the sign-in; null if `auth` asks for none. `wanted_scope`: for the state
-         *     `more_wanted`, the scope that the next sign-in will ask for; empty if the server did not say which scope
-         *     it wants.
+         *     `env_hosts`: for each variable, the hosts that its value is for. If there are none, everything in the
+         *     sandbox can read the value. `sign_in`: the state of the user's sign-in; null if `auth` is null.
+         *     `wanted_scope`: for the state `more_wanted`, the OAuth scope that the next sign-in will ask for; empty if
+         *     the server did not say which scope it needs.
          */
         McpServerInfo: {
             /** Args */
@@ -8989,7 +9217,7 @@ export interface components {
         };
         /**
          * McpSettings
-         * @description All MCP servers of the user. `mcp_config`: the servers by name.
+         * @description The reply with all MCP servers that the user has added. `mcp_config`: the servers by name.
          */
         McpSettings: {
             /** Mcp Config */
@@ -8999,8 +9227,8 @@ export interface components {
         };
         /**
          * McpTestReport
-         * @description The result of a test. `ok`: the server answered, and `tools` lists its tools. Otherwise `error` gives
-         *     the reason and `fix` says what to do.
+         * @description The reply with the result of a test of an MCP server. `ok`: whether the server has replied; then
+         *     `tools` lists its tools. Otherwise `error` gives the reason and `fix` says what to do.
          */
         McpTestReport: {
             /** Error */
@@ -9028,7 +9256,11 @@ export interface components {
         };
         /**
          * MembersSee
-         * @description What the members of a team may do with new conversations on the team's repositories.
+         * @description The access that members of a team get to new conversations of other members about the team's
+         *     repositories.
+         *
+         *     `none`: no access. `view`: the members can read the conversation. `steer`: the members can also send
+         *     messages, pause and continue the agent, and approve its actions.
          * @enum {string}
          */
         MembersSee: "none" | "view" | "steer";
@@ -9064,8 +9296,10 @@ export interface components {
         };
         /**
          * MemoryNoteSummary
-         * @description A note without its text. `repository`: as in github.com/owner/name. `conversation_id`: the conversation
-         *     that wrote the note last.
+         * @description A memory note about a repository, without the note's text.
+         *
+         *     `repository`: the repository, such as github.com/owner/name. `conversation_id`: the conversation that
+         *     wrote the note last.
          */
         MemoryNoteSummary: {
             /** Conversation Id */
@@ -9085,8 +9319,11 @@ export interface components {
         };
         /**
          * MemoryProposalInfo
-         * @description A note that an agent proposes. `text` is null if it proposes a deletion. A proposal with another text
-         *     has another id.
+         * @description A note about a repository that an agent proposes and the user has not yet accepted or rejected.
+         *
+         *     `kind`: what the agent proposes: a new note, a change of a note, or the deletion of a note. `text`: the
+         *     proposed text; null for a deletion. `id`: identifies this version of the proposal; if the agent proposes a
+         *     different text, the proposal gets a new id.
          */
         MemoryProposalInfo: {
             /** Conversation Id */
@@ -9111,7 +9348,8 @@ export interface components {
         };
         /**
          * Mergeability
-         * @description Whether the git host could merge a pull request now. `checking`: the host does not know yet.
+         * @description The answers to the question whether the git host could merge a pull request now. `checking`: the host
+         *     has not found out yet.
          * @enum {string}
          */
         Mergeability: "clean" | "conflicts" | "blocked" | "checking" | "unknown";
@@ -9145,11 +9383,14 @@ export interface components {
         MissCause: "model_changed" | "tools_changed" | "agent_changed" | "condensed" | "went_back" | "expired" | "unknown";
         /**
          * ModelFacts
-         * @description The catalogue's data about a model.
+         * @description The data of the model catalogue about a model, in a reply. Sizes are in tokens, and prices in dollars
+         *     per token. Null means that a value is not known.
          *
-         *     `is_listed`: false if the values are defaults, or are known only for the model's family. Sizes are in
-         *     tokens and prices in dollars per token; null if they are not known. `efforts`: the reasoning efforts that
-         *     can be chosen; empty if the model supports none. `calls_tools`: false if agents read calls from the text.
+         *     `is_listed`: whether the model itself is in the catalogue. If not, the values are those of the model's
+         *     family or defaults. `calls_tools`: whether the model has native tool calls. If not, agents read tool calls
+         *     from the text of replies. `efforts`: the reasoning efforts that the user can choose; empty if the model
+         *     supports none. `refused`: the parameters that the model refuses, such as `temperature`. `protocols`: the
+         *     API protocols of the model, the preferred one first.
          */
         ModelFacts: {
             /** Cache Read Cost Per Token */
@@ -9230,10 +9471,11 @@ export interface components {
         };
         /**
          * NetworkCredential
-         * @description A credential without its value.
+         * @description A credential that the egress proxy adds to requests of sandboxes to one https host, without its value.
          *
-         *     is_own: whether this user may replace and delete it. is_allowed: whether the network settings let
-         *     sandboxes call the host.
+         *     repository: the identity of the repository for the scope `repository`, else null. is_own: whether the
+         *     current user may replace and delete the credential. is_allowed: whether the user's sandboxes may call the
+         *     host.
          */
         NetworkCredential: {
             /** Header */
@@ -9263,8 +9505,10 @@ export interface components {
         };
         /**
          * NetworkCredentialUse
-         * @description One request that a credential was added to. path: without its query. conversations: see
-         *     NetworkRecord.
+         * @description One request of a sandbox that the egress proxy added a credential to.
+         *
+         *     conversations: the conversations that used the sandbox at the time of the request and still exist. Each of
+         *     them may have made the request. path: the path of the request without the query.
          */
         NetworkCredentialUse: {
             /** At */
@@ -9289,10 +9533,13 @@ export interface components {
         };
         /**
          * NetworkRecord
-         * @description What one sandbox tried to reach within one hour. reason: why it was refused; null if it was not.
+         * @description A summary of the requests of one sandbox to one host and port within one hour. Refused requests have
+         *     separate records.
          *
-         *     conversations: the conversations that were there then and still exist; any of them may have made the
-         *     request. client: the name that the program gives itself. Byte counts are from the sandbox's point of view.
+         *     reason: why the requests were refused; null if they were not refused. conversations: the conversations
+         *     that used the sandbox at the time of the last request and still exist. Each of them may have made the
+         *     requests. client: the name that the program in the sandbox gives in its requests. bytes_sent,
+         *     bytes_received: bytes that the sandbox sent and received.
          */
         NetworkRecord: {
             /** Bytes Received */
@@ -9328,10 +9575,11 @@ export interface components {
         };
         /**
          * NetworkSettings
-         * @description The user's network settings. default_mode: the meaning of null. default_hosts: hosts allowed for all
-         *     users.
+         * @description A user's network settings: which hosts the user's sandboxes may call.
          *
-         *     is_enforced: whether the proxy is the only way out of sandboxes here.
+         *     mode: null means that `default_mode` applies. hosts: the hosts that the user allows. default_hosts: the
+         *     hosts that are allowed for all users of the installation. is_enforced: whether the egress proxy is the
+         *     only way from sandboxes to the network. If false, programs in a sandbox can go around the proxy.
          */
         NetworkSettings: {
             /** Default Hosts */
@@ -9374,7 +9622,8 @@ export interface components {
         };
         /**
          * OAuth
-         * @description The server needs a sign-in of the user. The tokens are stored separately.
+         * @description The setting that an MCP server needs a sign-in of the user. `strategy`: the kind of the sign-in. The
+         *     tokens of the sign-in are stored separately.
          */
         OAuth: {
             /**
@@ -9385,103 +9634,14 @@ export interface components {
         };
         /**
          * OccupantInfo
-         * @description A conversation in the API. title: null until it has one.
+         * @description The id and the title of a conversation that worked in a sandbox, as the API returns them. title: null
+         *     if the conversation has no title yet.
          */
         OccupantInfo: {
             /** Id */
             id: string;
             /** Title */
             title: string | null;
-        };
-        /**
-         * Offer
-         * @description One part of a repository that runs only with a user's consent, such as a hook or an MCP server. Kind,
-         *     path and name identify the offer; the hash identifies its version.
-         *
-         *     definition: the relevant part of the file at `path`; null if the whole file is the definition.
-         *     runs: the commands in the definition, as shown to users.
-         *     files: the files that the hash covers, in addition to the definition.
-         *     left_out: the parts of the definition that Slipway does not understand and therefore does not use.
-         *     problem: the reason why a user cannot consent; null if consent is possible.
-         */
-        Offer: {
-            /** Definition */
-            definition?: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * Files
-             * @default []
-             */
-            files: components["schemas"]["OfferedFile"][];
-            /** Hash */
-            hash: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "setup_script" | "git_hook" | "hooks" | "mcp_server" | "sub_agent" | "plugin";
-            /**
-             * Left Out
-             * @default []
-             */
-            left_out: string[];
-            /** Name */
-            name: string;
-            /** Path */
-            path: string;
-            /** Problem */
-            problem?: string | null;
-            /**
-             * Runs
-             * @default []
-             */
-            runs: string[];
-        };
-        /**
-         * OfferInfo
-         * @description A project executable of a repository (hook, setup script, MCP server …) and the user's decision about
-         *     it.
-         *
-         *     approved: the version of the executable that the user allowed last; only set if the user has not decided
-         *     about the present version. is_loaded: whether the conversation has loaded the executable; null for
-         *     scripts, because the stages of the start report them. is_name_taken: true for an MCP server that the
-         *     conversation does not use because another of its MCP servers has the same name.
-         */
-        OfferInfo: {
-            approved?: components["schemas"]["Offer"] | null;
-            /** Is Loaded */
-            is_loaded?: boolean | null;
-            /**
-             * Is Name Taken
-             * @default false
-             */
-            is_name_taken: boolean;
-            offer: components["schemas"]["Offer"];
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "pending" | "allowed" | "refused";
-        };
-        /**
-         * OfferedFile
-         * @description A file of an offer: the file would run, or it decides what runs. path: relative to the repository.
-         *
-         *     text: the file's content; null if the file is not text, or is too long to be shown.
-         */
-        OfferedFile: {
-            /** Path */
-            path: string;
-            /** Sha256 */
-            sha256: string;
-            /**
-             * Size
-             * @description Bytes
-             */
-            size: number;
-            /** Text */
-            text?: string | null;
         };
         /**
          * OrganisationInfo
@@ -9634,7 +9794,7 @@ export interface components {
         };
         /**
          * Permission
-         * @description A permission of a request. Each route of the public API requires one permission; see
+         * @description The permissions that a request can have. Each route of the public API requires one permission; see
          *     access/route_access.py.
          * @enum {string}
          */
@@ -9643,11 +9803,12 @@ export interface components {
          * Person
          * @description A person with an account, as administrators see it.
          *
-         *     `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: null if the account
-         *     is enabled. `deleting_at`: null unless the account is being deleted. `has_totp`: whether the person has an
-         *     authenticator app. `invitation_mail`: the invitation by e-mail, until the person signs in; null if there
-         *     was none. Only the list of all people has `has_totp` and `invitation_mail` set. `is_service`: whether the
-         *     account is a service account, which programs use and which cannot sign in.
+         *     `signed_in_at`: the time of the last sign-in; null if there was none. `disabled_at`: when the account was
+         *     disabled; null if the account is enabled. `deleting_at`: null unless the account is being deleted.
+         *     `has_totp`: whether the person has an authenticator app. `invitation_mail`: the invitation by e-mail,
+         *     until the person signs in; null if there was none. Only the list of all people has `has_totp` and
+         *     `invitation_mail` set. `is_service`: whether the account is a service account, which programs use and
+         *     which cannot sign in.
          */
         Person: {
             /** Created At */
@@ -9705,8 +9866,8 @@ export interface components {
         };
         /**
          * Problem
-         * @description The body of an error reply, as RFC 9457 defines it. `code` is stable, so programs may rely on it.
-         *     `errors` lists the invalid fields of the request. Replies with some codes have additional members.
+         * @description The body of an error reply, as RFC 9457 defines it. `code`: is stable, so programs may rely on it.
+         *     `errors`: the invalid fields of the request. Replies with some codes have additional members.
          */
         Problem: {
             /** Code */
@@ -9823,6 +9984,50 @@ export interface components {
             prompt_tokens: number;
         };
         /**
+         * ProjectExecutable
+         * @description One part of a repository that runs only with a user's consent, such as a hook or an MCP server. Kind,
+         *     path and name identify the executable; the hash identifies its version.
+         *
+         *     `definition`: the relevant part of the file at `path`; null if the whole file is the definition. `runs`:
+         *     the commands in the definition, as shown to users. `files`: the files that the hash covers, in addition to
+         *     the definition. `left_out`: the parts of the definition that Slipway does not understand and therefore
+         *     does not use. `problem`: the reason why a user cannot consent; null if consent is possible.
+         */
+        ProjectExecutable: {
+            /** Definition */
+            definition?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Files
+             * @default []
+             */
+            files: components["schemas"]["ExecutableFile"][];
+            /** Hash */
+            hash: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "setup_script" | "git_hook" | "hooks" | "mcp_server" | "sub_agent" | "plugin";
+            /**
+             * Left Out
+             * @default []
+             */
+            left_out: string[];
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            /** Problem */
+            problem?: string | null;
+            /**
+             * Runs
+             * @default []
+             */
+            runs: string[];
+        };
+        /**
          * ProjectHookEvent
          * @description The hooks of a project for one type of event. event_type: for example `pre_tool_use` or `stop`.
          */
@@ -9834,8 +10039,8 @@ export interface components {
         };
         /**
          * ProjectHookMatcher
-         * @description The hooks of a project that run for certain tools. matcher: the name of a tool, a regular expression,
-         *     or `*` for all tools.
+         * @description A group of hooks (commands) of a project that run for certain tools. matcher: which tools these are:
+         *     the name of a tool, a regular expression, or `*` for all tools.
          */
         ProjectHookMatcher: {
             /** Hooks */
@@ -9882,11 +10087,12 @@ export interface components {
         };
         /**
          * ProtocolLLM
-         * @description The settings of a model profile, with the further fields of the OpenHands API. `litellm_extra_body`,
-         *     `seed` and `top_k` become entries of `extra_body`. `extended_thinking_budget` is `thinking_budget`; its
-         *     default in the API (200,000) requests nothing. `disable_vision` true means `supports_images` false.
-         *     Replies are always streamed, so `stream` has no effect. Each other field accepts only the default of the
-         *     API, which requests nothing. So clients can send all fields.
+         * @description The settings of a model profile in a request, with the additional fields of the OpenHands API.
+         *
+         *     `litellm_extra_body`, `seed`, `top_k`: become entries of `extra_body`. `extended_thinking_budget`: the
+         *     same as `thinking_budget`; the API's default of 200,000 is ignored. `disable_vision`: true means that
+         *     `supports_images` is false. `stream`: has no effect, because replies are always streamed. All other
+         *     additional fields have no effect and accept only the API's default value. So clients can send all fields.
          */
         ProtocolLLM: {
             /** Api Key */
@@ -10082,7 +10288,7 @@ export interface components {
         };
         /**
          * ProviderProblem
-         * @description The problem because of which sign-ins by a provider fail at the moment.
+         * @description The problem that makes sign-ins by a provider fail now, in an administrator's overview.
          */
         ProviderProblem: {
             /** Code */
@@ -10109,7 +10315,8 @@ export interface components {
         /**
          * PullRequestInfo
          * @description The reply about a pull request of the conversation, with the state that the git host reported last.
-         *     `problem`: why the last request to the host failed; then the other fields are older.
+         *     `problem`: why the last request to the host failed, so that the other fields contain an older state; null
+         *     if it succeeded.
          */
         PullRequestInfo: {
             /** Base */
@@ -10195,15 +10402,15 @@ export interface components {
         PushOutcome: "refused" | "unknown" | "accepted" | "rejected";
         /**
          * PushScope
-         * @description The setting which branches a user's agents may push to. `own`: only branches that the agent's
-         *     conversation has created. `any`: all branches.
+         * @description The values of the setting that says which branches a user's agents may push to. `own`: only branches
+         *     that the agent's conversation has created. `any`: all branches.
          * @enum {string}
          */
         PushScope: "own" | "any";
         /**
          * QueuedMessage
-         * @description The reply to a message for a conversation that is starting. `position`: the place of the message in the
-         *     queue, from 1.
+         * @description The reply to a message for a conversation that is starting. `queued`: whether the message waits for the
+         *     end of the start. `position`: the place of the message in the queue, from 1.
          *
          *     If the agent has already received the message, `queued` is false and `position` is 0.
          */
@@ -10226,8 +10433,9 @@ export interface components {
         };
         /**
          * RateLimit
-         * @description How many calls a git host accepts with a token. `limit`: calls in one period; None if the host does not
-         *     say. `remaining`: calls that are left. `resets_at`: the end of the period; None if the host does not say.
+         * @description The number of calls that a git host accepts with a token. `limit`: calls in one period; None if the
+         *     host does not say. `remaining`: calls that are left. `resets_at`: the end of the period; None if the host
+         *     does not say.
          */
         RateLimit: {
             /** Limit */
@@ -10239,14 +10447,15 @@ export interface components {
         };
         /**
          * Reason
-         * @description Why a request was refused.
+         * @description The reason why the egress proxy refuses a request of a sandbox. The API and the replies of the proxy
+         *     use it as a code.
          * @enum {string}
          */
         Reason: "network_off" | "not_allowed" | "denied" | "bad_host" | "private_address" | "unknown_host" | "unreachable" | "other_name" | "not_tls" | "not_trusted" | "bad_certificate" | "upstream_refused" | "git_write" | "foreign_credential";
         /**
          * RecoveryCodes
-         * @description The reply with new recovery codes. Each code replaces one code of the authenticator app. The codes are
-         *     shown only in this reply.
+         * @description The reply with new recovery codes. Each code can be entered once in place of a code of the
+         *     authenticator app. The codes are shown only in this reply.
          */
         RecoveryCodes: {
             /** Codes */
@@ -10256,7 +10465,7 @@ export interface components {
          * RefusedHost
          * @description A host to which a network request from the conversation's sandbox was refused.
          *
-         *     client: the name that the requesting program gives itself. count: the number of refused requests.
+         *     client: the name that the requesting program sends about itself. count: the number of refused requests.
          *     is_allowable: whether the user may allow this host.
          */
         RefusedHost: {
@@ -10345,11 +10554,15 @@ export interface components {
         };
         /**
          * RepositoryBase
-         * @description What would be built from a repository. `base`: the name of the image; if it is built, the name contains
-         *     a hash of all its files, so a spec that is saved with this `base` can contain only them.
+         * @description A preview of the base image that would be built from a repository. The user sees it before saving a
+         *     spec that is made from the repository.
          *
-         *     `dockerfile`: its text; null if the repository names an image. `files`, `bytes`: the size of the build
-         *     context.
+         *     `base`: the name of the image. If the image is built, its name contains a hash of all its files. A client
+         *     sends this name back in CreateSandboxSpec, so that the saved spec contains exactly the files that the user
+         *     has seen. `path`: the path of the devcontainer.json or Dockerfile. `dockerfile`: the text of the
+         *     Dockerfile; null if the repository names a ready image. `files`, `bytes`: the number and the total size of
+         *     the other files in the build context. `ignored`: the parts of the devcontainer.json that Slipway ignores,
+         *     each with a reason.
          */
         RepositoryBase: {
             /** Base */
@@ -10369,7 +10582,10 @@ export interface components {
         };
         /**
          * RepositoryNetwork
-         * @description Network settings of a repository. repository: its identity, `host/owner/name` or a path.
+         * @description A user's network settings for one repository: which hosts the sandboxes that work on the repository may
+         *     call.
+         *
+         *     repository: the identity of the repository, which is `host/owner/name` or a path on the server.
          */
         RepositoryNetwork: {
             /** Hosts */
@@ -10380,9 +10596,11 @@ export interface components {
         };
         /**
          * RepositoryOwner
-         * @description The team that a repository belongs to. Members of the team see it. Other users see it only if they may
-         *     not start conversations on the repository. `llm_profile`: the model profile that the user's conversations
-         *     on this repository must use; null if the user may choose.
+         * @description The team that owns a repository, in a reply. Members of the team get this reply. Other users get it
+         *     only if they may not start conversations about the repository.
+         *
+         *     `llm_profile`: the model profile that the user's conversations about this repository must use; null if the
+         *     user may choose a profile.
          */
         RepositoryOwner: {
             /** Is Member */
@@ -10416,9 +10634,10 @@ export interface components {
          * RespondToConfirmation
          * @description The request body with the user's decision about actions of the agent that wait for approval.
          *
-         *     `action_ids`: the actions that the user has seen. `remember`: do not ask about such actions again.
-         *     `reason`: why the actions are refused, as a text for the agent, which then continues at once.
-         *     `approved_action_ids`: if `accept` is false, the actions of `action_ids` that are approved all the same.
+         *     `accept`: true approves the actions, false refuses them. `action_ids`: the actions that the user has seen.
+         *     `remember`: do not ask about such actions again. `reason`: why the actions are refused, as a text for the
+         *     agent, which then continues at once. `approved_action_ids`: actions that are approved although `accept` is
+         *     false.
          */
         RespondToConfirmation: {
             /** Accept */
@@ -10440,9 +10659,11 @@ export interface components {
         };
         /**
          * ResumeSandbox
-         * @description from_backup: also resumes if the host is lost and the backup is older than the conversation's log.
+         * @description A request to start a sandbox that sleeps, is archived or has failed.
          *
-         *     The log stays as it is; the files are those of the backup.
+         *     `from_backup`: matters only if the host of the sandbox is lost. If true, the sandbox starts from its last
+         *     backup even if the conversation has later events. The events stay, but the later file changes are lost. If
+         *     false, the request is refused in this case.
          */
         ResumeSandbox: {
             /**
@@ -10519,10 +10740,10 @@ export interface components {
         ReviewVerdict: "approved" | "changes_requested" | "commented";
         /**
          * RewindRequest
-         * @description The request body of POST /api/conversations/{id}/checkpoints/{checkpoint_id}/rewind: whether files,
-         *     chat or both go back to the checkpoint.
+         * @description The request body of POST /api/conversations/{id}/checkpoints/{checkpoint_id}/rewind: whether the files,
+         *     the chat or both are reset to the checkpoint.
          *
-         *     on_edits: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
+         *     `on_edits`: `refuse` refuses the rewind if it would change files that the user has edited; `keep` leaves
          *     these files as they are.
          */
         RewindRequest: {
@@ -10545,11 +10766,10 @@ export interface components {
         };
         /**
          * RewindResult
-         * @description The reply to a rewind.
+         * @description The reply to a rewind (a reset to a checkpoint).
          *
-         *     undo: the id of the checkpoint that was made just before the rewind. A rewind to that checkpoint undoes
-         *     this rewind.
-         *     kept: files that the rewind has left as they were.
+         *     `undo`: the id of the checkpoint that was made just before the rewind. A rewind to that checkpoint undoes
+         *     this rewind. `kept`: files that the rewind has left as they were.
          */
         RewindResult: {
             /** Files */
@@ -10566,8 +10786,8 @@ export interface components {
         Role: "owner" | "admin" | "member" | "viewer";
         /**
          * RotateSecret
-         * @description The request body that gives a webhook a new secret. `keep_previous_hours`: for how many hours messages
-         *     are also signed with the previous secret.
+         * @description A request to give a webhook a new secret. `keep_previous_hours`: for how many hours messages are also
+         *     signed with the previous secret.
          */
         RotateSecret: {
             /**
@@ -10578,8 +10798,8 @@ export interface components {
         };
         /**
          * RotateTriggerSecret
-         * @description The request body that gives a trigger a new secret. `keep_previous_hours`: for how many hours
-         *     deliveries with the previous secret are accepted, too.
+         * @description A request to replace the secret of a trigger by a new one. `keep_previous_hours`: for how many hours
+         *     deliveries with the previous secret are accepted too.
          */
         RotateTriggerSecret: {
             /**
@@ -10603,10 +10823,10 @@ export interface components {
          * RuntimePluginInfo
          * @description The description and the status of one runtime plugin.
          *
-         *     status: `ready` means that the agent's tools start the plugin themselves. All other plugins are started by
-         *     POST /api/runtime-plugins/{name}/start.
-         *     port: the plugin's number in the paths /api/ports/{port}/relay; null if people cannot open the plugin.
-         *     reason, fix: why the plugin is unavailable, and how to make it available.
+         *     `status`: `ready` means that the agent's tools start the plugin themselves. All other plugins are started
+         *     by POST /api/runtime-plugins/{name}/start. `port`: the plugin's number in the paths
+         *     /api/ports/{port}/relay; null if people cannot open the plugin. `reason`, `fix`: why the plugin is
+         *     unavailable, and how to make it available.
          */
         RuntimePluginInfo: {
             /** Fix */
@@ -10632,7 +10852,8 @@ export interface components {
         };
         /**
          * RuntimePluginStarted
-         * @description A started plugin. path: the path that a link to its port should have.
+         * @description The description of a runtime plugin that was started. `path`: the URL path that a link to the plugin's
+         *     port should have.
          */
         RuntimePluginStarted: {
             /** Fix */
@@ -10663,7 +10884,7 @@ export interface components {
         };
         /**
          * SandboxError
-         * @description The reason why a sandbox has the status ERROR. `output`: the end of the output of the sandbox.
+         * @description The reason why a sandbox has the status ERROR. `output`: the end of what the sandbox has printed.
          */
         SandboxError: {
             /** Cause */
@@ -10677,8 +10898,8 @@ export interface components {
         };
         /**
          * SandboxGrouping
-         * @description The strategy that decides which sandbox the user's new conversations get.
-         *     `max_conversations_per_sandbox`: the largest number of conversations in one sandbox.
+         * @description The reply with the strategy that chooses a sandbox for the user's new conversations.
+         *     `max_conversations_per_sandbox`: the maximum number of conversations in one sandbox.
          */
         SandboxGrouping: {
             /** Max Conversations Per Sandbox */
@@ -10687,12 +10908,13 @@ export interface components {
         };
         /**
          * SandboxInfo
-         * @description A sandbox.
+         * @description A sandbox, as the API shows it to a client.
          *
-         *     `exposed_urls`: the addresses of a running sandbox's ports, for callers who may work in it; else null.
-         *     Each link ends like those of `POST …/links`. `session_api_key`: the key for `AGENT_SERVER`, valid for 11
-         *     to 12 hours; null where `exposed_urls` is. It ends with the sandbox and with the caller's sign-in or API
-         *     key. It is not the sandbox's own key, which stays in the app server.
+         *     `exposed_urls`: the URLs of the sandbox's ports; null if the sandbox does not run or the caller may not
+         *     work in it. The URLs expire like the links of `POST …/links`. `session_api_key`: a key for the URL
+         *     `AGENT_SERVER`; null if `exposed_urls` is null. The key is valid for 11 to 12 hours. It becomes invalid
+         *     earlier if the sandbox is deleted, or if the caller's sign-in or API key ends. It is not the sandbox's own
+         *     session key, which only the app server uses.
          */
         SandboxInfo: {
             /** Created At */
@@ -10743,8 +10965,9 @@ export interface components {
         };
         /**
          * SandboxPort
-         * @description One port on which a process of the sandbox listens. conversation_id: reported by the sandbox, so it may
-         *     be wrong.
+         * @description One port on which a process of the sandbox listens. `conversation_id`: the conversation whose agent has
+         *     started the process; null if this is not known or a person has started it. The sandbox reports it, so it
+         *     may be wrong.
          */
         SandboxPort: {
             /** Conversation Id */
@@ -10758,8 +10981,8 @@ export interface components {
         };
         /**
          * SandboxPorts
-         * @description The reply of GET /api/v1/sandboxes/{id}/ports: the ports on which processes of the sandbox listen,
-         *     sorted by port number in ascending order.
+         * @description The reply with the ports on which processes of the sandbox listen, sorted by port number in ascending
+         *     order.
          */
         SandboxPorts: {
             /** Ports */
@@ -10775,12 +10998,15 @@ export interface components {
         };
         /**
          * SandboxSpecInfo
-         * @description A spec: what sandboxes can start from. `base`: the image that the sandbox image is built on.
+         * @description A sandbox spec: the image and the settings from which a sandbox starts.
          *
-         *     `origin`: the repository and path of the files that it is built from. `ignored`: the parts of the
-         *     devcontainer.json that are not used, each with a reason. `runtime_plugins`: the plugins that its sandboxes
-         *     offer; null means all plugins of the image. `level`: whose spec it is; null for the server's own.
-         *     `team_name`: of a team's spec.
+         *     `base`: the base image on which the sandbox image is built; null if sandboxes do not use one known image.
+         *     `origin`: the repository and the path from which the build files come; null if they do not come from a
+         *     repository. `dockerfile`: the text of the Dockerfile; null if the image is given by name. `ignored`: the
+         *     parts of the devcontainer.json that Slipway ignores, each with a reason. `runtime_plugins`: the plugins
+         *     that its sandboxes offer; null means all plugins of the image. `level`: whether the spec belongs to the
+         *     organisation, a team or the user; null for the server's own spec. `team_name`: the name of the team that
+         *     the spec belongs to.
          */
         SandboxSpecInfo: {
             /** Base */
@@ -10819,11 +11045,14 @@ export interface components {
         };
         /**
          * SandboxSpecSettings
-         * @description What new sandboxes start from: the spec for all repositories, and the specs for single repositories.
+         * @description The user's settings for the sandbox spec of new sandboxes: one spec for all repositories, and other
+         *     specs for single repositories.
          *
-         *     `may_choose`: whether the user may choose any image; `reason` says why not. Specs of the organisation and
-         *     of teams can be chosen without that. `enforced_by`: the level that sets the spec of all new sandboxes, so
-         *     that the user cannot choose; null if no level does. `team_name`: of that team.
+         *     `sandbox_spec_id`: the spec for all repositories without their own choice. `repositories`: the
+         *     repositories with their own choice. `may_choose`: whether the user may choose any image; if false, the
+         *     user can still choose specs of the organisation and of teams. `reason`: why `may_choose` is false.
+         *     `enforced_by`: `organisation` or `team` if one of these sets the spec of all new sandboxes, so that the
+         *     user cannot choose; else null. `team_name`: the name of that team.
          */
         SandboxSpecSettings: {
             enforced_by: components["schemas"]["Level"] | null;
@@ -10845,8 +11074,10 @@ export interface components {
         SandboxStatus: "STARTING" | "RUNNING" | "PAUSED" | "ARCHIVED" | "ERROR" | "MISSING";
         /**
          * SaveEgressRule
-         * @description A rule for a host. `allows`: false denies the host. `enforced`: what a person allows does not override
-         *     it.
+         * @description A request to save a rule of the organisation or of a team for one host.
+         *
+         *     allows: true allows sandboxes to call the host, false forbids it. enforced: whether the rule has priority
+         *     over the network settings of users.
          */
         SaveEgressRule: {
             /** Allows */
@@ -10918,8 +11149,8 @@ export interface components {
         };
         /**
          * SaveLevelValue
-         * @description The request body that sets a value for the organisation or a team. `enforced`: whether teams and users
-         *     cannot override the value.
+         * @description A request to set the value of a setting for the organisation or a team, or a quota for a person.
+         *     `enforced`: if true, teams and users cannot override the value.
          */
         SaveLevelValue: {
             /**
@@ -10932,8 +11163,8 @@ export interface components {
         };
         /**
          * SaveMcpServer
-         * @description A new MCP server. For a header or a variable whose value is MASK (asterisks), the
-         *     stored value stays.
+         * @description A request to add an MCP server. `enabled`: whether agents can use the server. If the value of a header
+         *     or a variable is MASK (asterisks), the stored value stays.
          */
         SaveMcpServer: {
             /**
@@ -10986,8 +11217,8 @@ export interface components {
         };
         /**
          * SaveMcpServerOfLevel
-         * @description An MCP server of the organisation or a team, as a whole. `enforced`: a person's own server of this name
-         *     does not override it.
+         * @description A request to add or replace an MCP server of the organisation or a team. `enforced`: whether this
+         *     server is used even if a person has added a server with the same name.
          */
         SaveMcpServerOfLevel: {
             /**
@@ -11045,11 +11276,13 @@ export interface components {
         };
         /**
          * SaveNetworkCredential
-         * @description A credential to save.
+         * @description A request to save a credential that the egress proxy adds to requests of sandboxes to one https host.
          *
-         *     path_prefix: limits the credential to this path and the paths below it. username: for the kind `basic`.
-         *     header: for the kind `header`. repository: for the scope `repository`. allow: also adds the host to the
-         *     allowed hosts of the scope (not for the scope `server`).
+         *     path_prefix: limits the credential to this path and the paths below it; empty for all paths. scope: the
+         *     sandboxes whose requests get the credential. repository: the repository for the scope `repository`, else
+         *     null. kind: the form in which the credential is sent. username: the user name for the kind `basic`.
+         *     header: the name of the header for the kind `header`. value: the secret. allow: also adds the host to the
+         *     allowed hosts in the network settings, except for the scope `server`.
          */
         SaveNetworkCredential: {
             /**
@@ -11098,10 +11331,11 @@ export interface components {
         };
         /**
          * SaveProfile
-         * @description The request body that saves a model profile. If `llm` is left out, the active profile is copied.
+         * @description A request to save a model profile. If `llm` is null, the settings of the active profile are copied.
          *
-         *     `include_secrets`: if false, the given API key and extra headers are not saved. The stored key and headers
-         *     are then cleared, unless `preserve_existing_api_key` is true.
+         *     `include_secrets`: if false, the API key and the extra headers in the request are not saved, and the
+         *     stored ones are deleted. `preserve_existing_api_key`: if true, the stored key and headers are not deleted
+         *     in this case.
          */
         SaveProfile: {
             /**
@@ -11130,11 +11364,12 @@ export interface components {
         };
         /**
          * SaveSandboxSpecOfLevel
-         * @description A spec of the organisation or a team, made from an image or from a Dockerfile that copies no files.
+         * @description A request to save a sandbox spec of the organisation or a team. Exactly one of `image` and `dockerfile`
+         *     must be given.
          *
-         *     `runtime_plugins`: as in CreateSandboxSpec. `is_default`: whether new sandboxes of the members start from
-         *     it. `enforced`: an own spec of this name does not override it; if it is also the default, all new
-         *     sandboxes start from it.
+         *     `image`, `dockerfile`, `runtime_plugins`: as in CreateSandboxSpec. `is_default`: whether new sandboxes of
+         *     the members start from the spec if the members choose no other one. `enforced`: whether a member's own
+         *     spec of the same name is ignored. If both are true, all new sandboxes of the members start from the spec.
          */
         SaveSandboxSpecOfLevel: {
             /** Description */
@@ -11233,10 +11468,12 @@ export interface components {
         };
         /**
          * SaveTeamRepositories
-         * @description The request body that replaces the repositories of a team. `repositories`: all repositories of the
-         *     team, each as `host/owner/name`, or as the beginning of such a name with `*` at the end. `members_see`:
-         *     what members of the team may do with conversations that are started from now on. `members_only`: only
-         *     members may start conversations on these repositories; null or left out keeps the stored value.
+         * @description A request to replace the list of a team's repositories and the rules for them.
+         *
+         *     `repositories`: all repositories of the team, each as `host/owner/name`, or as the beginning of such a
+         *     name followed by `*`. `members_see`: the access that members get to other members' conversations about
+         *     these repositories; it applies to conversations that are started from now on. `members_only`: whether only
+         *     members may start conversations about these repositories; null keeps the stored value.
          */
         SaveTeamRepositories: {
             /** Members Only */
@@ -11384,8 +11621,9 @@ export interface components {
         };
         /**
          * SetConfirmation
-         * @description The request body that sets the user's confirmation mode. `mode`: null deletes the user's own mode, so
-         *     that the default applies.
+         * @description A request to set the user's confirmation mode. The mode says for which tool calls the agent needs the
+         *     user's confirmation. `mode`: null deletes the user's own mode, so that the mode of a team or the
+         *     organisation applies, or the default.
          */
         SetConfirmation: {
             mode: components["schemas"]["ConfirmationMode"] | null;
@@ -11400,8 +11638,11 @@ export interface components {
         };
         /**
          * SetNetwork
-         * @description Network settings. mode: null means the mode of the next wider scope. hosts: in addition to those of the
-         *     wider scopes.
+         * @description A request to replace a user's network settings: which hosts the user's sandboxes may call.
+         *
+         *     mode: null means that the mode of the next wider scope applies. hosts: hosts that are allowed in addition
+         *     to those of the wider scopes. The scopes are, from wide to narrow: the installation, the user, the
+         *     repository, the sandbox.
          */
         SetNetwork: {
             /**
@@ -11429,7 +11670,9 @@ export interface components {
         };
         /**
          * SetRepositoryNetwork
-         * @description Network settings of a repository. repository: as users write it, or its identity from a reply.
+         * @description A request to replace a user's network settings for one repository.
+         *
+         *     repository: the address of the repository, or its identity (`host/owner/name`) from a reply of the API.
          */
         SetRepositoryNetwork: {
             /**
@@ -11462,8 +11705,8 @@ export interface components {
         };
         /**
          * SetTitleProcessor
-         * @description The request for a title that is made from the first message. This processor changes nothing, because
-         *     each conversation without a `title` gets such a title.
+         * @description An entry of a start request that asks for a title made from the first message. The entry changes
+         *     nothing, because each conversation without a `title` gets such a title anyway.
          */
         SetTitleProcessor: {
             /**
@@ -11474,7 +11717,8 @@ export interface components {
         };
         /**
          * SettingName
-         * @description The settings that can be set at several levels. The last eight are quotas: see quotas.py.
+         * @description The names of the settings that an organisation, its teams and single users can set. The names from
+         *     RUNNING_SANDBOXES on are quotas, see quotas.py.
          * @enum {string}
          */
         SettingName: "confirmation_mode" | "max_iterations" | "sandbox_grouping_strategy" | "commit_trailer" | "clone" | "submodules" | "max_budget_per_task" | "llm_profile" | "monthly_budget" | "running_sandboxes" | "starts_per_hour" | "parallel_model_calls" | "organisation_running_sandboxes" | "organisation_starts_per_hour" | "events_per_conversation" | "storage_gib" | "organisation_storage_gib";
@@ -11531,7 +11775,8 @@ export interface components {
         /**
          * SettingsInfo
          * @description The reply with all settings of the user. `provider_tokens_set`: the git hosts for which the user has a
-         *     token, keyed by the provider names of the OpenHands API; null for the provider's default host.
+         *     token, by the provider names of the OpenHands API. Each value is the name of the host; null for the
+         *     provider's default host.
          */
         SettingsInfo: {
             /** Active Agent Profile Id */
@@ -11655,8 +11900,8 @@ export interface components {
         };
         /**
          * ShareRole
-         * @description What a person or team may do with a shared conversation. `view`: read the conversation. `steer`: also
-         *     send messages, pause and continue the agent, and approve its actions.
+         * @description The roles that a person or team can have in a shared conversation. `view`: may read the conversation.
+         *     `steer`: may also send messages, pause and continue the agent, and approve its actions.
          * @enum {string}
          */
         ShareRole: "view" | "steer";
@@ -11677,7 +11922,8 @@ export interface components {
         };
         /**
          * SharedMarketplaces
-         * @description The marketplaces that are shared with all users of this installation.
+         * @description The list of marketplaces that an administrator has registered for all users, in a request
+         *     or a reply.
          */
         SharedMarketplaces: {
             /** Marketplaces */
@@ -11711,7 +11957,8 @@ export interface components {
         /**
          * Sharing
          * @description The reply of the sharing routes: the people and teams that have access to a conversation. `everyone`:
-         *     what every signed-in user may do with the conversation; null if it is not shared with everyone.
+         *     what every signed-in user of the organisation may do with the conversation; null if it is not shared with
+         *     everyone.
          */
         Sharing: {
             everyone: components["schemas"]["ShareRole"] | null;
@@ -11746,7 +11993,8 @@ export interface components {
         };
         /**
          * SignInStarted
-         * @description `authorization_url`: the address that the user's browser must open.
+         * @description The reply when a sign-in to an MCP server has started. `authorization_url`: the address that the user's
+         *     browser must open.
          */
         SignInStarted: {
             /** Authorization Url */
@@ -11784,7 +12032,8 @@ export interface components {
         };
         /**
          * SignedIn
-         * @description `name`: the name of the MCP server that the user is now signed in to.
+         * @description The reply when a sign-in to an MCP server is finished. `name`: the name of the MCP server that the user
+         *     is now signed in to.
          */
         SignedIn: {
             /** Name */
@@ -11793,7 +12042,7 @@ export interface components {
         /**
          * SignedInByLink
          * @description The reply of a sign-in by a one-time link: the signed-in user. `may_choose_password`: true if the user
-         *     was invited and has no password yet, so that the page suggests to set a password.
+         *     was invited and has no password yet; the page then suggests to set a password.
          */
         SignedInByLink: {
             /** Administers Installation */
@@ -11810,9 +12059,9 @@ export interface components {
         };
         /**
          * SignedInUser
-         * @description The reply of a sign-in: the signed-in user. A page sends `page_proof` in the header `X-Slipway-Proof`
-         *     with every request that the cookie authorises. Pages store it where only pages of the same origin can read
-         *     it.
+         * @description The reply of a sign-in: the signed-in user. `page_proof`: a secret that a page sends in the header
+         *     `X-Slipway-Proof` with every request that the cookie authorises. Pages store the secret where only pages
+         *     of the same origin can read it.
          */
         SignedInUser: {
             /** Administers Installation */
@@ -11827,7 +12076,10 @@ export interface components {
         };
         /**
          * SkillChoiceInfo
-         * @description Whether the user's conversations load the skill of this name. repository: None means everywhere.
+         * @description A user's choice to switch a skill on or off for new conversations.
+         *
+         *     name: the name of the skill. repository: the repository to which the choice applies; None means all
+         *     conversations. is_enabled: True if the skill is switched on, False if it is switched off.
          */
         SkillChoiceInfo: {
             /** Is Enabled */
@@ -11842,7 +12094,7 @@ export interface components {
          * @description The result for one file or directory in which the server looked for a skill: whether the skill was
          *     loaded, and why.
          *
-         *     origin: the owner of the skill (docs/context.md).
+         *     `origin`: the owner of the skill (docs/context.md).
          */
         SkillFinding: {
             /** Is Loaded */
@@ -11863,8 +12115,8 @@ export interface components {
          * SkillInfo
          * @description The description of one skill.
          *
-         *     type: `repo` skills are always in the prompt. The text of a `knowledge` skill is added to the prompt when
-         *     a message contains one of its trigger words. The agent reads `agentskills` when it needs them.
+         *     `type`: `repo` skills are always in the prompt. The text of a `knowledge` skill is added to the prompt
+         *     when a message contains one of its trigger words. The agent reads `agentskills` when it needs them.
          */
         SkillInfo: {
             /** Content */
@@ -11929,9 +12181,11 @@ export interface components {
         };
         /**
          * SkillLoading
-         * @description Whether a new conversation loads a skill of this server, and why.
+         * @description A skill file of this server, with the information whether a new conversation loads the skill and why.
          *
-         *     name: None if the file is not a valid skill. path: of its file, as in `user/review.md`.
+         *     name: the name of the skill; None if the file is not a valid skill. path: the path of the file that users
+         *     see, such as `user/review.md`. is_loaded: whether a new conversation loads the skill. reason: a sentence
+         *     that says why it is not loaded, or when the agent gets its text.
          */
         SkillLoading: {
             /** Is Loaded */
@@ -11950,10 +12204,13 @@ export interface components {
         };
         /**
          * SkillRepositoryInfo
-         * @description What a registered repository offered when it was read last.
+         * @description A registered marketplace, which is a git repository with skills, and the result of reading its skills
+         *     the last time.
          *
-         *     read_at: None if it has not been read since it was registered or changed. problems: sentences about skills
-         *     that are refused, or about the repository.
+         *     marketplace: its name. scope: the group of users who can use it. commit: the commit that was read.
+         *     read_at: the time of reading; None if the marketplace has not been read since it was registered or
+         *     changed. skill_count: the number of usable skills. problems: sentences about skills that cannot be used,
+         *     or about the repository if it could not be read.
          */
         SkillRepositoryInfo: {
             /** Commit */
@@ -11977,7 +12234,7 @@ export interface components {
         /**
          * SkillsResponse
          * @description The reply of POST /api/skills and of GET /api/conversations/{id}/skills: the skills that were found.
-         *     sources: the number of loaded skills of each origin.
+         *     `sources`: the number of loaded skills of each origin.
          */
         SkillsResponse: {
             /**
@@ -12034,7 +12291,7 @@ export interface components {
         };
         /**
          * SortOrder
-         * @description The order of the repositories on a page. If a request contains no order, the order of the git host is
+         * @description The order of the repositories on a page. If a request contains no order, the git host's own order is
          *     used: the latest change first.
          * @enum {string}
          */
@@ -12084,8 +12341,8 @@ export interface components {
         /**
          * SpendingLimits
          * @description The reply with the administrators' limits. `default`: the limit of users who have no individual limit
-         *     in `users`. `budgets`: what all members of a team, or all users of the organisation, may spend together in
-         *     a month.
+         *     in `users`. `budgets`: the amounts that all members of a team, or all users of the organisation, may spend
+         *     together in a month.
          */
         SpendingLimits: {
             /** Budgets */
@@ -12117,7 +12374,7 @@ export interface components {
         /**
          * StartGoal
          * @description The part of a start request that makes the first message a goal: the agent works until a judge (a
-         *     model) finds the goal reached. max_iterations: how many times the judge may send the agent back.
+         *     model) finds the goal reached. max_iterations: how many times the judge may tell the agent to continue.
          */
         StartGoal: {
             /**
@@ -12128,8 +12385,8 @@ export interface components {
         };
         /**
          * StartGoalRequest
-         * @description The request body of POST /api/conversations/{id}/goal: the goal of the agent, and how often a judge
-         *     checks the work before the agent gives up the goal.
+         * @description The request body of POST /api/conversations/{id}/goal: the goal of the agent, and how often a judge (a
+         *     model) checks the goal before the work on the goal ends.
          */
         StartGoalRequest: {
             /**
@@ -12306,8 +12563,8 @@ export interface components {
         };
         /**
          * StartStage
-         * @description The progress of one stage of a conversation's start. `output`: the end of the output of the stage's
-         *     command.
+         * @description The progress of one stage of a conversation's start. `status`: the name of the stage. `state`: how far
+         *     the stage is. `output`: the end of the text that the stage's command has printed.
          */
         StartStage: {
             /** Detail */
@@ -12464,7 +12721,8 @@ export interface components {
         };
         /**
          * TaskKind
-         * @description The kinds of suggested tasks, with the names that the API uses.
+         * @description The kinds of tasks at a git host that are suggested to a user: the problem of a pull request, or an
+         *     open issue or pull request. The values are the names that the API uses.
          * @enum {string}
          */
         TaskKind: "MERGE_CONFLICTS" | "FAILING_CHECKS" | "UNRESOLVED_COMMENTS" | "OPEN_ISSUE" | "OPEN_PR";
@@ -12475,7 +12733,7 @@ export interface components {
         TaskType: "MERGE_CONFLICTS" | "FAILING_CHECKS" | "UNRESOLVED_COMMENTS" | "OPEN_ISSUE" | "OPEN_PR";
         /**
          * TeamDetails
-         * @description A team with the list of its members, sorted by name.
+         * @description A team with all its members. The members are sorted by name.
          */
         TeamDetails: {
             /** Created At */
@@ -12493,7 +12751,8 @@ export interface components {
         };
         /**
          * TeamInfo
-         * @description A team in a list of teams. `is_member`: whether the user who sends the request is in the team.
+         * @description A team in a list of teams, without its members. `is_member`: whether the current user is a member of
+         *     the team.
          */
         TeamInfo: {
             /** Created At */
@@ -12509,12 +12768,13 @@ export interface components {
         };
         /**
          * TeamMemberInfo
-         * @description A person in a team.
+         * @description A member of a team, in a reply.
          *
-         *     `provider`: the identity provider whose groups put the person into the team; null: an administrator added
-         *     the person. `is_disabled`: the account is disabled, so the person cannot sign in. `is_service`: the
-         *     account is a service account; programs use it with API keys and get what the team gives. `is_maintainer`:
-         *     the person may change the list of the team's repositories.
+         *     `provider`: the identity provider that has added the person to the team; null if an administrator has
+         *     added the person. `is_disabled`: whether the account is disabled, so that the person cannot sign in.
+         *     `is_service`: whether the account is a service account, which only programs use, with API keys.
+         *     `is_maintainer`: whether the person may change the list of the team's repositories. `created_at`: when the
+         *     membership began.
          */
         TeamMemberInfo: {
             /** Created At */
@@ -12534,8 +12794,10 @@ export interface components {
         };
         /**
          * TeamRepositories
-         * @description The repositories of a team, sorted by name. `may_change`: whether the user may change the list and
-         *     `members_see`. `may_restrict`: whether the user may change `members_only`.
+         * @description The repositories of a team, sorted by name, and the rules for conversations about them.
+         *
+         *     `may_change`: whether the user may change the list and `members_see`. `may_restrict`: whether the user may
+         *     change `members_only`.
          */
         TeamRepositories: {
             /** May Change */
@@ -12626,8 +12888,8 @@ export interface components {
         };
         /**
          * TotpEnrolment
-         * @description The reply with a new secret for an authenticator app. `secret`: base32, to be typed into the app.
-         *     `uri`: the secret as a URI `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
+         * @description The reply with a new secret for an authenticator app. `secret`: the secret in base32, which the user
+         *     can type into the app. `uri`: the secret as a URI `otpauth://…`. `qr_svg`: the URI as a QR code in SVG.
          */
         TotpEnrolment: {
             /** Qr Svg */
@@ -12639,9 +12901,12 @@ export interface components {
         };
         /**
          * TriggerDeliveryInfo
-         * @description A webhook delivery of the git host, in a reply. `event`, `actor`, `number`: kind, author and issue or
-         *     pull request number of the first event in the delivery. `action`: `start`, `tell`, `fix_checks`, `pause`,
-         *     or null if nothing was done. `reason`: why nothing was done, or why the action failed.
+         * @description A webhook delivery of the git host, in a reply.
+         *
+         *     `event`, `actor`, `number`: the kind, the author and the issue or pull request number of the first event
+         *     in the delivery. `action`: what Slipway has done: `start`, `tell`, `fix_checks` or `pause`; null if it has
+         *     done nothing. `reason`: why Slipway has done nothing, or why the action failed. `conversation_id`: the
+         *     conversation that was started, paused or sent a message.
          */
         TriggerDeliveryInfo: {
             /** Action */
@@ -12666,14 +12931,17 @@ export interface components {
         };
         /**
          * TriggerEvent
-         * @description The kinds of events at a git host to which a trigger can react.
+         * @description The kinds of events at a git host that a trigger can use.
          * @enum {string}
          */
         TriggerEvent: "label" | "mention" | "assignment" | "review_comment" | "failing_check" | "push";
         /**
          * TriggerInfo
-         * @description A trigger of the user in a reply. url: the URL to which the git host has to send its webhooks.
-         *     repository: the full name of the repository at the git host.
+         * @description A trigger of the user, in a reply.
+         *
+         *     url: the URL to which the git host has to send its webhooks. repository: the full name of the repository
+         *     at the git host. previous_secret_until: until when deliveries with the previous secret are accepted; null
+         *     if there is no previous secret. last_delivery_at: when the git host has sent the last delivery.
          */
         TriggerInfo: {
             /** Branch */
@@ -12741,8 +13009,11 @@ export interface components {
         };
         /**
          * TriggerWithSecret
-         * @description The reply with a trigger and the secret that the git host needs for its webhooks. No other reply shows
-         *     the secret. For Azure DevOps, the secret is a user name and a password, separated by a colon.
+         * @description A trigger with its secret, in the reply to a request that has created the secret. No other reply shows
+         *     the secret.
+         *
+         *     secret: the text that the user enters at the git host for the webhook. For Azure DevOps, it is a user name
+         *     and a password, separated by a colon.
          */
         TriggerWithSecret: {
             /** Branch */
@@ -12834,7 +13105,8 @@ export interface components {
         };
         /**
          * UpdateMemoryNote
-         * @description Changes of a note. Fields that are left out stay as they are.
+         * @description A request to change the title or the text of a stored memory note. A field that is left out or null
+         *     does not change the note.
          */
         UpdateMemoryNote: {
             /** Text */
@@ -12844,7 +13116,8 @@ export interface components {
         };
         /**
          * UpdatedSkill
-         * @description is_changed: whether the text differs from the one before.
+         * @description An installed skill after an update, as returned by the route that updates it. is_changed: whether the
+         *     update has changed the skill's text.
          */
         UpdatedSkill: {
             /** Check Problem */
@@ -12882,9 +13155,9 @@ export interface components {
         };
         /**
          * UserGitInfo
-         * @description The reply of get_git_info: the account of the user at the git host. `id`: a number at most hosts, sent
-         *     as text. `scopes`: what the token may do; null if the host does not say. `rate_limit`: how many calls the
-         *     host still accepts; null if the host does not say.
+         * @description The reply of get_git_info: the user's account at the git host. `id`: the host's id of the account, as
+         *     text; at most hosts it is a number. `scopes`: what the token may do; null if the host does not say.
+         *     `rate_limit`: how many calls the host still accepts; null if the host does not say.
          */
         UserGitInfo: {
             /** Avatar Url */
@@ -12905,8 +13178,8 @@ export interface components {
         };
         /**
          * UserLimit
-         * @description The limit that administrators have set for one user, in a reply. `follows_default`: the default limit
-         *     applies to this user.
+         * @description The reply about the spending limit that administrators have set for one user. `follows_default`: true
+         *     if the default limit applies to this user, because there is no individual limit.
          */
         UserLimit: {
             /**
@@ -13098,8 +13371,8 @@ export interface components {
         };
         /**
          * WindowEvent
-         * @description One event of the log, in the same form as in the live stream. `blobs`: the references to the event's
-         *     large parts; left out if there are none.
+         * @description One event of the log in a reply, in the same form as in the live stream. `seq`: the position of the
+         *     event in the log. `blobs`: the references to the event's large parts; left out if there are none.
          */
         WindowEvent: {
             /**
@@ -15092,7 +15365,7 @@ export interface operations {
             };
         };
     };
-    answer_offers_api_v1_app_conversations__conversation_id__consent_post: {
+    answer_executables_api_v1_app_conversations__conversation_id__consent_post: {
         parameters: {
             query?: never;
             header?: never;
@@ -15103,7 +15376,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AnswerOffers"];
+                "application/json": components["schemas"]["AnswerExecutables"];
             };
         };
         responses: {

@@ -150,10 +150,12 @@ export type GoalStatus = Goal['status']
 /** An objective that a judge looks at after each of the agent's turns. `iteration`: how often it has. */
 export type Goal = Schemas['ConversationGoal']
 
-type OfTheProtocol = 'acp_server' | 'launched_agent_profile'
+type ProtocolOnlyField = 'acp_server' | 'launched_agent_profile'
 
 /** `sandbox_error`: why it stands in ERROR. `execution_status`: null while the sandbox is not running. */
-export type AppConversation = Sent<Omit<Schemas['AppConversation'], OfTheProtocol | 'execution_status'>> & {
+export type AppConversation = Sent<
+  Omit<Schemas['AppConversation'], ProtocolOnlyField | 'execution_status'>
+> & {
   execution_status: ExecutionStatus | null
 }
 

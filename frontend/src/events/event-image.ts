@@ -1,6 +1,6 @@
 import { skipToken, useQuery } from '@tanstack/react-query'
 import { requestBlob } from '@/api/client'
-import { isKeptImage } from '@/events/fold/shortened'
+import { isStoredImage } from '@/events/fold/shortened'
 
 export interface LoadedPicture {
   /** The image. Undefined while it is being loaded. */
@@ -9,21 +9,21 @@ export interface LoadedPicture {
   retry: () => void
 }
 
-const KEPT_MS = 60_000
+const CACHE_MS = 60_000
 
 /** Only images of events themselves are shown. An image at another address would tell its host who reads here. */
 export const isEventImage = (url: string | null | undefined): url is string =>
-  url != null && (url.startsWith('data:image/') || isKeptImage(url))
+  url != null && (url.startsWith('data:image/') || isStoredImage(url))
 
 /** An image of an event. If it is kept beside the log, it is loaded when it is shown. */
 export function useEventImage(url: string): LoadedPicture {
-  const isKept = isKeptImage(url)
+  const isKept = isStoredImage(url)
   const query = useQuery({
     queryKey: ['event-image', isKept ? url : null],
     // A cookie alone gives no access, so the address cannot be used directly as the source of the image.
     queryFn: isKept ? async ({ signal }) => asDataUrl(await requestBlob(url, { signal })) : skipToken,
     staleTime: Infinity,
-    gcTime: KEPT_MS,
+    gcTime: CACHE_MS,
   })
   return { source: isKept ? query.data : url, error: query.error, retry: () => void query.refetch() }
 }

@@ -3,20 +3,20 @@
  * a link leads to, far before the view, opens a passage: the events around it, which grows in both directions until
  * it reaches the view and becomes part of it.
  */
-import { eventsAt, type EventPlace } from '@/api/conversations/events'
+import { eventsAt, type EventRange } from '@/api/conversations/events'
 import { ApiError } from '@/api/errors'
 import { fold, passageOf, withOlder, withPassage, type ConversationView } from '@/events/fold/reduce'
 import type { DurableFrame } from '@/events/wire/types'
 
 /** How it stands with a page: whether it is under way, and why it did not come. */
-export interface Paging {
+export interface PageLoading {
   isLoading: boolean
   error: unknown
 }
 
 export interface Passage {
   view: ConversationView
-  newer: Paging
+  newer: PageLoading
 }
 
 export interface PagedState {
@@ -24,7 +24,7 @@ export interface PagedState {
   /** A part of the log around an event that a link leads to, shown in place of the view. Null: the view is shown. */
   passage: Passage | null
   /** How it stands with the events before those that are shown. */
-  older: Paging
+  older: PageLoading
   /** The id of the last event that was looked for and is not in the log. */
   absent: string | null
 }
@@ -48,13 +48,13 @@ export interface Pages {
   leavePassage: () => void
 }
 
-const IDLE: Paging = { isLoading: false, error: null }
-const LOADING: Paging = { isLoading: true, error: null }
+const IDLE: PageLoading = { isLoading: false, error: null }
+const LOADING: PageLoading = { isLoading: true, error: null }
 export const NO_PAGES = { passage: null, older: IDLE, absent: null } as const
-const failed = (error: unknown): Paging => ({ isLoading: false, error })
+const failed = (error: unknown): PageLoading => ({ isLoading: false, error })
 
 export function pagesOf(conversationId: string, store: PagedStore): Pages {
-  const read = async (place: EventPlace) => (await eventsAt<DurableFrame>(conversationId, place)).events
+  const read = async (range: EventRange) => (await eventsAt<DurableFrame>(conversationId, range)).events
 
   async function loadOlder() {
     const state = store.getState()
@@ -83,7 +83,7 @@ export function pagesOf(conversationId: string, store: PagedStore): Pages {
     }
   }
 
-  function setNewer(newer: Paging) {
+  function setNewer(newer: PageLoading) {
     store.setState(({ passage }) => ({ passage: passage && { ...passage, newer } }))
   }
 

@@ -1,9 +1,9 @@
 /** The agent's current status as one word. It is computed from the start, the sandbox, the log and the connection. */
 import {
   conversationStatus,
-  standingOf,
+  statusPartsOf,
   type ConversationStatus,
-  type Standing,
+  type StatusParts,
 } from '@/api/conversations/conversation-status'
 import type { AppConversation } from '@/api/types'
 import type { ConversationState } from './store'
@@ -16,15 +16,15 @@ export const CAN_CONTINUE: ReadonlySet<AgentStatus> = new Set<AgentStatus>(['pau
 
 /** Returns only the status. `runningSince` and the connection are separate, so that selectors return plain values. */
 export function agentStatus(state: ConversationState): AgentStatus {
-  return conversationStatus(agentStanding(state))
+  return conversationStatus(agentStatusParts(state))
 }
 
 /** Returns the facts that decide the status. Returns a new object each time, so it is not a selector. */
-export function agentStanding({ view }: ConversationState): Standing {
+export function agentStatusParts({ view }: ConversationState): StatusParts {
   const { conversation, startTask } = view
   const start = newestStartStatus(view)
   if (conversation !== null) {
-    return { ...standingOf(conversation), start, execution: executionStatus(view, conversation) }
+    return { ...statusPartsOf(conversation), start, execution: executionStatus(view, conversation) }
   }
   const execution = startTask === null ? null : (view.loggedStatus?.value ?? null)
   return { start, sandbox: null, isSandboxLost: false, isImported: false, execution }

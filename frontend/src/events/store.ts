@@ -125,7 +125,7 @@ export function createConversationStore(
 }
 
 /** A store without a stream: it shows the state that `setState` gives it. Its clock stands still. */
-export function createStillStore(): ConversationStore {
+export function createStaticStore(): ConversationStore {
   const store = createStore<ConversationState>(() => ({
     view: emptyView,
     connection: { state: 'closed' },

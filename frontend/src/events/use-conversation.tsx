@@ -1,6 +1,6 @@
 import { createContext, useContext, useEffect, useState, type ReactNode } from 'react'
 import { useStore } from 'zustand'
-import { keepOutgoing, readOutgoing } from './kept-outgoing'
+import { persistOutgoing, readOutgoing } from './outgoing-storage'
 import type { SocketEnvironment } from '@/events/stream/frame-socket'
 import { createConversationStore, type ConversationState, type ConversationStore } from './store'
 
@@ -21,7 +21,7 @@ export function ConversationProvider({ conversationId, environment, children }: 
   const [store] = useState(() =>
     createConversationStore(conversationId, { outgoing: readOutgoing(conversationId), environment }),
   )
-  useEffect(() => keepOutgoing(conversationId, store), [conversationId, store])
+  useEffect(() => persistOutgoing(conversationId, store), [conversationId, store])
   useEffect(() => store.connect(), [store])
   return <StoreContext value={store}>{children}</StoreContext>
 }

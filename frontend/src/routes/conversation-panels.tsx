@@ -38,7 +38,7 @@ interface ConversationPanelsProps {
 /** The chat beside the panels that this conversation has: changes, pull requests, preview, browser and screens. */
 export function ConversationPanels({ conversationId, isOwn, chat }: ConversationPanelsProps) {
   const { t } = useTranslation()
-  const hasBrowser = useConversation((state) => isOwn && state.view.sight !== null)
+  const hasBrowser = useConversation((state) => isOwn && state.view.agentBrowser !== null)
   // Ports and screens are for the owner.
   const sandboxId = useConversation((state) => (isOwn ? (state.view.conversation?.sandbox_id ?? null) : null))
   const screens = useScreens(sandboxId)
@@ -104,8 +104,8 @@ export function ConversationPanels({ conversationId, isOwn, chat }: Conversation
 function ChangesPanel({ conversationId }: { conversationId: string }) {
   const conversation = useConversation(({ view }) => view.conversation)
   const repositories = useMemo(() => repositoriesOf(conversation), [conversation])
-  const isUp = useConversation(({ view }) => isReady(view))
-  return <Changes conversationId={conversationId} repositories={repositories} isReady={isUp} />
+  const isSandboxRunning = useConversation(({ view }) => isReady(view))
+  return <Changes conversationId={conversationId} repositories={repositories} isReady={isSandboxRunning} />
 }
 
 function isReady({ startTask, conversation }: ConversationView): boolean {

@@ -15,12 +15,12 @@ import { Chat, type FindControl } from '@/features/chat/chat'
 import { ReadOnlyChat } from '@/features/chat/read-only-chat'
 import { contentText, isTechnical } from '@/features/chat/timeline/rows'
 import { ConversationHeader } from '@/features/chat/conversation-header'
-import type { ChatSlots } from '@/features/chat/timeline/slots'
+import type { RowActions } from '@/features/chat/timeline/row-actions'
 import { CheckpointsButton } from '@/features/checkpoints/checkpoints-button'
-import { RestoreProvider } from '@/features/checkpoints/restore'
+import { RestoreProvider } from '@/features/checkpoints/restore-provider'
 import { RestoreButton, UndoButton } from '@/features/checkpoints/restore-button'
 import { RepositoryConsent } from '@/features/consent/repository-consent'
-import { hasFilesAtRest } from '@/features/conversations/files-at-rest'
+import { canCopyFiles } from '@/features/conversations/copyable-files'
 import { ForkDialog } from '@/features/conversations/fork-dialog'
 import { HeaderMenu } from '@/features/conversations/header-menu'
 import { KnowledgeButton } from '@/features/knowledge/knowledge-button'
@@ -42,7 +42,7 @@ const PatchFiles = lazy(() =>
   import('@/features/changes/patch-files').then((module) => ({ default: module.PatchFiles })),
 )
 
-const OWNER_SLOTS: ChatSlots = {
+const OWNER_ROW_ACTIONS: RowActions = {
   messageAction: (message, putBack) => {
     const text = contentText(message.llm_message.content)
     return <RestoreButton eventId={message.id} text={text} onChatRestored={() => putBack(text)} />
@@ -84,7 +84,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
   const connection = useConversation((state) => state.connection.state)
   const conversation = streamed ?? query.data
   useDocumentTitle(conversation && conversationTitle(t, conversation))
-  useListedAs(streamed)
+  useListUpdate(streamed)
   const address = useConversationAddress(conversationId)
   const find = useFindControl()
 
@@ -129,7 +129,7 @@ function ConversationPage({ conversationId }: { conversationId: string }) {
         )}
         <div className="min-h-0 flex-1">
           {address.replayFrom === null ? (
-            <Present
+            <CurrentConversation
               conversation={conversation}
               isOwn={isOwn}
               hasSandbox={hasSandbox}
@@ -169,14 +169,14 @@ function useFindControl(): FindControl {
 }
 
 /** Lists elsewhere on the page (the sidebar) show what the stream knows, without waiting for their next poll. */
-function useListedAs(streamed: AppConversation | null) {
+function useListUpdate(streamed: AppConversation | null) {
   const queryClient = useQueryClient()
   useEffect(() => {
     if (streamed !== null) setConversation(queryClient, streamed)
   }, [queryClient, streamed])
 }
 
-interface PresentProps {
+interface CurrentConversationProps {
   conversation: AppConversation
   isOwn: boolean
   hasSandbox: boolean
@@ -185,15 +185,15 @@ interface PresentProps {
 }
 
 /** The conversation as it is now. */
-function Present({ conversation, isOwn, hasSandbox, address, find }: PresentProps) {
+function CurrentConversation({ conversation, isOwn, hasSandbox, address, find }: CurrentConversationProps) {
   const { t } = useTranslation()
   const { copyEventLink, openReplay, eventId } = address
   const [forkedAt, setForkedAt] = useState<string | null>(null)
   const conversationId = conversation.id
-  const canFork = isOwn && hasFilesAtRest(conversation)
-  const slots = useMemo<ChatSlots>(
+  const canFork = isOwn && canCopyFiles(conversation)
+  const rowActions = useMemo<RowActions>(
     () => ({
-      ...(isOwn && hasSandbox && OWNER_SLOTS),
+      ...(isOwn && hasSandbox && OWNER_ROW_ACTIONS),
       onCopyLink: copyEventLink,
       onReplay: openReplay,
       onFork: canFork ? setForkedAt : undefined,
@@ -205,7 +205,7 @@ function Present({ conversation, isOwn, hasSandbox, address, find }: PresentProp
       <Chat
         conversationId={conversationId}
         start={hasSandbox ? <Start /> : null}
-        slots={slots}
+        rowActions={rowActions}
         linkedEventId={eventId}
         find={find}
       />

@@ -7,7 +7,7 @@ import { callableProfiles, profilesQuery } from '@/api/models/profiles'
 import { currentUserQuery, mayWork } from '@/api/people/users'
 import { webClientConfigQuery } from '@/api/web-client-config'
 import { RecentConversations } from '@/features/conversations/recent-conversations'
-import { BesideNotice } from '@/features/new-task/beside-notice'
+import { SharedSandboxNotice } from '@/features/new-task/shared-sandbox-notice'
 import { Composer } from '@/features/new-task/composer'
 import { FirstRun } from '@/features/new-task/first-run'
 import { IsolationWarning } from '@/features/new-task/isolation-warning'
@@ -28,12 +28,12 @@ export function HomeRoute() {
   useDocumentTitle(t('nav.new_task'))
   const profiles = useQuery(profilesQuery())
   const config = useQuery(webClientConfigQuery())
-  const besideId = useSearchParams()[0].get('beside')
-  const beside = useQuery({ ...conversationQuery(besideId ?? ''), enabled: besideId !== null })
-  const isFinding = besideId !== null && beside.isPending
+  const sharedWithId = useSearchParams()[0].get('beside')
+  const sharedWith = useQuery({ ...conversationQuery(sharedWithId ?? ''), enabled: sharedWithId !== null })
+  const isFinding = sharedWithId !== null && sharedWith.isPending
   // All at once: what comes above the form would push it down, and the form what stands below it.
   const isLoading = profiles.isPending || config.isPending || isFinding
-  const isLost = besideId !== null && beside.isError
+  const isLost = sharedWithId !== null && sharedWith.isError
   const [isAddingModel, setAddingModel] = useState(false)
   const user = useQuery(currentUserQuery()).data
   const isReader = user !== undefined && !mayWork(user)
@@ -63,13 +63,13 @@ export function HomeRoute() {
         )}
         {isLost && (
           <ErrorState
-            error={beside.error}
+            error={sharedWith.error}
             title={t('home.beside_lost')}
-            onRetry={() => void beside.refetch()}
+            onRetry={() => void sharedWith.refetch()}
           />
         )}
-        {hasModel && !isLoading && besideId !== null && beside.data && (
-          <BesideNotice conversation={beside.data} />
+        {hasModel && !isLoading && sharedWithId !== null && sharedWith.data && (
+          <SharedSandboxNotice conversation={sharedWith.data} />
         )}
         {!isReader &&
           profiles.data &&
@@ -79,12 +79,12 @@ export function HomeRoute() {
             <Composer
               profiles={callableProfiles(profiles.data)}
               activeProfile={profiles.data.active_profile}
-              beside={besideId === null ? undefined : beside.data}
+              sharedWith={sharedWithId === null ? undefined : sharedWith.data}
             />
           ) : (
             <FirstRun demo={config.data?.demo ?? null} onAddModel={() => setAddingModel(true)} />
           ))}
-        {!isLoading && !isReader && hasModel && besideId === null && <SuggestedTasks />}
+        {!isLoading && !isReader && hasModel && sharedWithId === null && <SuggestedTasks />}
         {!isLoading && <RecentConversations />}
       </div>
       {isAddingModel && (

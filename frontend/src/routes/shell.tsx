@@ -11,7 +11,7 @@ import { Drawer } from '@/features/shell/drawer'
 import { Sidebar } from '@/features/shell/sidebar'
 import { ErrorBoundary } from '@/ui/feedback/error-boundary'
 import { ErrorState } from '@/ui/feedback/error-state'
-import { Launching } from './launching'
+import { LoadingPage } from './loading-page'
 import { useUserStream } from './use-user-stream'
 
 const Palette = lazy(() => import('@/features/palette/palette').then((m) => ({ default: m.Palette })))
@@ -22,7 +22,7 @@ export function Shell() {
   const user = useQuery(currentUserQuery())
 
   if (user.data) return <Frame user={user.data} />
-  if (user.isPending) return <Launching />
+  if (user.isPending) return <LoadingPage />
   if (isApiError(user.error) && user.error.status === 401)
     return <Navigate to="/sign-in" state={{ reason: user.error.code }} replace />
   return (

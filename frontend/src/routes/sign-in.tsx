@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import { useLocation, useNavigate } from 'react-router'
 import { SignInCard } from '@/features/sign-in/sign-in-card'
-import { takeDestination } from '@/lib/browser/after-sign-in'
+import { takeDestination } from '@/lib/browser/sign-in-destination'
 import { useDocumentTitle } from '@/lib/hooks/use-document-title'
 import { Card } from '@/ui/layout/card'
 import { LinesDrawing } from '@/ui/drawings/lines-drawing'
@@ -26,7 +26,7 @@ export function SignInRoute() {
         {/* Another link pasted into this tab changes only the fragment: it gets a fresh card. */}
         <SignInCard
           key={hash}
-          reason={reasonOf(state)}
+          reason={refusalTextKey(state)}
           onSignedIn={() => void navigate(takeDestination() ?? '/', { replace: true })}
         />
       </Card>
@@ -35,7 +35,7 @@ export function SignInRoute() {
 }
 
 /** The code of the refusal that led here, if it was one. */
-function reasonOf(state: unknown): string | null {
+function refusalTextKey(state: unknown): string | null {
   const reason = typeof state === 'object' && state !== null && 'reason' in state ? state.reason : null
   return typeof reason === 'string' ? reason : null
 }

@@ -1,6 +1,6 @@
 import type { MemoryNote, MemoryProposal } from '@/api/agents/memory-types'
 import type { McpServer } from '@/api/agents/mcp-servers'
-import type { Consent, Offer } from '@/api/approval/offers'
+import type { Consent, Executable } from '@/api/approval/executables'
 import type { Skill, SkillFinding } from '@/api/types'
 import { fakeId, NOW } from './factories'
 
@@ -79,7 +79,7 @@ export function fakeNote(overrides: Partial<MemoryNote> = {}): MemoryNote {
   }
 }
 
-export function fakeOffer(overrides: Partial<Offer> = {}, text = 'make install\n'): Offer {
+export function fakeExecutable(overrides: Partial<Executable> = {}, text = 'make install\n'): Executable {
   const path = '.openhands/setup.sh'
   return {
     kind: 'setup_script',
@@ -96,7 +96,7 @@ export function fakeOffer(overrides: Partial<Offer> = {}, text = 'make install\n
 }
 
 export function fakeConsent(overrides: Partial<Consent> = {}): Consent {
-  const offer = fakeOffer()
+  const offer = fakeExecutable()
   return {
     id: fakeId(),
     repository: 'github.com/ada/engine',

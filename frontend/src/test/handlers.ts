@@ -9,7 +9,7 @@ import { fakeModelFacts } from './model-facts'
 import { fakePasswordSettings } from './password-settings'
 import { userStreamServer } from './user-stream-server'
 
-export interface World {
+export interface MockServerData {
   identityProviders?: IdentityProvider[]
   /** null = no user is signed in. */
   user?: User | null
@@ -30,7 +30,7 @@ export function problem(status: number, fields: Problem & { code: string; detail
 }
 
 /** What every page asks for, answered from a small world. */
-export function handlers(world: World = {}) {
+export function handlers(world: MockServerData = {}) {
   const user = world.user === undefined ? fakeUser() : world.user
   const profiles = world.profiles ?? [fakeProfile()]
   const conversations = world.conversations ?? []

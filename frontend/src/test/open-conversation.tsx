@@ -11,7 +11,7 @@ import { renderApp } from './render-app'
 import { streamServer } from './stream-server'
 
 export const ID = 'c'.repeat(32)
-export interface Given {
+export interface OpenConversationOptions {
   conversation?: Partial<AppConversation>
   /** Others that there are. */
   others?: AppConversation[]
@@ -42,7 +42,7 @@ export function openConversation({
   extra = [],
   url = '',
   browser = () => HttpResponse.json({ is_open: false, pages: [], image_url: null }),
-}: Given = {}) {
+}: OpenConversationOptions = {}) {
   giveLayout()
   const known = fakeConversation({ id: ID, ...conversation })
   const stream = streamServer({

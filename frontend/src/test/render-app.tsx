@@ -2,10 +2,10 @@ import { render } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import type { RequestHandler, WebSocketHandler } from 'msw'
 import { createApp } from '@/app'
-import { handlers, type World } from './handlers'
+import { handlers, type MockServerData } from './handlers'
 import { server } from './server'
 
-export interface RenderAppOptions extends World {
+export interface RenderAppOptions extends MockServerData {
   url?: string
   /** Routes beside, or in place of, those of the world. */
   extra?: (RequestHandler | WebSocketHandler)[]

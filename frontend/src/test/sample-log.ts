@@ -133,7 +133,7 @@ function reply(id: string): Frame[] {
 }
 
 /** Numbers in [0, 1) that are the same in every run (mulberry32). */
-export function seeded(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

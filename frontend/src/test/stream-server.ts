@@ -4,7 +4,7 @@ import { ws } from 'msw'
 import type { AppConversation, StartTask } from '@/api/types'
 import type { ConversationEvent, Frame } from '@/events/wire/types'
 
-export interface StreamWorld {
+export interface StreamServerOptions {
   conversation: AppConversation
   task: StartTask
   events?: ConversationEvent[]
@@ -14,7 +14,7 @@ export interface StreamWorld {
 
 const stream = ws.link('*/api/v1/conversation/:id/events/stream')
 
-export function streamServer({ conversation, task, events = [], windowFrom = 1 }: StreamWorld) {
+export function streamServer({ conversation, task, events = [], windowFrom = 1 }: StreamServerOptions) {
   const log = [...events]
   const positions: number[] = []
   const send = (frame: Frame) => stream.broadcast(JSON.stringify(frame))

@@ -23,7 +23,7 @@ def repository(place: Place, tmp_path: Path) -> HostileRepository:
 
 
 def hash_of(place: Place, kind: str) -> str:
-    return next(offer.hash for offer in place.workspace.offers() if offer.kind == kind)
+    return next(executable.hash for executable in place.workspace.executables() if executable.kind == kind)
 
 
 def say_to(conversation: Conversation, text: str = "Go.") -> None:
@@ -58,7 +58,7 @@ def test_a_function_is_asked_about_each_of_them(place: Place, repository: Hostil
     place.llm.script(say("Done."))
     asked: list[str] = []
 
-    say_to(place.conversation(consent=lambda offer: bool(asked.append(offer.kind)) or offer.kind == "hooks"))
+    say_to(place.conversation(consent=lambda one: bool(asked.append(one.kind)) or one.kind == "hooks"))
 
     assert asked == ["setup_script", "git_hook", "hooks", "mcp_server", "plugin"]
     assert repository.ran() == {"hooks"}

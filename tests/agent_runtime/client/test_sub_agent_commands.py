@@ -76,7 +76,7 @@ def requests_of(place: Place, word: str) -> list[Request]:
 
 def consents(place: Place) -> dict[str, str]:
     """The hashes of what the project's sub-agents bring, by their names."""
-    return {one.name: one.hash for one in place.workspace.offers() if one.kind == "sub_agent"}
+    return {one.name: one.hash for one in place.workspace.executables() if one.kind == "sub_agent"}
 
 
 def test_its_hooks_run_where_it_works_and_nowhere_else(place: Place, project: Path, tmp_path: Path):
@@ -183,16 +183,16 @@ def test_what_its_hook_runs_is_what_was_shown(place: Place, project: Path, tmp_p
     check = {"matcher": "terminal", "hooks": [{"command": "bash check.sh"}]}
     write(project, "guarded", hooks={"PreToolUse": [check]}, isolation=isolation)
     commit_all(project)
-    (offer,) = [one for one in place.workspace.offers() if one.kind == "sub_agent"]
-    assert [file.path for file in offer.files] == [".agents/agents/guarded.md", "check.sh"]
-    assert offer.runs == ["bash check.sh"]
+    (executable,) = [one for one in place.workspace.executables() if one.kind == "sub_agent"]
+    assert [file.path for file in executable.files] == [".agents/agents/guarded.md", "check.sh"]
+    assert executable.runs == ["bash check.sh"]
     edit = call("terminal", command=f"echo 'echo edited >> {marks}' > check.sh")
     place.llm.fallback = by_prompt(
         Begin=steps(call("task", prompt="Work.", subagent_type="guarded"), say("Done.")),
         Work=steps(edit, call("terminal", command="true"), say("Worked.")),
     )
 
-    go(parent(place, consent=[offer.hash]))
+    go(parent(place, consent=[executable.hash]))
 
     # Once before the edit, and not again after it.
     assert lines(marks) == ["checked"]

@@ -12,7 +12,7 @@ from tests.support.scripted_llm import ScriptedLLM, fail, say
 
 LLM = {"model": "openai/x", "base_url": "http://llm", "api_key": "llm-canary"}
 PLAIN = {"X-Expose-Secrets": "plaintext"}
-SEALED = {"X-Expose-Secrets": "encrypted"}
+ENCRYPTED = {"X-Expose-Secrets": "encrypted"}
 
 
 async def save(client: httpx.AsyncClient, name: str, llm: dict[str, Any] | None = None) -> httpx.Response:
@@ -64,9 +64,9 @@ async def test_what_a_client_read_it_may_send_back_without_losing_the_key(tmp_pa
         await save(client, "fast", masked)
         assert (await profile(client, "fast", PLAIN))["config"] == {**LLM, "model": "openai/y"}
 
-        sealed = (await profile(client, "fast", SEALED))["config"]
-        assert "llm-canary" not in str(sealed)
-        await save(client, "copy", sealed)
+        encrypted = (await profile(client, "fast", ENCRYPTED))["config"]
+        assert "llm-canary" not in str(encrypted)
+        await save(client, "copy", encrypted)
         assert (await profile(client, "copy", PLAIN))["config"]["api_key"] == "llm-canary"
 
         await client.post("/api/profiles/bare", json={"llm": LLM, "include_secrets": False})
@@ -84,7 +84,7 @@ async def test_a_server_without_keys_shows_no_secret(tmp_path: Path):
         ):
             refused = await client.get(path, headers=headers)
             assert (refused.status_code, refused.json()["code"]) == (403, "secrets_not_exposed")
-        unkeyed = await client.get("/api/profiles/fast", headers=SEALED)
+        unkeyed = await client.get("/api/profiles/fast", headers=ENCRYPTED)
         assert (unkeyed.status_code, unkeyed.json()["code"]) == (409, "no_secret_key")
 
 

@@ -110,10 +110,10 @@ async def things_of(app: App, client: httpx.AsyncClient, owner: User) -> dict[st
     about = {**of_owner, "repository": "github.com/ada/engine", "name": NAME}
     host = {"provider": GitProvider.GITHUB, "origin": "https://github.com"}
     empty: dict[str, Any] = {"kinds": [], "sources": [], "tools": [], "statuses": []}
-    offer = {"kind": "hooks", "path": "x", "name": NAME, "hash": "a" * 64}
+    executable = {"kind": "hooks", "path": "x", "name": NAME, "hash": "a" * 64}
     rows: dict[str, Any] = {
         "callback_id": Callback(**of_owner, name=NAME, processor=Processor.LOG, **empty),
-        "consent_id": TrustGrant(**{**about, **offer}, decision=Decision.ALLOWED, offer=offer),
+        "consent_id": TrustGrant(**{**about, **executable}, decision=Decision.ALLOWED, offer=executable),
         "note_id": MemoryNote(**about, title=NAME, text="x"),
         "proposal_id": MemoryProposal(**about, title=NAME, text="x", conversation_id=uuid4()),
         "spec_id": SandboxSpec(**of_owner, name=NAME, base="debian", ignored=[]),

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from app_server import lifespan
-from app_server.callbacks.texts import MAX_CHARACTERS, told
+from app_server.callbacks.texts import MAX_CHARACTERS, describe_event
 from app_server.conversations.models import Conversation
 from app_server.core.config import Config
 from app_server.core.mail.server import MailServer
@@ -168,10 +168,10 @@ def test_words_are_short_and_of_one_shape() -> None:
     finish = {"kind": "ActionEvent", "tool_name": "finish", "action": {"message": "All green."}}
     broken = {"kind": "ConversationErrorEvent", "detail": "No money left."}
 
-    assert len(told(long, title="T", url="u").text) == MAX_CHARACTERS
-    assert told(finish, title="A\nB", url="u") == told(finish, title="A B", url="u")
-    assert told(finish, title=None, url="u").text == "The agent: All green."
-    assert told(broken, title=None, url="u").text == "An error: No money left."
-    assert told({"kind": "ObservationEvent", "tool_name": "terminal"}, title=None, url="u").text == (
-        "ObservationEvent (terminal)"
-    )
+    assert len(describe_event(long, title="T", url="u").text) == MAX_CHARACTERS
+    assert describe_event(finish, title="A\nB", url="u") == describe_event(finish, title="A B", url="u")
+    assert describe_event(finish, title=None, url="u").text == "The agent: All green."
+    assert describe_event(broken, title=None, url="u").text == "An error: No money left."
+    assert describe_event(
+        {"kind": "ObservationEvent", "tool_name": "terminal"}, title=None, url="u"
+    ).text == ("ObservationEvent (terminal)")

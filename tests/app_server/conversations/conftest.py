@@ -168,7 +168,7 @@ def repository(tmp_path: Path) -> Path:
 
 def allowed(repository: Path) -> dict[str, Any]:
     """A start with it, and with consent to all that it brings now."""
-    hashes = [offer.hash for offer in find_executables(repository)]
+    hashes = [each.hash for each in find_executables(repository)]
     return {"selected_repository": str(repository), "consent": hashes}
 
 

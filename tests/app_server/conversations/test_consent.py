@@ -10,7 +10,7 @@ from tests.app_server.conversations.conftest import ROOT, Home, allowed, eventua
 from tests.support.hostile_repository import FILES, KINDS, MARKS, HostileRepository, marking
 from tests.support.scripted_llm import ScriptedLLM, call
 
-JOINING = {"hooks", "mcp_server", "plugin"}
+LOADABLE_KINDS = {"hooks", "mcp_server", "plugin"}
 
 
 @pytest.fixture
@@ -102,9 +102,9 @@ async def test_exactly_what_was_allowed_runs_in_the_conversation_that_is_under_w
     home: Home, hostile: HostileRepository, model: str, kind: str
 ) -> None:
     task = await home.ready(selected_repository=str(hostile.path), llm_profile=model)
-    offer = (await items_of(home, task["id"]))[kind]["offer"]
+    executable = (await items_of(home, task["id"]))[kind]["offer"]
 
-    reply = await answer(home, task["id"], allow=[offer["hash"]])
+    reply = await answer(home, task["id"], allow=[executable["hash"]])
     if kind == "setup_script":
         await eventually(lambda: setup_has_ended(home, task["id"]))
     await provoke(home, task["id"])
@@ -113,16 +113,16 @@ async def test_exactly_what_was_allowed_runs_in_the_conversation_that_is_under_w
     assert await ran(home, task["id"]) == {kind}
     items = await items_of(home, task["id"])
     assert {each for each in KINDS if items[each]["state"] == "allowed"} == {kind}
-    assert {each for each in KINDS if items[each]["is_loaded"]} == {kind} & JOINING
+    assert {each for each in KINDS if items[each]["is_loaded"]} == {kind} & LOADABLE_KINDS
 
 
 async def test_the_output_of_a_script_that_was_allowed_is_shown(
     home: Home, hostile: HostileRepository
 ) -> None:
     task = await home.ready(selected_repository=str(hostile.path))
-    offer = (await items_of(home, task["id"]))["setup_script"]["offer"]
+    executable = (await items_of(home, task["id"]))["setup_script"]["offer"]
 
-    await answer(home, task["id"], allow=[offer["hash"]])
+    await answer(home, task["id"], allow=[executable["hash"]])
     found = await eventually(lambda: setup_has_ended(home, task["id"]))
 
     assert (found["state"], found["output"]) == ("done", "installed\n")
@@ -135,9 +135,9 @@ async def test_a_script_that_fails_leaves_the_conversation_as_it_is(
     (hostile.path / ".openhands/setup.sh").write_text("echo almost\nexit 7\n")
     hostile.commit()
     task = await home.ready(selected_repository=str(hostile.path))
-    offer = (await items_of(home, task["id"]))["setup_script"]["offer"]
+    executable = (await items_of(home, task["id"]))["setup_script"]["offer"]
 
-    await answer(home, task["id"], allow=[offer["hash"]])
+    await answer(home, task["id"], allow=[executable["hash"]])
     found = await eventually(lambda: setup_has_ended(home, task["id"]))
 
     assert (found["state"], found["output"]) == ("failed", "almost\n")
@@ -145,20 +145,22 @@ async def test_a_script_that_fails_leaves_the_conversation_as_it_is(
     assert (await home.task(task["id"]))["status"] == "READY"
 
 
-async def run_again(home: Home, conversation_id: str, offer_hash: str) -> Any:
-    return await home.client.post(f"{ROOT}/{conversation_id}/run-setup-script", json={"hash": offer_hash})
+async def run_again(home: Home, conversation_id: str, executable_hash: str) -> Any:
+    return await home.client.post(
+        f"{ROOT}/{conversation_id}/run-setup-script", json={"hash": executable_hash}
+    )
 
 
 async def test_a_script_that_failed_is_run_again(home: Home, hostile: HostileRepository) -> None:
     (hostile.path / ".openhands/setup.sh").write_text("echo tried >> .git/tries; test -e .git/mended\n")
     hostile.commit()
     task = await home.ready(selected_repository=str(hostile.path))
-    offer = (await items_of(home, task["id"]))["setup_script"]["offer"]
-    await answer(home, task["id"], allow=[offer["hash"]])
+    executable = (await items_of(home, task["id"]))["setup_script"]["offer"]
+    await answer(home, task["id"], allow=[executable["hash"]])
     failed = await eventually(lambda: setup_has_ended(home, task["id"]))
     await home.shell(task["id"], "touch .git/mended")
 
-    reply = await run_again(home, task["id"], offer["hash"])
+    reply = await run_again(home, task["id"], executable["hash"])
     mended = await eventually(lambda: setup_has_ended(home, task["id"]))
 
     assert (failed["state"], reply.status_code, mended["state"]) == ("failed", 200, "done")
@@ -174,15 +176,15 @@ async def test_a_script_runs_again_only_as_it_was_allowed_and_not_twice_at_once(
     setup.write_text("until test -e .git/go; do sleep 0.1; done\n")
     hostile.commit()
     task = await home.ready(selected_repository=str(hostile.path))
-    offer = (await items_of(home, task["id"]))["setup_script"]["offer"]
+    executable = (await items_of(home, task["id"]))["setup_script"]["offer"]
 
-    unasked = await run_again(home, task["id"], offer["hash"])
-    await answer(home, task["id"], allow=[offer["hash"]])
-    meanwhile = await run_again(home, task["id"], offer["hash"])
+    unasked = await run_again(home, task["id"], executable["hash"])
+    await answer(home, task["id"], allow=[executable["hash"]])
+    meanwhile = await run_again(home, task["id"], executable["hash"])
     await home.shell(task["id"], "touch .git/go")
     await eventually(lambda: setup_has_ended(home, task["id"]))
     await home.shell(task["id"], f"echo '{marking('smuggled')}' >> .openhands/setup.sh")
-    changed = await run_again(home, task["id"], offer["hash"])
+    changed = await run_again(home, task["id"], executable["hash"])
 
     refusals = [(one.status_code, one.json()["code"]) for one in (unasked, meanwhile, changed)]
     assert refusals == [(409, "not_allowed"), (409, "setup_script_runs"), (409, "offer_changed")]
@@ -236,13 +238,13 @@ async def test_what_was_refused_is_not_asked_for_again_and_may_be_allowed_later(
     home: Home, hostile: HostileRepository
 ) -> None:
     first = await home.ready(selected_repository=str(hostile.path))
-    offer = (await items_of(home, first["id"]))["setup_script"]["offer"]
-    await answer(home, first["id"], refuse=[offer["hash"]])
+    executable = (await items_of(home, first["id"]))["setup_script"]["offer"]
+    await answer(home, first["id"], refuse=[executable["hash"]])
 
     second = await home.ready(selected_repository=str(hostile.path))
     state = (await items_of(home, second["id"]))["setup_script"]["state"]
     before = await ran(home, second["id"])
-    await answer(home, second["id"], allow=[offer["hash"]])
+    await answer(home, second["id"], allow=[executable["hash"]])
     await eventually(lambda: setup_has_ended(home, second["id"]))
 
     assert (state, before) == ("refused", set())
@@ -280,15 +282,17 @@ async def test_a_git_hook_that_is_edited_after_it_was_allowed_is_passed_over(
     assert "edited" in said
 
 
-async def test_an_offer_that_cannot_be_reviewed_is_not_run(home: Home, hostile: HostileRepository) -> None:
+async def test_an_executable_that_cannot_be_reviewed_is_not_run(
+    home: Home, hostile: HostileRepository
+) -> None:
     script = hostile.path / ".openhands/setup.sh"
     script.unlink()
     script.symlink_to("/etc/profile")
     hostile.commit()
-    [offer] = [each for each in find_executables(hostile.path) if each.kind == "setup_script"]
+    [executable] = [each for each in find_executables(hostile.path) if each.kind == "setup_script"]
 
     task = await home.ready(**allowed(hostile.path))
-    reply = await answer(home, task["id"], allow=[offer.hash])
+    reply = await answer(home, task["id"], allow=[executable.hash])
 
     assert "leads out" in stage(task, "RUNNING_SETUP_SCRIPT")["detail"]
     assert (reply.status_code, reply.json()["code"]) == (409, "offer_changed")

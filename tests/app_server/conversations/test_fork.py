@@ -13,7 +13,7 @@ from sqlalchemy import Connection, event, func, select
 
 from app_server.conversations.log import bulk_append, copying
 from app_server.conversations.models import Conversation, StartTask
-from app_server.conversations.start.secrets import opened
+from app_server.conversations.start.secrets import decrypt_secrets
 from app_server.events.models import StoredEvent
 from app_server.llm_gateway.conversation_proof import proof_of
 from app_server.sandbox_records.models import Sandbox
@@ -72,7 +72,7 @@ async def test_a_fork_continues_without_its_original(
     assert mode == {"mode": "always"}, "it does not ask less than its original"
     await assert_only_its_own_keys(home, copy, original)
     async with home.database.read() as session:
-        values = opened(
+        values = decrypt_secrets(
             home.state["cipher"], (await session.get_one(StartTask, UUID(copy))).encrypted_secrets
         )
     assert {name: value.get_secret_value() for name, value in (values or {}).items()} == secrets

@@ -122,7 +122,7 @@ async def test_a_model_that_speaks_only_responses_keeps_its_encrypted_reasoning(
     looking = calls(("terminal", {"command": "pwd"}), reasoning="Hm.", encrypted_reasoning="s3aled")
     scripted_llm.script(looking, say("done"))
     message = {"role": "user", "content": [{"type": "text", "text": "Where are you?"}]}
-    await home.ready(llm_profile="pro", title="Sealed", initial_message=message)
+    await home.ready(llm_profile="pro", title="Encrypted", initial_message=message)
     await scripted_llm.wait_for_requests(2)
 
     first, second = scripted_llm.requests

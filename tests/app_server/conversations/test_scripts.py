@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from pathlib import Path
 
-from agent_runtime.wire import Offer, OfferedFile
+from agent_runtime.wire import ExecutableFile, ProjectExecutable
 from app_server.conversations.start.repository_scripts import run_setup_script
 from app_server.core.config import Config
 from tests.app_server.sandboxes.conftest import open_house, shell
@@ -21,12 +21,14 @@ async def test_a_set_up_script_that_a_killed_server_left_running_is_joined(tmp_p
         directory = (await shell(running, "pwd")).strip()
         script = b"echo begun | tee -a begun\nuntil [ -e go ]; do sleep 0.05; done\necho done\n"
         (Path(directory) / "setup.sh").write_bytes(script)
-        files = [OfferedFile(path="setup.sh", sha256=hashlib.sha256(script).hexdigest(), size=len(script))]
-        offer = Offer(kind="setup_script", name="setup.sh", path="setup.sh", hash="0" * 64, files=files)
+        files = [ExecutableFile(path="setup.sh", sha256=hashlib.sha256(script).hexdigest(), size=len(script))]
+        executable = ProjectExecutable(
+            kind="setup_script", name="setup.sh", path="setup.sh", hash="0" * 64, files=files
+        )
         told: list[str] = []
 
         async def run() -> str:
-            finished = await run_setup_script(running.client, directory, offer, 60, told.append)
+            finished = await run_setup_script(running.client, directory, executable, 60, told.append)
             return finished.output
 
         # Nobody tells it that its server is gone: it just goes on.

@@ -78,11 +78,11 @@ async def test_scripts_skills_and_changes_of_each_repository(
     async def post(path: str, **body: Any) -> Any:
         return await home.client.post(f"{route}/{path}", json=body)
 
-    offered = (await home.client.get(f"{route}/consent")).json()
-    [further] = offered["further"]
-    assert (offered["directory"], further["directory"], further["repository"]) == (first, "lamp", str(lamp))
+    shown = (await home.client.get(f"{route}/consent")).json()
+    [further] = shown["further"]
+    assert (shown["directory"], further["directory"], further["repository"]) == (first, "lamp", str(lamp))
     script = further["items"][0]["offer"]["hash"]
-    assert script == offered["items"][0]["offer"]["hash"], "the same script in both"
+    assert script == shown["items"][0]["offer"]["hash"], "the same script in both"
 
     unknown = await post("consent", allow=[script], repository="pier")
     assert (unknown.status_code, unknown.json()["code"]) == (400, "repository_not_in_conversation")
@@ -123,7 +123,7 @@ async def test_scripts_skills_and_changes_of_each_repository(
     await check_what_joins(post, first, by_kind(further["items"]))
 
 
-async def test_what_a_start_makes_of_the_offers_of_each_repository(
+async def test_what_a_start_makes_of_the_executables_of_each_repository(
     home: Home, repository: Path, lamp: Path
 ) -> None:
     (lamp / ".openhands" / "setup.sh").write_text("echo dark; exit 3\n")

@@ -31,7 +31,7 @@ def test_folders_outside_of_the_repository_are_refused(given: str) -> None:
 
 @pytest.fixture
 def monorepo(repository: Path) -> Path:
-    """Offers at three levels, of which the folder packages/web is the innermost."""
+    """Executables at three levels, of which the folder packages/web is the innermost."""
     web = repository / "packages" / "web"
     (web / ".agents").mkdir(parents=True)
     (web / "page.html").write_text("<h1>Harbour</h1>\n")
@@ -63,7 +63,7 @@ async def test_an_agent_works_in_a_folder_and_sees_what_lies_around_it(home: Hom
     assert (refused.status_code, refused.json()["code"]) == (400, "branch_without_repository")
 
     levels = [monorepo / level for level in ("packages/web", "packages", ".")]
-    consent = [offer.hash for level in levels for offer in find_executables(level)]
+    consent = [executable.hash for level in levels for executable in find_executables(level)]
     task = await home.ended((await home.start(**asked, consent=consent, selected_directory="way-out"))["id"])
     assert task["error"]["stage"] == "PREPARING_REPOSITORY"
     assert task["error"]["code"] == "directory_outside_repository"
@@ -87,14 +87,14 @@ async def test_an_agent_works_in_a_folder_and_sees_what_lies_around_it(home: Hom
 
     place = (await home.client.get(f"{route}/consent")).json()
     assert (place["directory"], place["repository"]) == ("harbour/packages/web", f"{monorepo}/packages/web")
-    offers = {one["directory"]: by_kind(one["items"]) for one in (place, *place["further"])}
-    assert {name: sorted(kinds) for name, kinds in offers.items()} == {
+    executables = {one["directory"]: by_kind(one["items"]) for one in (place, *place["further"])}
+    assert {name: sorted(kinds) for name, kinds in executables.items()} == {
         "harbour/packages/web": ["git_hook", "hooks"],
         "harbour/packages": ["setup_script"],
         "harbour": ["hooks"],
     }, "the set-up script of the nearest folder replaces that of the root"
     for name in ("harbour/packages/web", "harbour"):
-        assert offers[name]["hooks"]["is_loaded"], name
+        assert executables[name]["hooks"]["is_loaded"], name
 
     work = (
         "cat packages/prepared; ls packages/web/prepared too-much 2>/dev/null; "

@@ -126,17 +126,17 @@ async def test_a_key_on_its_way_when_the_app_server_is_killed_is_found_again(
     async with house.open_sandboxes(close=False) as first:
         running = await house.start(first)
         pid = pid_of(house, running.id)
-        offer = await first._machines.keys.offer(running.id)
+        new_key = await first._machines.keys.prepare_key(running.id)
         if killed == "before its answer was noted":
-            assert await running.client.hand_over(offer.key, offer.known, 600) == "taken"
+            assert await running.client.hand_over(new_key.key, new_key.known, 600) == "taken"
         assert await refusal(running, key_of(running)) is None
     async with house.open_sandboxes() as second:
         again = await second.bring_up(running.id, house.reports.append)
 
         assert pid_of(house, running.id) == pid
-        assert key_of(again) == offer.key
-        assert await refusal(again, offer.key) is None
-        assert (await row_of(house, running.id)).session_key_hash == token_hash(offer.key)
+        assert key_of(again) == new_key.key
+        assert await refusal(again, new_key.key) is None
+        assert (await row_of(house, running.id)).session_key_hash == token_hash(new_key.key)
 
 
 async def test_an_app_server_that_was_away_for_longer_renews_what_has_expired(house: House) -> None:

@@ -41,7 +41,7 @@ def _headers(body: bytes, delivery: str = "d-1", content_type: str = "applicatio
 async def _hook(app: App, owner: User, provider: GitProvider = GitProvider.GITHUB) -> UUID:
     hook_id = uuid4()
     async with app.database.session() as session:
-        sealed = app.state["cipher"].encrypt("secret")
+        encrypted = app.state["cipher"].encrypt("secret")
         session.add(
             Trigger(
                 id=hook_id,
@@ -51,7 +51,7 @@ async def _hook(app: App, owner: User, provider: GitProvider = GitProvider.GITHU
                 repository="octo/app",
                 clone_url="https://github.com/octo/app.git",
                 events=[],
-                secret_encrypted=sealed,
+                secret_encrypted=encrypted,
             )
         )
     return hook_id

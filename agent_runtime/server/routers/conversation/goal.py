@@ -19,8 +19,9 @@ async def start_goal(conversation: Found, request: StartGoalRequest) -> Success:
 
 @router.post("/stop")
 async def stop_goal(conversation: Found) -> Success:
-    """Interrupts the goal of the conversation. The active run continues, but no judge checks the goal at its
-    end. The goal can be resumed.
+    """Interrupts the work on the conversation's goal, a task that the agent continues until a judge (a model)
+    finds it reached. The active run continues, but no judge checks the goal at its end. The goal can be
+    resumed.
     """
     rest(conversation)
     return Success()

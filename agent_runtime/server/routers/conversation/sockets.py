@@ -32,9 +32,9 @@ CLOSE_SLOW_CONSUMER = 1013
 
 @router.websocket("/session/{conversation_id}")
 async def session(socket: WebSocket, conversation_id: str, after_seq: int | None = None) -> None:
-    """Sends the frames of a conversation over a WebSocket. A frame contains an event and its position in the
-    log, or another message (docs/protocol.md, section 2). Messages from the client are added to the
-    conversation.
+    """Sends the frames (messages) of a conversation over a WebSocket. A frame contains an event and its
+    position in the log, or another message (docs/protocol.md, section 2). Messages from the client are added
+    to the conversation.
 
     `after_seq`: first sends the stored events after this position in the log. Without `after_seq`, only new
     events are sent.
@@ -76,10 +76,10 @@ async def events(
     mode = "all" if resend_all else resend_mode
     with socket.app.state.registry.using(conversation.id):
         after = _resend_after(conversation, mode, after_timestamp)
-        told = conversation.run_context.full_state()
-        await _send_text(socket, _bare(frames.transient(told)))
+        known_state = conversation.run_context.full_state()
+        await _send_text(socket, _bare(frames.transient(known_state)))
         await until_either_ends(
-            _send_all(socket, conversation, _events(conversation, after, told)),
+            _send_all(socket, conversation, _events(conversation, after, known_state)),
             _receive_all(socket, conversation, _bare),
         )
 
@@ -116,9 +116,11 @@ async def _wires(conversation: ConversationEngine, after_seq: int) -> AsyncGener
 
 
 async def _events(
-    conversation: ConversationEngine, after_seq: int, told: ConversationStateUpdateEvent
+    conversation: ConversationEngine, after_seq: int, known_state: ConversationStateUpdateEvent
 ) -> AsyncGenerator[bytes, None]:
-    async with contextlib.aclosing(follow(conversation, after_seq=after_seq, told=told)) as followed:
+    async with contextlib.aclosing(
+        follow(conversation, after_seq=after_seq, known_state=known_state)
+    ) as followed:
         async for frame in followed:
             if frame.event is not None:
                 yield frame.event

@@ -16,7 +16,7 @@ from agent_runtime.project_executables.load_consented import ApprovedExecutables
 from agent_runtime.server.errors import ServerProblem, invalid
 from agent_runtime.server.routers.dependencies import Found
 from agent_runtime.server.routers.router import Router
-from agent_runtime.wire import ConsentRequest, OffersRequest, OffersResponse
+from agent_runtime.wire import ConsentRequest, ExecutablesRequest, ExecutablesResponse
 
 router = Router(prefix="/api", tags=["offers"])
 
@@ -30,7 +30,7 @@ Approved = Annotated[ApprovedExecutables, Depends(_approved)]
 
 
 @router.post("/offers")
-async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
+async def find(wanted: ExecutablesRequest, request: Request) -> ExecutablesResponse:
     """Returns the scripts, hooks, MCP servers, sub-agents and plugins of a project, with their whole content.
 
     Runs none of them.
@@ -38,13 +38,13 @@ async def find(wanted: OffersRequest, request: Request) -> OffersResponse:
     directory = Path(wanted.project_dir) if wanted.project_dir else request.app.state.config.workspace_path
     if not directory.is_absolute():
         raise ServerProblem(422, "validation_failed", "project_dir must be an absolute path.")
-    return OffersResponse(offers=await asyncio.to_thread(find_executables, directory))
+    return ExecutablesResponse(offers=await asyncio.to_thread(find_executables, directory))
 
 
 @router.get("/conversations/{conversation_id}/offers")
 async def of_conversation(
     conversation: Found, project_dir: Annotated[str | None, Query(min_length=1, max_length=4096)] = None
-) -> OffersResponse:
+) -> ExecutablesResponse:
     """Returns the executables (such as hooks and MCP servers) of a conversation's project in their current
     state, and the hashes of the executables to which the user has consented.
 
@@ -53,10 +53,12 @@ async def of_conversation(
     """
     request = conversation.spec.request
     project = project_named(request, project_dir)
-    offers = await asyncio.to_thread(find_executables, project)
+    executables = await asyncio.to_thread(find_executables, project)
     consented = consent_to(request, project)
-    taken = [one.hash for one in offers if one.hash not in consented and is_name_taken(one, request.agent)]
-    return OffersResponse(offers=offers, consented=list(consented), name_taken=taken)
+    taken = [
+        one.hash for one in executables if one.hash not in consented and is_name_taken(one, request.agent)
+    ]
+    return ExecutablesResponse(offers=executables, consented=list(consented), name_taken=taken)
 
 
 @router.post(
@@ -66,7 +68,7 @@ async def of_conversation(
         422: {"description": "It cannot be used"},
     },
 )
-async def consent(conversation: Found, given: ConsentRequest, approved: Approved) -> OffersResponse:
+async def consent(conversation: Found, given: ConsentRequest, approved: Approved) -> ExecutablesResponse:
     """Records the user's consent to the executables with these hashes, and adds them to the conversation:
     hooks, MCP servers, sub-agents and plugins.
 

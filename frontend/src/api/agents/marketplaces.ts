@@ -3,7 +3,7 @@ import { request } from '@/api/client'
 import type { Schemas } from '@/api/schema'
 
 export type Marketplace = Schemas['MarketplaceRegistration']
-export type MarketplaceOffers = Schemas['MarketplaceSkillsPreviewResponse']
+export type MarketplaceContents = Schemas['MarketplaceSkillsPreviewResponse']
 
 /** `own`: those of the user. `shared`: those of everyone here. */
 export interface Marketplaces {
@@ -44,10 +44,10 @@ export function useSaveMarketplaces() {
 }
 
 /** Reads a marketplace at its source. Nothing is stored. */
-export function useMarketplaceOffers() {
+export function useMarketplaceContents() {
   return useMutation({
     mutationFn: ({ scope: _scope, ...marketplace }: Marketplace) =>
-      request<MarketplaceOffers>('/api/v1/skills/marketplace-skills', {
+      request<MarketplaceContents>('/api/v1/skills/marketplace-skills', {
         method: 'POST',
         body: [marketplace],
       }),

@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { request } from '@/api/client'
-import type { Consent, ConversationConsent } from './offers'
+import type { Consent, ConversationConsent } from './executables'
 import type { Success } from '@/api/types'
 
 const consentsKey = ['consents'] as const
@@ -8,7 +8,7 @@ const consentsKey = ['consents'] as const
 const path = (conversationId: string) =>
   `/api/v1/app-conversations/${encodeURIComponent(conversationId)}/consent`
 
-/** The offers of a conversation's repository in their present version, with the user's decisions. */
+/** The executables of a conversation's repositories in their present versions, with the user's decisions. */
 export function conversationConsentQuery(conversationId: string) {
   return queryOptions({
     queryKey: ['conversation-consent', conversationId],
@@ -16,19 +16,19 @@ export function conversationConsentQuery(conversationId: string) {
   })
 }
 
-export interface OfferAnswer {
+export interface ConsentAnswer {
   allow?: string[]
   refuse?: string[]
-  /** The directory of the repository that is meant; without it, every repository that offers this. */
+  /** The directory of the repository. Without it, the answer is for all repositories that have this executable. */
   repository?: string
 }
 
-/** Hashes of what the user was shown. The panel shows the errors. */
-export function useAnswerOffers(conversationId: string) {
+/** Answers by the hashes of the executables that the user has seen. The panel shows the errors. */
+export function useAnswerConsent(conversationId: string) {
   const queryClient = useQueryClient()
   const { queryKey } = conversationConsentQuery(conversationId)
   return useMutation({
-    mutationFn: (body: OfferAnswer) =>
+    mutationFn: (body: ConsentAnswer) =>
       request<ConversationConsent>(path(conversationId), { method: 'POST', body }),
     onSuccess: (answered) => queryClient.setQueryData(queryKey, answered),
     onError: () => queryClient.invalidateQueries({ queryKey }),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { i18n } from '@/i18n/i18n'
 import { fakeConversation } from '@/test/factories'
-import { conversationStatus, isActive, standingOf, statusText, statusTone } from './conversation-status'
+import { conversationStatus, isActive, statusPartsOf, statusText, statusTone } from './conversation-status'
 import type { AppConversation } from '@/api/types'
 
 const LOST = { code: 'host_lost', cause: 'The host is away.', fix: 'Wait.', output: '' }
@@ -31,13 +31,13 @@ it.each<[string, string, Partial<AppConversation>]>([
   ['Sandbox archived', 'neutral', { execution_status: 'idle', sandbox_status: 'ARCHIVED' }],
   ['Sandbox archived', 'neutral', { execution_status: 'finished', sandbox_status: 'ARCHIVED' }],
 ])('says "%s" (%s) of %o', (word, tone, fields) => {
-  const standing = standingOf(fakeConversation(fields))
-  expect(statusText(i18n.t, standing)).toBe(word)
-  expect(statusTone(standing)).toBe(tone)
-  expect(isActive(conversationStatus(standing))).toBe(tone === 'accent')
+  const parts = statusPartsOf(fakeConversation(fields))
+  expect(statusText(i18n.t, parts)).toBe(word)
+  expect(statusTone(parts)).toBe(tone)
+  expect(isActive(conversationStatus(parts))).toBe(tone === 'accent')
 })
 
 it('says that it does not know yet', () => {
-  const standing = { start: null, sandbox: null, isSandboxLost: false, isImported: false, execution: null }
-  expect(statusText(i18n.t, standing)).toBe('Connecting')
+  const parts = { start: null, sandbox: null, isSandboxLost: false, isImported: false, execution: null }
+  expect(statusText(i18n.t, parts)).toBe('Connecting')
 })

@@ -15,7 +15,7 @@ export type ConversationStatus =
   | 'imported'
   | ExecutionStatus
 
-export interface Standing {
+export interface StatusParts {
   start: StartStatus | null
   /** Null: not known yet. */
   sandbox: SandboxStatus | null
@@ -38,7 +38,7 @@ export function isWithoutSandbox(conversation: AppConversation): boolean {
   return isImported(conversation) || isDeleted
 }
 
-export function standingOf(conversation: AppConversation): Standing {
+export function statusPartsOf(conversation: AppConversation): StatusParts {
   return {
     start: conversation.start_status,
     sandbox: conversation.sandbox_status,
@@ -55,7 +55,7 @@ export function conversationStatus({
   isSandboxLost,
   isImported,
   execution,
-}: Standing): ConversationStatus {
+}: StatusParts): ConversationStatus {
   if (start === null) return 'loading'
   if (start === 'ERROR') return 'start_failed'
   if (start !== 'READY') return 'starting'
@@ -77,8 +77,8 @@ export function conversationStatus({
 }
 
 /** The word for it: "Working", "Asleep". */
-export function statusText(t: TFunction, standing: Standing): string {
-  return t(`status.${conversationStatus(standing)}`)
+export function statusText(t: TFunction, parts: StatusParts): string {
+  return t(`status.${conversationStatus(parts)}`)
 }
 
 export type StatusTone = 'neutral' | 'accent' | 'success' | 'warning' | 'danger'
@@ -104,8 +104,8 @@ const TONES: Record<ConversationStatus, StatusTone> = {
   deleting: 'neutral',
 }
 
-export function statusTone(standing: Standing): StatusTone {
-  return TONES[conversationStatus(standing)]
+export function statusTone(parts: StatusParts): StatusTone {
+  return TONES[conversationStatus(parts)]
 }
 
 /** Something is going on, and will go on without the user. */

@@ -9,12 +9,12 @@ export interface EventPage<F> {
 
 const PAGE_EVENTS = 200
 
-/** A place in a log: beside a position, or around an event. */
-export type EventPlace = { before_seq: number } | { after_seq: number } | { around_event_id: string }
+/** Which events of a log to load: before a position, after a position, or around an event. */
+export type EventRange = { before_seq: number } | { after_seq: number } | { around_event_id: string }
 
-export function eventsAt<F>(conversationId: string, place: EventPlace): Promise<EventPage<F>> {
+export function eventsAt<F>(conversationId: string, range: EventRange): Promise<EventPage<F>> {
   return request<EventPage<F>>(`/api/v1/conversation/${conversationId}/events/window`, {
-    query: { ...place, limit: PAGE_EVENTS },
+    query: { ...range, limit: PAGE_EVENTS },
   })
 }
 

@@ -20,14 +20,14 @@ interface FoundPage {
 }
 
 // A search shows the log as it was when it began. Its numbers must not change while the user steps through it.
-const KEPT = { staleTime: Infinity, gcTime: 0, retry: 1 }
+const CACHE_OPTIONS = { staleTime: Infinity, gcTime: 0, retry: 1 }
 const PAGE_MATCHES = 20
 const events = (conversationId: string) => `/api/v1/conversation/${conversationId}/events`
 
 /** The events that have all words of `words`, the newest first. Nothing is asked for without a word. */
 export function matchesQuery(conversationId: string, words: string) {
   return infiniteQueryOptions({
-    ...KEPT,
+    ...CACHE_OPTIONS,
     queryKey: ['events', conversationId, 'matches', words],
     enabled: words !== '',
     queryFn: ({ signal, pageParam }) =>
@@ -49,7 +49,7 @@ export function matchesQuery(conversationId: string, words: string) {
 /** The number of events that have all words of `words`. */
 export function matchCountQuery(conversationId: string, words: string) {
   return queryOptions({
-    ...KEPT,
+    ...CACHE_OPTIONS,
     queryKey: ['events', conversationId, 'matches', words, 'count'],
     enabled: words !== '',
     queryFn: ({ signal }) =>

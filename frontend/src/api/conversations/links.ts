@@ -6,7 +6,7 @@ export type LinkInfo = components['schemas']['ConversationLinkInfo']
 export type CreatedLink = components['schemas']['CreatedConversationLink']
 export type LinkedConversation = components['schemas']['LinkedConversation']
 
-export interface WantedLink {
+export interface LinkRequest {
   name: string
   hours: number
   confirmed_findings: string[]
@@ -29,7 +29,7 @@ export function linksQuery(id: string) {
 export function useCreateLink(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: (body: WantedLink) =>
+    mutationFn: (body: LinkRequest) =>
       request<CreatedLink>(rootOf(id), { method: 'POST', body, timeoutMs: SCAN_TIMEOUT_MS }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: keyOf(id) }),
     meta: { errorShownInline: true },

@@ -7,9 +7,9 @@ export type Sharing = components['schemas']['Sharing']
 export type SharedPerson = components['schemas']['SharedPerson']
 export type Candidate = components['schemas']['Candidate']
 
-/** What can be given. */
-export const GIVEN_ACCESS = ['view', 'steer'] as const
-export type GivenAccess = (typeof GIVEN_ACCESS)[number]
+/** The kinds of access that a conversation can be shared with. */
+export const ACCESS_LEVELS = ['view', 'steer'] as const
+export type AccessLevel = (typeof ACCESS_LEVELS)[number]
 
 const rootOf = (id: string) => `/api/v1/app-conversations/${id}/sharing`
 const keyOf = (id: string) => ['sharing', id] as const
@@ -40,7 +40,7 @@ export type SharedWith = { userId: string } | { teamId: string } | 'everyone'
 export function useChangeSharing(id: string) {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: ({ who, access }: { who: SharedWith; access: GivenAccess | null }) => {
+    mutationFn: ({ who, access }: { who: SharedWith; access: AccessLevel | null }) => {
       if (who === 'everyone') {
         return request<Sharing>(rootOf(id), { method: 'PUT', body: { everyone: access } })
       }

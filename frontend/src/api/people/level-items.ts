@@ -4,12 +4,12 @@ import { request } from '@/api/client'
 import type { Schemas, Sent } from '@/api/schema'
 
 /** What the organisation or a team gives to the current user. */
-export type GivenItem = Schemas['GivenItem']
+export type InheritedItem = Schemas['GivenItem']
 /** The same as administrators see it, and who overrides it. */
 export type AdministeredItem = Sent<Schemas['AdministeredItem']>
 export type ItemKind = Schemas['LevelItemKind']
 
-const GIVEN = '/api/v1/settings/levels/items'
+const INHERITED = '/api/v1/settings/levels/items'
 const ADMINISTRATION = '/api/v1/administration/items'
 
 const itemKeys = {
@@ -17,10 +17,10 @@ const itemKeys = {
   all: ['administration', 'level-items'] as const,
 }
 
-export function givenItemsQuery() {
+export function inheritedItemsQuery() {
   return queryOptions({
     queryKey: itemKeys.given,
-    queryFn: ({ signal }) => request<GivenItem[]>(GIVEN, { signal }),
+    queryFn: ({ signal }) => request<InheritedItem[]>(INHERITED, { signal }),
   })
 }
 
@@ -33,13 +33,13 @@ export function administeredItemsQuery() {
 }
 
 /** Where an item is. `teamId`: null for the organisation. */
-export interface ItemPlace {
+export interface ItemLocation {
   kind: ItemKind
   name: string
   teamId: string | null
 }
 
-function path({ kind, name, teamId }: ItemPlace) {
+function path({ kind, name, teamId }: ItemLocation) {
   const team = teamId === null ? '' : `?team_id=${teamId}`
   return `${ADMINISTRATION}/${kind}/${encodeURIComponent(name)}${team}`
 }
@@ -48,8 +48,8 @@ function path({ kind, name, teamId }: ItemPlace) {
 export function useSaveLevelItem() {
   const refresh = useRefreshed()
   return useMutation({
-    mutationFn: ({ body, ...place }: ItemPlace & { body: object }) =>
-      request<AdministeredItem>(path(place), { method: 'PUT', body }),
+    mutationFn: ({ body, ...location }: ItemLocation & { body: object }) =>
+      request<AdministeredItem>(path(location), { method: 'PUT', body }),
     onSuccess: refresh,
     meta: { errorShownInline: true },
   })
@@ -58,7 +58,7 @@ export function useSaveLevelItem() {
 export function useDeleteLevelItem() {
   const refresh = useRefreshed()
   return useMutation({
-    mutationFn: (place: ItemPlace) => request<void>(path(place), { method: 'DELETE' }),
+    mutationFn: (location: ItemLocation) => request<void>(path(location), { method: 'DELETE' }),
     onSuccess: refresh,
   })
 }

@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import { request } from '@/api/client'
 import type { components } from '@/api/schema.gen'
 import type { Person, SignInLink } from '@/api/types'
-import { type GivenRole, peopleKeys } from './people'
+import { type AssignableRole, peopleKeys } from './people'
 
 export type Organisation = components['schemas']['OrganisationInfo']
 
@@ -47,7 +47,7 @@ export function useDeleteOrganisation() {
 export function useMovePerson() {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: ({ personId, to, role }: { personId: string; to: string; role: GivenRole }) =>
+    mutationFn: ({ personId, to, role }: { personId: string; to: string; role: AssignableRole }) =>
       request<Person>(`${ROOT}/${to}/people/${personId}`, { method: 'PUT', body: { role } }),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: organisationKeys.all })

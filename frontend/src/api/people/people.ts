@@ -5,9 +5,9 @@ import type { ApiKey, CreatedApiKey, Person, SignInLink } from '@/api/types'
 
 export const peopleKeys = { all: ['people'] as const }
 
-/** The roles that can be given. There is one owner. */
-export const GIVEN_ROLES = ['admin', 'member', 'viewer'] as const
-export type GivenRole = (typeof GIVEN_ROLES)[number]
+/** The roles that can be assigned. There is only one owner, so that role is not among them. */
+export const ASSIGNABLE_ROLES = ['admin', 'member', 'viewer'] as const
+export type AssignableRole = (typeof ASSIGNABLE_ROLES)[number]
 
 export function peopleQuery() {
   return queryOptions({
@@ -37,7 +37,7 @@ export function useInvitePerson() {
       ...body
     }: {
       name: string
-      role: GivenRole
+      role: AssignableRole
       is_service: boolean
       email?: string
     }): Promise<{ name: string; link: SignInLink | null }> => {
@@ -59,7 +59,7 @@ export function useInvitePerson() {
 export function useChangePerson() {
   const queryClient = useQueryClient()
   return useMutation({
-    mutationFn: ({ id, ...change }: { id: string; role?: GivenRole; is_disabled?: boolean }) =>
+    mutationFn: ({ id, ...change }: { id: string; role?: AssignableRole; is_disabled?: boolean }) =>
       request<Person>(`/api/v1/people/${id}`, { method: 'PATCH', body: change }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: peopleKeys.all }),
   })

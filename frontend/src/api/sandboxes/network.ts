@@ -53,7 +53,7 @@ export type RepositoryNetwork = Schemas['RepositoryNetwork']
 export type NetworkSettings = Schemas['NetworkSettings']
 
 /** A conversation that was in a sandbox when something happened there. */
-export type Occupant = Schemas['OccupantInfo']
+export type SandboxConversation = Schemas['OccupantInfo']
 
 /**
  * What one sandbox tried to reach within one hour. `reason`: why it was refused; null: it was not.
@@ -66,10 +66,10 @@ export const networkKeys = { settings: ['network-settings'] as const, records: [
 const path = (id: string) => `/api/v1/app-conversations/${encodeURIComponent(id)}/network`
 const conversationKey = (id: string) => ['conversation-network', id] as const
 
-/** `told`: how often the stream has said that something new was refused. */
-export function conversationNetworkQuery(id: string, told: number) {
+/** `reports`: how often the stream has reported a newly refused request. Each report loads the data again. */
+export function conversationNetworkQuery(id: string, reports: number) {
   return queryOptions({
-    queryKey: [...conversationKey(id), told],
+    queryKey: [...conversationKey(id), reports],
     queryFn: ({ signal }) => request<ConversationNetwork>(path(id), { signal }),
     placeholderData: keepPreviousData,
   })

@@ -17,7 +17,7 @@ export type SandboxPorts = Schemas['SandboxPorts']
 export type PortLink = Schemas['Link']
 
 /** How often the list is looked at again; servers that start are not announced. */
-const LOOK_AGAIN_MS = 4000
+const REFETCH_MS = 4000
 
 const root = (sandboxId: string) => `/api/v1/sandboxes/${sandboxId}`
 
@@ -27,7 +27,7 @@ export function portsQuery(sandboxId: string) {
     queryKey: ['ports', sandboxId],
     queryFn: ({ signal }) => request<SandboxPorts>(`${root(sandboxId)}/ports`, { signal }),
     // A program in the sandbox opens a port without an event.
-    refetchInterval: LOOK_AGAIN_MS,
+    refetchInterval: REFETCH_MS,
   })
 }
 

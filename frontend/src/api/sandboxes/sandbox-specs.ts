@@ -3,8 +3,8 @@ import { request } from '@/api/client'
 import type { Schemas, Sent } from '@/api/schema'
 import type { Page } from '@/api/types'
 
-/** The id of what the server starts sandboxes from itself. */
-export const SERVERS_OWN = 'default'
+/** The id of the server's own image. */
+export const SERVER_SPEC_ID = 'default'
 
 export const RUNTIME_PLUGINS = ['vscode', 'desktop', 'browser', 'jupyter'] as const
 export type RuntimePluginName = (typeof RUNTIME_PLUGINS)[number]
@@ -20,13 +20,13 @@ export type SandboxSpec = Sent<Omit<Schemas['SandboxSpecInfo'], 'command' | 'ini
 export type SandboxSpecSettings = Schemas['SandboxSpecSettings']
 
 /** `path`: null for the first of the usual places. */
-export type RepositoryAsked = Sent<Omit<Schemas['FromRepository'], 'git_provider'>>
+export type RepositorySource = Sent<Omit<Schemas['FromRepository'], 'git_provider'>>
 
 /** The image that would be built from a repository. `base` is a name computed from all its files. */
 export type RepositoryBase = Schemas['RepositoryBase']
 
 export type NewSandboxSpec = { name: string; runtime_plugins?: RuntimePluginName[] } & (
-  { image: string } | { dockerfile: string } | { repository: RepositoryAsked; base: string }
+  { image: string } | { dockerfile: string } | { repository: RepositorySource; base: string }
 )
 
 /** `repository`: null means all repositories without a separate image. */
@@ -51,9 +51,9 @@ export function sandboxSpecSettingsQuery() {
 }
 
 /** Nothing is built for it: what the repository has is read. The form shows the errors. */
-export function useLookAtRepository() {
+export function useInspectRepository() {
   return useMutation({
-    mutationFn: (body: RepositoryAsked) =>
+    mutationFn: (body: RepositorySource) =>
       request<RepositoryBase>(`${ROOT}/from-repository`, { method: 'POST', body }),
     meta: { errorShownInline: true },
   })

@@ -11,7 +11,7 @@ export interface Forked {
 /** Returns the origin of the events above. Returns null for an event that does not report it. */
 export function forkedOf(event: ConversationEvent): Forked | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
-  const told = (event.value as { forked?: { conversation_id?: unknown; as_of?: unknown } } | null)?.forked
-  if (typeof told?.conversation_id !== 'string' || typeof told.as_of !== 'string') return null
-  return { originalId: told.conversation_id.replaceAll('-', ''), asOf: told.as_of }
+  const reported = (event.value as { forked?: { conversation_id?: unknown; as_of?: unknown } } | null)?.forked
+  if (typeof reported?.conversation_id !== 'string' || typeof reported.as_of !== 'string') return null
+  return { originalId: reported.conversation_id.replaceAll('-', ''), asOf: reported.as_of }
 }

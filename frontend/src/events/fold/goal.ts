@@ -36,4 +36,4 @@ export function goalStep(before: PursuedGoal | null, after: PursuedGoal): GoalSt
   return before?.status === 'interrupted' && before.objective === after.objective ? 'resumed' : 'set'
 }
 
-export const isOver = ({ status }: Goal) => status === 'complete' || status === 'capped'
+export const hasGoalEnded = ({ status }: Goal) => status === 'complete' || status === 'capped'

@@ -7,10 +7,10 @@ export type Outputs = ReadonlyMap<string, LiveOutput>
 /** Updates the outputs. An output stays until its action is answered, even if later frames do not contain it. */
 export function outputsAfter(
   outputs: Outputs,
-  told: readonly LiveOutput[],
+  reported: readonly LiveOutput[],
   openActions: ReadonlyMap<string, unknown>,
 ): Outputs {
-  const open = told.filter(({ action_id }) => openActions.has(action_id))
+  const open = reported.filter(({ action_id }) => openActions.has(action_id))
   if (open.length === 0) return outputs
   return new Map([...outputs, ...open.map((output) => [output.action_id, output] as const)])
 }

@@ -8,7 +8,7 @@ import {
   observation,
   sampleLog,
   sampleStream,
-  seeded,
+  seededRandom,
   statusChange,
   userMessage,
 } from '@/test/sample-log'
@@ -190,7 +190,7 @@ describe('any way a stream is delivered', () => {
   it.each(Array.from({ length: 40 }, (_, seed) => seed))(
     'folds to the same view, cut at random (seed %i)',
     (seed) => {
-      const random = seeded(seed)
+      const random = seededRandom(seed)
       let view: ConversationView = emptyView
       let rest = sampleStream(log, 0)
       while (rest.length > 0) {
@@ -203,7 +203,7 @@ describe('any way a stream is delivered', () => {
   )
 
   it('folds to exactly the log after a hundred reconnects with repetitions', () => {
-    const random = seeded(4711)
+    const random = seededRandom(4711)
     let view: ConversationView = emptyView
     for (let reconnect = 0; reconnect < 100; reconnect += 1) {
       const from = Math.max(0, view.lastSeq - Math.floor(random() * 4))

@@ -4,11 +4,11 @@
  * Only positions matter. A durable frame counts once, even if it is sent again after a reconnect. The result does not
  * depend on how a stream was cut into batches. A batch copies each list that it changes once.
  */
-import { goalOf, goalStep, isOver } from './goal'
+import { goalOf, goalStep, hasGoalEnded } from './goal'
 import { restoredOf } from './restored'
-import { branch, newLeaf, rewindOf, type Placed } from './rewind'
+import { branch, newLeaf, rewindOf, type PositionedEvent } from './rewind'
 import { tasksOf } from './tasks'
-import { sightAfter } from './sight'
+import { agentBrowserAfter } from './agent-browser'
 import { applyDelta, endStreaming, startItem } from './streaming'
 import { shortenedAfter } from './shortened'
 import { mayTouchFiles } from './touched-files'
@@ -34,7 +34,7 @@ export { emptyView, type ConversationView, type TimelineItem } from './view'
 
 type Draft = { -readonly [K in keyof ConversationView]: ConversationView[K] } & {
   items: TimelineItem[]
-  history: Placed[]
+  history: PositionedEvent[]
   openActions: Map<string, number>
 }
 
@@ -51,7 +51,7 @@ export function fold(view: ConversationView, frames: readonly Frame[], now = Dat
     ...view,
     // Deltas come up to sixty times a second, so they must not copy a long history.
     items: (hasEvents ? [...view.items] : view.items) as TimelineItem[],
-    history: (hasEvents ? [...view.history] : view.history) as Placed[],
+    history: (hasEvents ? [...view.history] : view.history) as PositionedEvent[],
     openActions: (hasEvents ? new Map(view.openActions) : view.openActions) as Map<string, number>,
   }
   for (const frame of frames) apply(draft, frame, now)
@@ -93,7 +93,7 @@ function apply(draft: Draft, frame: Frame, now: number): void {
       draft.conversation = frame.conversation
       return
     case 'network':
-      draft.networkTold += 1
+      draft.refusedRequestReports += 1
       return
     case 'output':
       draft.outputs = outputsAfter(draft.outputs, frame.outputs, draft.openActions)
@@ -110,12 +110,12 @@ function openWindow(draft: Draft, frame: WindowFrame): void {
   if (draft.lastSeq > 0) return
   draft.firstSeq = frame.first_seq
   draft.lastSeq = frame.first_seq - 1
-  for (const told of frame.state) {
-    const { seq } = told
-    const event = readable(told.event, seq)
+  for (const reported of frame.state) {
+    const { seq } = reported
+    const event = readable(reported.event, seq)
     if (eventIs(event, 'ConversationStateUpdateEvent')) applyStateUpdate(draft, seq, event)
     draft.goal = goalOf(event) ?? draft.goal
-    draft.sight = sightAfter(draft.sight, seq, event)
+    draft.agentBrowser = agentBrowserAfter(draft.agentBrowser, seq, event)
     if (!eventIs(event, 'ActionEvent')) continue
     draft.earlierActions = [...draft.earlierActions, { seq, event }]
     place(draft, seq, event)
@@ -170,7 +170,7 @@ function applyEvent(draft: Draft, seq: number, event: ConversationEvent): void {
   if (eventIs(event, 'ConversationStateUpdateEvent')) applyStateUpdate(draft, seq, event)
   const isOtherFiles = rewindOf(event) !== null || restoredOf(event) !== null
   if (mayTouchFiles(event) || isOtherFiles) draft.filesTouchedSeq = seq
-  draft.sight = sightAfter(draft.sight, seq, event)
+  draft.agentBrowser = agentBrowserAfter(draft.agentBrowser, seq, event)
   putOnBranch(draft, seq, event)
 }
 
@@ -205,7 +205,7 @@ function endsRetry(event: ConversationEvent): boolean {
 const isUserMessage = (event: ConversationEvent) => event.source === 'user' && eventIs(event, 'MessageEvent')
 
 function place(draft: Draft, seq: number, event: ConversationEvent): void {
-  if (draft.goal !== null && isOver(draft.goal) && isUserMessage(event)) draft.goal = null
+  if (draft.goal !== null && hasGoalEnded(draft.goal) && isUserMessage(event)) draft.goal = null
   if (eventIs(event, 'ActionEvent')) {
     draft.openActions.set(event.id, draft.items.length)
     draft.items.push({ type: 'tool', seq, action: event, outcome: null, outcomeSeq: null })
@@ -254,10 +254,10 @@ function applyStateUpdate(draft: Draft, seq: number, event: EventOf<'Conversatio
       draft.mcpQuestions = []
     }
   }
-  const told = tasksOf(event)
-  if (told.length > 0)
-    draft.tasks = new Map([...draft.tasks, ...told.map((task) => [task.action_id, task] as const)])
-  if (event.key === 'confirmation_policy') draft.askingChangedSeq = seq
+  const reported = tasksOf(event)
+  if (reported.length > 0)
+    draft.tasks = new Map([...draft.tasks, ...reported.map((task) => [task.action_id, task] as const)])
+  if (event.key === 'confirmation_policy') draft.confirmationModeChangedSeq = seq
   draft.mcpChanges = mcpChangesOf(event) ?? draft.mcpChanges
   draft.mcpQuestions = mcpQuestionsOf(event) ?? draft.mcpQuestions
   const usage = sumUsage(asRecord(values['stats'])['usage_to_metrics'])

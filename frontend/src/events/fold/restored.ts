@@ -11,7 +11,10 @@ export interface Restored {
 /** Returns the restore that this event reports. Returns null for all other events. */
 export function restoredOf(event: ConversationEvent): Restored | null {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return null
-  const told = (event.value as { restored?: { as_of?: unknown; lost_events?: unknown } } | null)?.restored
-  if (typeof told?.lost_events !== 'number') return null
-  return { asOf: typeof told.as_of === 'string' ? told.as_of : null, lostEvents: told.lost_events }
+  const reported = (event.value as { restored?: { as_of?: unknown; lost_events?: unknown } } | null)?.restored
+  if (typeof reported?.lost_events !== 'number') return null
+  return {
+    asOf: typeof reported.as_of === 'string' ? reported.as_of : null,
+    lostEvents: reported.lost_events,
+  }
 }

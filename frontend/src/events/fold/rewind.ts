@@ -31,7 +31,7 @@ export function newLeaf(event: ConversationEvent): { id: string | null } | null 
   return { id: typeof event.value === 'string' ? event.value : null }
 }
 
-export interface Placed {
+export interface PositionedEvent {
   seq: number
   event: ConversationEvent
 }
@@ -40,7 +40,7 @@ export interface Placed {
  * Returns the part of a history that remains after going back to `leaf`: the events that led to it, and all updates.
  * The proof of removed work is removed, too.
  */
-export function branch(history: readonly Placed[], leaf: string | null): Placed[] {
+export function branch(history: readonly PositionedEvent[], leaf: string | null): PositionedEvent[] {
   const parents = new Map(history.map(({ event }) => [event.id, event.parent_id ?? null]))
   const kept = new Set<string>()
   for (let id = leaf; id !== null && !kept.has(id); id = parents.get(id) ?? null) kept.add(id)

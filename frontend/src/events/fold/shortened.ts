@@ -8,7 +8,7 @@ import type { ConversationEvent, DurableFrame, Outcome } from '@/events/wire/typ
 const ADDRESS = /^\/api\/v1\/conversation\/[0-9a-f]{32}\/events\/blobs\/[0-9a-f]{64}$/
 
 /** Whether this address of an image names a part of an event that our server keeps. */
-export const isKeptImage = (url: string) => ADDRESS.test(url)
+export const isStoredImage = (url: string) => ADDRESS.test(url)
 
 /**
  * Returns the ids of events with shortened texts, with those in `frames`. Returns the same set if there are no new

@@ -10,7 +10,7 @@ export interface AskedAction {
   action?: Action | null
 }
 
-export interface HandedTask {
+export interface DelegatedTask {
   id: string
   conversation_id: string
   /** The call that handed the task over, or resumed it. */
@@ -25,10 +25,10 @@ export interface HandedTask {
 }
 
 /** Returns the tasks that `event` reports, in their new state. Returns none for all other events. */
-export function tasksOf(event: ConversationEvent): readonly HandedTask[] {
+export function tasksOf(event: ConversationEvent): readonly DelegatedTask[] {
   if (!eventIs(event, 'ConversationStateUpdateEvent') || event.key !== 'agent_state') return []
-  const told = (event.value as { tasks?: Record<string, Partial<HandedTask>> } | null)?.tasks ?? {}
-  return Object.entries(told).flatMap(([id, task]) => (isTask(task) ? [{ ...EMPTY, ...task, id }] : []))
+  const reported = (event.value as { tasks?: Record<string, Partial<DelegatedTask>> } | null)?.tasks ?? {}
+  return Object.entries(reported).flatMap(([id, task]) => (isTask(task) ? [{ ...EMPTY, ...task, id }] : []))
 }
 
 const EMPTY = {
@@ -41,8 +41,8 @@ const EMPTY = {
 } as const
 
 function isTask(
-  task: Partial<HandedTask>,
-): task is Partial<HandedTask> & Pick<HandedTask, 'conversation_id' | 'action_id' | 'status'> {
+  task: Partial<DelegatedTask>,
+): task is Partial<DelegatedTask> & Pick<DelegatedTask, 'conversation_id' | 'action_id' | 'status'> {
   return (
     typeof task.conversation_id === 'string' &&
     typeof task.action_id === 'string' &&

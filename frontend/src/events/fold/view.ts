@@ -3,10 +3,10 @@ import type { GoalStep, PursuedGoal } from './goal'
 import type { McpChange } from './mcp-changes'
 import type { McpQuestion } from './mcp-questions'
 import type { Outputs } from './output'
-import type { Placed } from './rewind'
-import type { Sight } from './sight'
+import type { PositionedEvent } from './rewind'
+import type { AgentBrowser } from './agent-browser'
 import type { StreamingItem } from './streaming'
-import type { HandedTask } from './tasks'
+import type { DelegatedTask } from './tasks'
 import type { ConversationEvent, EventOf, Outcome, Retry, UsageMetrics } from '@/events/wire/types'
 import type { UnreadMessage } from './unread'
 import type { AppConversation, ExecutionStatus, StartTask } from '@/api/types'
@@ -27,7 +27,7 @@ export interface ConversationView {
   /** Position of the first known event. Earlier events are loaded on demand. */
   firstSeq: number
   /** Actions from before `firstSeq` that had no answer when the window was opened. */
-  earlierActions: readonly Placed[]
+  earlierActions: readonly PositionedEvent[]
   /** Position of the last event folded in; the stream resumes after it. */
   lastSeq: number
   /** End of the replay that is being received. The history is complete once `lastSeq` reaches it. */
@@ -36,7 +36,7 @@ export interface ConversationView {
   /** Ids of events with long texts that are shown without their middle. */
   shortened: ReadonlySet<string>
   /** Every event from `firstSeq` on, also events of old branches that were left by going back. */
-  history: readonly Placed[]
+  history: readonly PositionedEvent[]
   /** Actions without an answer yet: id of the action event → index in `items`. */
   openActions: ReadonlyMap<string, number>
   streaming: readonly StreamingItem[]
@@ -52,19 +52,19 @@ export interface ConversationView {
   startTask: StartTask | null
   conversation: AppConversation | null
   /** How often the stream has reported a newly refused network request. */
-  networkTold: number
+  refusedRequestReports: number
   /** The last execution status in the log, with its position and time. */
   loggedStatus: { value: ExecutionStatus; seq: number; since: string } | null
   usage: UsageMetrics | null
   /** The current goal. Null after the goal has ended and the user has sent another message. */
   goal: PursuedGoal | null
   /** The tasks of sub-agents, by the id of the action event that handed the task over. */
-  tasks: ReadonlyMap<string, HandedTask>
+  tasks: ReadonlyMap<string, DelegatedTask>
   /**
    * Position of the last change of the rule for when the agent asks first. 0: it is unchanged since the conversation
    * began.
    */
-  askingChangedSeq: number
+  confirmationModeChangedSeq: number
   /** Tools of MCP servers that differ from their approved versions. */
   mcpChanges: readonly McpChange[]
   /** The questions that MCP servers ask during calls and that wait for an answer. */
@@ -72,7 +72,7 @@ export interface ConversationView {
   /** Position of the last event that may have changed files. When it changes, the list of changes is loaded again. */
   filesTouchedSeq: number
   /** Null until the agent has used a browser. */
-  sight: Sight | null
+  agentBrowser: AgentBrowser | null
   /** Ids of the latest agent events, so that a repeated delta does not revive a reply that has ended. */
   endedItems: readonly string[]
 }
@@ -92,15 +92,15 @@ export const emptyView: ConversationView = {
   retry: null,
   startTask: null,
   conversation: null,
-  networkTold: 0,
+  refusedRequestReports: 0,
   loggedStatus: null,
   usage: null,
   goal: null,
   tasks: new Map(),
-  askingChangedSeq: 0,
+  confirmationModeChangedSeq: 0,
   mcpChanges: [],
   mcpQuestions: [],
   filesTouchedSeq: 0,
-  sight: null,
+  agentBrowser: null,
   endedItems: [],
 }

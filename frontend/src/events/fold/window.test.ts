@@ -10,7 +10,7 @@ import {
   goalUpdate,
   observation,
   sampleLog,
-  seeded,
+  seededRandom,
   statusChange,
   userMessage,
 } from '@/test/sample-log'
@@ -48,21 +48,29 @@ const openedAt = (firstSeq: number) => {
   }
   return fold(emptyView, [opening, ...frames.slice(firstSeq - 1)])
 }
-const stateOf = ({ lastSeq, loggedStatus, usage, goal, tasks, mcpChanges, sight }: ConversationView) => ({
+const stateOf = ({
   lastSeq,
   loggedStatus,
   usage,
   goal,
   tasks,
   mcpChanges,
-  sight,
+  agentBrowser,
+}: ConversationView) => ({
+  lastSeq,
+  loggedStatus,
+  usage,
+  goal,
+  tasks,
+  mcpChanges,
+  agentBrowser,
 })
 
 describe('a log that is opened from a window', () => {
   it.each(Array.from({ length: 25 }, (_, seed) => seed))(
     'has the state of the whole log, and its events once all pages are there (seed %i)',
     (seed) => {
-      const random = seeded(seed)
+      const random = seededRandom(seed)
       let view = openedAt(2 + Math.floor(random() * (log.length - 1)))
       expect(stateOf(view)).toEqual(stateOf(whole))
       expect([...view.openActions.keys()].toSorted()).toEqual(['never-answered', 'open'].toSorted())

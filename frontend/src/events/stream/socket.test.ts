@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { backOffDelay, type Connection } from './frame-socket'
 import { openEventSocket, streamUrl } from './socket'
-import { sampleLog, sampleStream, seeded } from '@/test/sample-log'
+import { sampleLog, sampleStream, seededRandom } from '@/test/sample-log'
 import type { Frame } from '@/events/wire/types'
 
 class FakeSocket {
@@ -214,7 +214,7 @@ describe('the event socket', () => {
   })
 
   it('delivers exactly the log through a hundred broken connections', () => {
-    const random = seeded(99)
+    const random = seededRandom(99)
     const world = open(random)
     for (let round = 0; round < 100; round += 1) {
       const sent = stream(world.socket.afterSeq)

@@ -90,8 +90,8 @@ export interface components {
         /**
          * @description The result of a call of `apply_patch`.
          *
-         *     fuzz: the number of context lines that match the file only if quote styles and blanks at the line end are
-         *     ignored.
+         *     `fuzz`: the number of context lines that match the file only loosely: they are equal only if quote styles
+         *     and blanks at the end of the line are ignored.
          */
         ApplyPatchObservation: {
             /** @default null */
@@ -208,8 +208,8 @@ export interface components {
         /**
          * @description The last part of the output of a tool call that still runs.
          *
-         *     styles: parts of the output that a terminal shows in a style: the index of the first character, the index
-         *     after the last character, and the style as in ANSI codes, such as `1;31`.
+         *     `styles`: the parts of the output that a terminal shows in a style, each as the index of the first
+         *     character, the index after the last character, and the style as in ANSI codes, such as `1;31`.
          */
         CallOutput: {
             action_id: string;
@@ -329,8 +329,8 @@ export interface components {
             score: number;
         };
         /**
-         * @description A frame with a piece of the model's reply. `order` counts the pieces 0, 1, 2 … within one attempt to
-         *     get the reply.
+         * @description The frame (message of a live stream) that contains a piece of the model's reply. `order`: the number of
+         *     the piece (0, 1, 2 …) within one attempt to get the reply.
          */
         DeltaFrame: {
             attempt: number;
@@ -342,7 +342,10 @@ export interface components {
             /** @constant */
             type: "delta";
         };
-        /** @description A frame with one event of the log. `seq`: the number of the event in the log. */
+        /**
+         * @description The frame (message of a live stream) that contains one event of the log. `seq`: the position of the
+         *     event in the log.
+         */
         DurableFrame: {
             event: {
                 [key: string]: unknown;
@@ -391,7 +394,10 @@ export interface components {
             /** @enum {string} */
             user_action: "none" | "retry" | "settings";
         };
-        /** @description A frame: the stream ends with an error, or the server has refused a frame of the client. */
+        /**
+         * @description The frame (message of a live stream) which says that the stream ends with an error, or that the server
+         *     has refused a frame of the client.
+         */
         ErrorFrame: {
             code: string;
             detail: string;
@@ -604,8 +610,8 @@ export interface components {
             skill_name: string;
         };
         /**
-         * @description A frame: an attempt to get a reply from the model failed without an event. `retry`: the next attempt,
-         *     if there is one.
+         * @description The frame (message of a live stream) which says that an attempt to get a reply from the model failed
+         *     without an event. `retry`: the next attempt, if there is one.
          */
         ItemAbortedFrame: {
             attempt: number;
@@ -616,8 +622,8 @@ export interface components {
             type: "item_aborted";
         };
         /**
-         * @description A frame: a reply of the model begins to arrive. `item_id`: the id of the event that will contain the
-         *     complete reply.
+         * @description The frame (message of a live stream) which says that a reply of the model begins to arrive. `item_id`:
+         *     the id of the event that will contain the complete reply.
          */
         ItemStartedFrame: {
             attempt: number;
@@ -679,7 +685,7 @@ export interface components {
             total_count?: number;
         };
         /**
-         * @description The action of an MCP tool call. data: the arguments for the MCP server. The class name is the name in
+         * @description The action of an MCP tool call. `data`: the arguments for the MCP server. The class name is the name in
          *     the OpenHands protocol.
          */
         MCPToolAction: {
@@ -774,18 +780,15 @@ export interface components {
             tool_name: string;
         };
         /**
-         * @description A frame with the output of all running tool calls. A client replaces the previous frame of this type by
-         *     this one.
+         * @description The frame (message of a live stream) that contains the output of all running tool calls. A client
+         *     replaces the previous frame of this type by this one.
          */
         OutputFrame: {
             outputs: components["schemas"]["CallOutput"][];
             /** @constant */
             type: "output";
         };
-        /**
-         * @description The changes of files that a patch has made. The key of each change is the file's path as written in the
-         *     patch.
-         */
+        /** @description The changes of files that a patch has made, by file path. The path is written as in the patch. */
         PatchResult: {
             /** @default {} */
             changes?: {
@@ -811,7 +814,7 @@ export interface components {
         };
         /**
          * @description The next attempt to get a reply from a model: why the last attempt failed, which model is asked next,
-         *     and in how many seconds, counted from the arrival of the frame.
+         *     and in how many seconds, counted from the arrival of the frame (a message to clients).
          */
         PendingRetry: {
             code: string;
@@ -866,8 +869,8 @@ export interface components {
             offset?: number | null;
         };
         /**
-         * @description The result of a call of the tool that reads a file. lines_shown: the numbers of the first and the last
-         *     shown line, counted from 1.
+         * @description The result of a call of the tool that reads a file. `lines_shown`: the numbers of the first and the
+         *     last shown line, counted from 1.
          */
         ReadFileObservation: {
             /** @default [] */
@@ -932,7 +935,7 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description The event that a WebSocket sends to a client whose frame was refused. In reports to an app server, it
+         * @description The event that a WebSocket sends to a client whose message was refused. In reports to an app server, it
          *     replaces an event that the app server refused.
          *
          *     The runtime never adds this event to a log.
@@ -1014,8 +1017,8 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description A frame: all stored events after number `from_seq` have been sent. `through_seq`: the number of the
-         *     last event in the log at this moment.
+         * @description The first frame (message) of a live stream. It gives the range of the stored events that follow: from
+         *     the position `from_seq` to the position `through_seq` in the log. `through_seq` is 0 if the log is empty.
          */
         SyncFrame: {
             from_seq: number;
@@ -1115,7 +1118,7 @@ export interface components {
         /**
          * @description The state of the shell after a command. `exit_code`: -1 means that the command is still running.
          *
-         *     styles: the colours of the output, for user interfaces; None if the output has no colours. Models do not
+         *     `styles`: the colours of the output, for user interfaces; None if the output has no colours. Models do not
          *     see the colours.
          */
         TerminalMetadata: {
@@ -1209,7 +1212,7 @@ export interface components {
             /** @default null */
             vendor_state?: components["schemas"]["VendorState"] | null;
         };
-        /** @description A frame with one event that is never stored in the log. */
+        /** @description The frame (message of a live stream) that contains one event which is never stored in the log. */
         TransientFrame: {
             event: {
                 [key: string]: unknown;

@@ -102,11 +102,11 @@ interface Read {
   Condensation: { forgotten_event_ids: string[] }
 }
 
-type ReadAs<Kind> = (Kind extends keyof Read ? Read[Kind] : unknown) & { source: string }
+type RefinedFields<Kind> = (Kind extends keyof Read ? Read[Kind] : unknown) & { source: string }
 
 export type EventByKind = {
-  [Known in Schemas['Event'] as Known['kind']]: Omit<Known, keyof ReadAs<Known['kind']>> &
-    ReadAs<Known['kind']>
+  [Known in Schemas['Event'] as Known['kind']]: Omit<Known, keyof RefinedFields<Known['kind']>> &
+    RefinedFields<Known['kind']>
 }
 
 export type EventOf<K extends keyof EventByKind> = EventByKind[K]

@@ -51,8 +51,10 @@ export function readable(event: ConversationEvent, seq: number): ConversationEve
     const schema = BY_KIND[event.kind]
     if (schema === undefined || schema.safeParse(event).success) return event
   }
-  const told = common.success ? event : { id: `unreadable-${seq}`, timestamp: '', source: 'environment' }
-  const { id, timestamp, source } = told
+  const commonFields = common.success
+    ? event
+    : { id: `unreadable-${seq}`, timestamp: '', source: 'environment' }
+  const { id, timestamp, source } = commonFields
   return { id, timestamp, source, kind: UNREADABLE, original: event }
 }
 

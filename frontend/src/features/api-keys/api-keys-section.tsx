@@ -59,7 +59,7 @@ function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }) 
     : t('api_keys.never_used')
   const scopesName = nameOfScopes(apiKey.scopes)
   const end = apiKey.expires_at
-    ? t(isOver(apiKey.expires_at) ? 'api_keys.expired' : 'api_keys.expires', {
+    ? t(isExpired(apiKey.expires_at) ? 'api_keys.expired' : 'api_keys.expires', {
         date: formatDateTime(apiKey.expires_at),
       })
     : t('api_keys.never_expires')
@@ -85,6 +85,6 @@ function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }) 
   )
 }
 
-function isOver(iso: string): boolean {
+function isExpired(iso: string): boolean {
   return Date.parse(iso) <= Date.now()
 }

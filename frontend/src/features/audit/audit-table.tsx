@@ -84,7 +84,7 @@ function EntryRow({ entry }: { entry: AuditEntry }) {
             {named && `: ${named}`}
           </p>
         )}
-        <Moment at={at} className="text-xs text-muted sm:hidden" />
+        <EntryTime at={at} className="text-xs text-muted sm:hidden" />
         <Details entry={entry} />
       </td>
       <td className="w-28 px-4 py-2.5 wrap-break-word sm:w-40">
@@ -94,13 +94,13 @@ function EntryRow({ entry }: { entry: AuditEntry }) {
         </p>
       </td>
       <td className="hidden px-4 py-2.5 text-xs whitespace-nowrap text-muted sm:table-cell">
-        <Moment at={at} />
+        <EntryTime at={at} />
       </td>
     </tr>
   )
 }
 
-function Moment({ at, className }: { at: string; className?: string }) {
+function EntryTime({ at, className }: { at: string; className?: string }) {
   return (
     <time dateTime={at} title={formatAge(at)} className={className}>
       {formatDateTime(at)}

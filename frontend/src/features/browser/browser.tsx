@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { browserQuery, type BrowserTab } from '@/api/sandboxes/browser'
 import { isApiError } from '@/api/errors'
 import { isEventImage, useEventImage } from '@/events/event-image'
-import type { Sight } from '@/events/fold/sight'
+import type { AgentBrowser } from '@/events/fold/agent-browser'
 import { isAwake } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 import { EmptyState } from '@/ui/feedback/empty-state'
@@ -18,7 +18,7 @@ import { useRefreshWithSteps } from './use-refresh'
 /** The agent's browser: what it shows now, or what it showed last. */
 export function Browser({ conversationId }: { conversationId: string }) {
   const { t } = useTranslation()
-  const sight = useConversation((state) => state.view.sight)
+  const agentBrowser = useConversation((state) => state.view.agentBrowser)
   const canTell = useConversation(isAwake)
   const query = useQuery({ ...browserQuery(conversationId), enabled: canTell })
   useRefreshWithSteps(conversationId)
@@ -29,7 +29,7 @@ export function Browser({ conversationId }: { conversationId: string }) {
   const isAsleep = !canTell || (isApiError(query.error) && query.error.status === 409)
   const hasFailed = query.isError && !isAsleep
   const live = query.data?.is_open && !isAsleep ? query.data : null
-  const current = live?.pages.find((page) => page.is_current) ?? lastPage(sight)
+  const current = live?.pages.find((page) => page.is_current) ?? lastPage(agentBrowser)
   if (current === null) return <EmptyState icon={<Globe />} title={t('browser.none')} />
   return (
     <div className="flex min-h-full flex-col">
@@ -51,7 +51,7 @@ export function Browser({ conversationId }: { conversationId: string }) {
       <div className="flex flex-col gap-2 p-3">
         {live === null && !hasFailed && <p className="text-sm text-muted">{t('browser.closed')}</p>}
         <p className="text-sm font-medium wrap-anywhere">{current.title || current.url}</p>
-        <Picture url={live === null ? sight?.image?.url : live.image_url} />
+        <Picture url={live === null ? agentBrowser?.image?.url : live.image_url} />
       </div>
     </div>
   )
@@ -72,6 +72,6 @@ function Shown({ url }: { url: string }) {
   return <LoadingImage picture={useEventImage(url)} alt={t('browser.picture')} className="w-full" />
 }
 
-function lastPage(sight: Sight | null): BrowserTab | null {
-  return sight === null ? null : { url: sight.url, title: sight.title, is_current: true }
+function lastPage(agentBrowser: AgentBrowser | null): BrowserTab | null {
+  return agentBrowser === null ? null : { url: agentBrowser.url, title: agentBrowser.title, is_current: true }
 }

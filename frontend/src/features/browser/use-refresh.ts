@@ -8,7 +8,7 @@ const QUIET_MS = 300
 /** Looks anew when the agent has done something in its browser. */
 export function useRefreshWithSteps(conversationId: string): void {
   const queryClient = useQueryClient()
-  const seq = useConversation((state) => state.view.sight?.seq ?? 0)
+  const seq = useConversation((state) => state.view.agentBrowser?.seq ?? 0)
   useEffect(() => {
     if (seq === 0) return
     const timer = setTimeout(

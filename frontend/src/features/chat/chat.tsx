@@ -17,7 +17,7 @@ import { ConnectionBanner } from './notices/connection-banner'
 import { MissingEvent } from './notices/missing-event'
 import { GoalStrip } from './notices/goal-strip'
 import { ItemRendererProvider } from './timeline/item-renderer'
-import { KeptStateProvider } from './timeline/kept-state'
+import { RowStateProvider } from './timeline/row-state'
 import {
   countTechnical,
   firstMessageRow,
@@ -31,7 +31,7 @@ import { McpQuestions } from './approval/mcp-questions'
 import { RefusedHosts } from './notices/refused-hosts'
 import { RetryLine } from './notices/retry-line'
 import { SandboxFailure } from './notices/sandbox-failure'
-import { ChatSlotsProvider, type ChatSlots } from './timeline/slots'
+import { RowActionsProvider, type RowActions } from './timeline/row-actions'
 import { StatusLine } from './notices/status-line'
 import { Timeline } from './timeline/timeline'
 import { ItemBody } from './timeline/timeline-row'
@@ -42,7 +42,7 @@ export interface ChatProps {
   /** The progress of the start, shown above the first event. */
   start: ReactNode
   /** Controls that the page adds to rows. It must be the same object at each rendering. */
-  slots?: ChatSlots
+  rowActions?: RowActions
   /** The id of the event that the page's address names. */
   linkedEventId?: string | null
   find: FindControl
@@ -57,7 +57,13 @@ export interface FindControl {
   onClose: () => void
 }
 
-export function Chat({ conversationId, start, slots = NO_SLOTS, linkedEventId = null, find }: ChatProps) {
+export function Chat({
+  conversationId,
+  start,
+  rowActions = NO_ROW_ACTIONS,
+  linkedEventId = null,
+  find,
+}: ChatProps) {
   const { t } = useTranslation()
   const user = useQuery(currentUserQuery()).data
   const isReader = user !== undefined && !mayWork(user)
@@ -89,13 +95,13 @@ export function Chat({ conversationId, start, slots = NO_SLOTS, linkedEventId = 
         {isOpen && <FindBar find={search} asked={find.asked} onClose={handleClose} />}
         <ConnectionBanner />
         <MissingEvent eventId={shownEventId} />
-        <KeptStateProvider>
-          <ChatSlotsProvider value={slots}>
+        <RowStateProvider>
+          <RowActionsProvider value={rowActions}>
             <ItemRendererProvider value={ItemBody}>
               <Timeline rows={rows} start={start} linkedEventId={shownEventId} foundWords={search.words} />
             </ItemRendererProvider>
-          </ChatSlotsProvider>
-        </KeptStateProvider>
+          </RowActionsProvider>
+        </RowStateProvider>
         <div className="mx-auto w-full max-w-3xl shrink-0 px-3 pb-3 sm:px-6 sm:pb-4">
           <StatusLine
             technicalCount={technicalCount}
@@ -126,7 +132,7 @@ export function Chat({ conversationId, start, slots = NO_SLOTS, linkedEventId = 
   )
 }
 
-const NO_SLOTS: ChatSlots = {}
+const NO_ROW_ACTIONS: RowActions = {}
 const START_ROW: Row = { type: 'start', key: 'start' }
 
 function useRows(showsTechnical: boolean): Row[] {

@@ -5,7 +5,7 @@ import { conversationTitle } from '@/api/conversations/conversation-title'
 import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/text/repository-name'
 import { Badge } from '@/ui/feedback/badge'
-import { AskingMenu } from './approval/asking-menu'
+import { ConfirmationModeMenu } from './approval/confirmation-mode-menu'
 import { EditableTitle } from './editable-title'
 import { ModelMenu } from './composer/model-menu'
 import { SharedSandbox } from './notices/shared-sandbox'
@@ -59,7 +59,7 @@ export function ConversationHeader({ conversation, actions, isOwn }: Conversatio
         {isOwn ? (
           <>
             <ModelMenu conversation={conversation} />
-            <AskingMenu conversation={conversation} />
+            <ConfirmationModeMenu conversation={conversation} />
           </>
         ) : (
           <>

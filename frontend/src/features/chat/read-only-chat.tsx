@@ -3,7 +3,7 @@ import { useConversation } from '@/events/use-conversation'
 import { ComposerDraftProvider } from './composer/composer-draft'
 import { ConnectionBanner } from './notices/connection-banner'
 import { ItemRendererProvider } from './timeline/item-renderer'
-import { KeptStateProvider } from './timeline/kept-state'
+import { RowStateProvider } from './timeline/row-state'
 import { itemRows } from './timeline/rows'
 import { Timeline } from './timeline/timeline'
 import { ItemBody } from './timeline/timeline-row'
@@ -16,11 +16,11 @@ export function ReadOnlyChat({ conversationId }: { conversationId: string }) {
     <ComposerDraftProvider conversationId={conversationId}>
       <div className="flex h-full min-h-0 flex-col">
         <ConnectionBanner />
-        <KeptStateProvider>
+        <RowStateProvider>
           <ItemRendererProvider value={ItemBody}>
             <Timeline rows={rows} start={null} />
           </ItemRendererProvider>
-        </KeptStateProvider>
+        </RowStateProvider>
       </div>
     </ComposerDraftProvider>
   )

@@ -10,7 +10,7 @@ import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import { useAskToRestore } from './restore'
+import { useAskToRestore } from './restore-provider'
 
 export interface CheckpointsProps {
   conversationId: string

@@ -2,10 +2,10 @@ import { History, Undo2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Button } from '@/ui/form/button'
 import { IconButton } from '@/ui/form/icon-button'
-import { useAskToRestore, type Wanted } from './restore'
+import { useAskToRestore, type RestoreTarget } from './restore-provider'
 
 /** Beside a message: goes back to before the agent worked on it. */
-export function RestoreButton(wanted: Wanted) {
+export function RestoreButton(target: RestoreTarget) {
   const { t } = useTranslation()
   const ask = useAskToRestore()
   return (
@@ -13,7 +13,7 @@ export function RestoreButton(wanted: Wanted) {
       size="sm"
       label={t('checkpoints.restore')}
       icon={<History aria-hidden className="size-4" />}
-      onClick={() => ask(wanted)}
+      onClick={() => ask(target)}
     />
   )
 }

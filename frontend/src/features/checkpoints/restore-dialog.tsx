@@ -8,21 +8,21 @@ import { Dialog } from '@/ui/overlay/dialog'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import type { Wanted } from './restore'
+import type { RestoreTarget } from './restore-provider'
 import { RestoreForm } from './restore-form'
 
 export interface RestoreDialogProps {
   conversationId: string
-  wanted: Wanted
+  target: RestoreTarget
   renderPatch: (patch: string) => ReactNode
   onClose: () => void
 }
 
 /** Shows what going back would undo, and goes back. */
-export function RestoreDialog({ conversationId, wanted, renderPatch, onClose }: RestoreDialogProps) {
+export function RestoreDialog({ conversationId, target, renderPatch, onClose }: RestoreDialogProps) {
   const { t } = useTranslation()
   const list = useQuery(checkpointsQuery(conversationId))
-  const checkpoint = list.data && find(list.data, wanted)
+  const checkpoint = list.data && find(list.data, target)
   return (
     <Dialog
       isOpen
@@ -42,10 +42,10 @@ export function RestoreDialog({ conversationId, wanted, renderPatch, onClose }: 
         <RestoreForm
           conversationId={conversationId}
           checkpoint={checkpoint}
-          returnsMessage={wanted.onChatRestored !== undefined}
+          returnsMessage={target.onChatRestored !== undefined}
           renderPatch={renderPatch}
           onRestored={(hasChat) => {
-            if (hasChat) wanted.onChatRestored?.()
+            if (hasChat) target.onChatRestored?.()
             onClose()
           }}
         />
@@ -54,12 +54,15 @@ export function RestoreDialog({ conversationId, wanted, renderPatch, onClose }: 
   )
 
   function lead() {
-    if (wanted.text) return t('checkpoints.lead_message', { text: shortened(wanted.text) })
+    if (target.text) return t('checkpoints.lead_message', { text: shortened(target.text) })
     return checkpoint && t('checkpoints.lead_time', { time: formatDateTime(checkpoint.created_at) })
   }
 }
 
-function find({ checkpoints }: CheckpointList, { checkpoint, eventId }: Wanted): Checkpoint | undefined {
+function find(
+  { checkpoints }: CheckpointList,
+  { checkpoint, eventId }: RestoreTarget,
+): Checkpoint | undefined {
   return checkpoints.findLast((one) =>
     checkpoint === undefined ? one.event_id === eventId : one.id === checkpoint,
   )

@@ -38,14 +38,14 @@ export function RestoreForm({
   const diff = useQuery(checkpointDiffQuery(conversationId, checkpoint.id))
   const rewind = useRewind(conversationId)
   const isRunning = useConversation((state) => agentStatus(state) === 'running')
-  const wanted = { files: choice !== 'chat', chat: choice !== 'files' }
-  const inTheWay = wanted.files ? [...(diff.data?.edited ?? []), ...(diff.data?.blocked ?? [])] : []
-  const isKnown = !wanted.files || diff.data !== undefined
+  const scope = { files: choice !== 'chat', chat: choice !== 'files' }
+  const inTheWay = scope.files ? [...(diff.data?.edited ?? []), ...(diff.data?.blocked ?? [])] : []
+  const isKnown = !scope.files || diff.data !== undefined
 
   function handleRestore() {
     rewind.mutate(
-      { checkpoint: checkpoint.id, ...wanted, on_edits: keepsEdits ? 'keep' : 'refuse' },
-      { onSuccess: () => onRestored(wanted.chat), onError: () => void diff.refetch() },
+      { checkpoint: checkpoint.id, ...scope, on_edits: keepsEdits ? 'keep' : 'refuse' },
+      { onSuccess: () => onRestored(scope.chat), onError: () => void diff.refetch() },
     )
   }
 
@@ -57,22 +57,22 @@ export function RestoreForm({
         onValueChange={setChoice}
         options={CHOICES.map((value) => ({ value, label: t(`checkpoints.choice.${value}`) }))}
       />
-      {wanted.files && diff.isPending && <SkeletonList rows={3} label={t('checkpoints.loading')} />}
-      {wanted.files && diff.isError && <ErrorState error={diff.error} onRetry={() => void diff.refetch()} />}
-      {wanted.files && diff.data && <UndoneChanges diff={diff.data} renderPatch={renderPatch} />}
+      {scope.files && diff.isPending && <SkeletonList rows={3} label={t('checkpoints.loading')} />}
+      {scope.files && diff.isError && <ErrorState error={diff.error} onRetry={() => void diff.refetch()} />}
+      {scope.files && diff.data && <UndoneChanges diff={diff.data} renderPatch={renderPatch} />}
       {inTheWay.length > 0 && (
         <EditedFiles paths={inTheWay} isKept={keepsEdits} onKeptChange={setKeepsEdits} />
       )}
-      {wanted.files && checkpoint.skipped.length > 0 && (
+      {scope.files && checkpoint.skipped.length > 0 && (
         <p className="text-sm wrap-anywhere text-muted">
           {t('checkpoints.skipped')}{' '}
           <span className="font-mono text-xs">{checkpoint.skipped.join(', ')}</span>
         </p>
       )}
       <p className="text-sm text-muted">
-        {wanted.chat &&
+        {scope.chat &&
           t(checkpoint.kind === 'rewind' ? 'checkpoints.chat_note_undo' : 'checkpoints.chat_note')}{' '}
-        {wanted.chat && returnsMessage && t('checkpoints.message_note')} {t('checkpoints.undo_note')}
+        {scope.chat && returnsMessage && t('checkpoints.message_note')} {t('checkpoints.undo_note')}
       </p>
       {isRunning && <Notice tone="warning" title={t('checkpoints.running')} />}
       {rewind.isError && <ErrorState error={rewind.error} title={t('checkpoints.failed')} />}

@@ -1,14 +1,14 @@
 import { RotateCw } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { errorDetail } from '@/api/errors'
-import { type SetupScript, useAnswerOffers, useRunSetupScript } from '@/api/approval/consent'
-import type { ConversationConsent } from '@/api/approval/offers'
+import { type SetupScript, useAnswerConsent, useRunSetupScript } from '@/api/approval/consent'
+import type { ConversationConsent } from '@/api/approval/executables'
 import type { StartStage } from '@/api/types'
 import { Button } from '@/ui/form/button'
 import { Dialog, DialogActions } from '@/ui/overlay/dialog'
 import { Notice } from '@/ui/feedback/notice'
 import { ScrollPre } from '@/ui/text/scroll-pre'
-import { OfferCard } from './offer-card'
+import { ExecutableCard } from './executable-card'
 
 export interface ConsentDialogProps {
   conversationId: string
@@ -21,7 +21,7 @@ export interface ConsentDialogProps {
 /** Everything that the repositories would run, and the answers to it. */
 export function ConsentDialog({ conversationId, consent, setup, onClose }: ConsentDialogProps) {
   const { t } = useTranslation()
-  const answer = useAnswerOffers(conversationId)
+  const answer = useAnswerConsent(conversationId)
   const further = consent.further ?? []
   const isSeveral = further.length > 0
   const groups = [consent, ...further].filter(({ items }) => items.length > 0)
@@ -47,13 +47,13 @@ export function ConsentDialog({ conversationId, consent, setup, onClose }: Conse
         )}
         {isSeveral && setup && <Setup stage={setup} />}
         {groups.map(({ directory, repository, items }) => {
-          const meant = isSeveral ? { repository: directory } : {}
+          const scope = isSeveral ? { repository: directory } : {}
           return (
             <section key={directory} aria-label={repository}>
               {isSeveral && <h3 className="mb-2 font-mono text-sm wrap-anywhere">{repository}</h3>}
               <ul className="flex flex-col gap-4">
                 {items.map((item) => (
-                  <OfferCard
+                  <ExecutableCard
                     key={`${item.offer.kind} ${item.offer.path} ${item.offer.name}`}
                     item={item}
                     remark={
@@ -64,15 +64,15 @@ export function ConsentDialog({ conversationId, consent, setup, onClose }: Conse
                           {item.state === 'allowed' && hasEnded(setup) && (
                             <RunAgain
                               conversationId={conversationId}
-                              script={{ hash: item.offer.hash, ...meant }}
+                              script={{ hash: item.offer.hash, ...scope }}
                             />
                           )}
                         </>
                       )
                     }
                     isBusy={answer.isPending || (item.offer.kind === 'setup_script' && isRunning)}
-                    onAllow={() => answer.mutate({ allow: [item.offer.hash], ...meant })}
-                    onRefuse={() => answer.mutate({ refuse: [item.offer.hash], ...meant })}
+                    onAllow={() => answer.mutate({ allow: [item.offer.hash], ...scope })}
+                    onRefuse={() => answer.mutate({ refuse: [item.offer.hash], ...scope })}
                   />
                 ))}
               </ul>

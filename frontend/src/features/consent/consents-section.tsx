@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
 import { consentsQuery, useRevokeConsent } from '@/api/approval/consent'
-import type { Consent } from '@/api/approval/offers'
+import type { Consent } from '@/api/approval/executables'
 import { formatAge, formatDateTime } from '@/lib/text/time'
 import { Badge } from '@/ui/feedback/badge'
 import { Button } from '@/ui/form/button'
@@ -13,7 +13,7 @@ import { EmptyState } from '@/ui/feedback/empty-state'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import { OfferContent } from './offer-content'
+import { ExecutableContent } from './executable-content'
 
 /** What repositories may run, or may not, and the way to take that back. */
 export function ConsentsSection() {
@@ -85,7 +85,7 @@ function ConsentRow({ consent }: { consent: Consent }) {
           {t('consents.show', { path: consent.path })}
         </summary>
         <div className="mt-2">
-          <OfferContent offer={consent.offer} />
+          <ExecutableContent executable={consent.offer} />
         </div>
       </details>
     </li>

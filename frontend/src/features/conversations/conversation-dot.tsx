@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next'
 import {
   conversationStatus,
   isActive,
-  standingOf,
+  statusPartsOf,
   statusText,
   statusTone,
 } from '@/api/conversations/conversation-status'
@@ -12,12 +12,12 @@ import { StatusDot } from '@/ui/feedback/status-dot'
 /** How a conversation stands, as a dot whose name says it. */
 export function ConversationDot({ conversation }: { conversation: AppConversation }) {
   const { t } = useTranslation()
-  const standing = standingOf(conversation)
-  const status = conversationStatus(standing)
+  const parts = statusPartsOf(conversation)
+  const status = conversationStatus(parts)
   return (
     <StatusDot
-      tone={statusTone(standing)}
-      label={statusText(t, standing)}
+      tone={statusTone(parts)}
+      label={statusText(t, parts)}
       isActive={isActive(status) || status === 'waiting_for_confirmation'}
     />
   )

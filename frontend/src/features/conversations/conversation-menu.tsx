@@ -25,11 +25,11 @@ import type { AppConversation } from '@/api/types'
 import { DropdownMenu, MenuItem, MenuSeparator } from '@/ui/overlay/dropdown-menu'
 import { ArchiveDialog } from './archive-dialog'
 import { DownloadItems } from './download-items'
-import { hasFilesAtRest } from './files-at-rest'
+import { canCopyFiles } from './copyable-files'
 import { ForkDialog } from './fork-dialog'
 import { ModelKeyDialog } from './model-key-dialog'
 import { RenameDialog } from './rename-dialog'
-import { isOfAnother } from './shared-badge'
+import { isSharedByOther } from './shared-badge'
 import { TagsDialog } from './tags-dialog'
 
 /** Whether another may work in its sandbox: not where it began alone with an empty workspace, which is all its own. */
@@ -68,8 +68,8 @@ export function ConversationMenu({
   const archiveSandbox = useArchive(conversation)
   const neighbours = useQuery({ ...neighboursQuery(conversation), enabled: false })
   const begin = useBeginFromFiles(conversation, (id) => void navigate(`/conversations/${id}`))
-  const isOwn = !isOfAnother(conversation)
-  const hasFiles = isOwn && hasFilesAtRest(conversation)
+  const isOwn = !isSharedByOther(conversation)
+  const hasFiles = isOwn && canCopyFiles(conversation)
   const isArchived = conversation.archived === true
   const wantsFind = useRef(false)
   const close = () => setAsked(null)

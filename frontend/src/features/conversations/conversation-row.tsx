@@ -2,7 +2,7 @@ import { Archive, Ellipsis, GitBranch } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Link } from 'react-router'
 import { conversationTitle } from '@/api/conversations/conversation-title'
-import { standingOf, statusText } from '@/api/conversations/conversation-status'
+import { statusPartsOf, statusText } from '@/api/conversations/conversation-status'
 import type { AppConversation } from '@/api/types'
 import { repositoryName } from '@/lib/text/repository-name'
 import { formatAge, formatDateTime } from '@/lib/text/time'
@@ -11,7 +11,7 @@ import { ConversationDot } from './conversation-dot'
 import { ConversationMenu, type RenderShare } from './conversation-menu'
 import { GoalMark } from './goal-mark'
 import { NeedsYouBadge } from './needs-you-badge'
-import { isOfAnother, SharedBadge } from './shared-badge'
+import { isSharedByOther, SharedBadge } from './shared-badge'
 import { TagBadges } from './tag-badges'
 
 export interface ConversationRowProps {
@@ -33,7 +33,7 @@ export function ConversationRow({
   const { t } = useTranslation()
   const title = conversationTitle(t, conversation)
   const cost = (conversation.metrics?.accumulated_cost ?? 0) + (conversation.program_usage?.cost ?? 0)
-  const isOwn = !isOfAnother(conversation)
+  const isOwn = !isSharedByOther(conversation)
   return (
     <li className="relative flex items-center gap-3 px-4 py-3 hover:bg-hover/50">
       {isOwn ? (
@@ -82,7 +82,7 @@ export function ConversationRow({
         <TagBadges conversation={conversation} />
       </div>
       <div className="hidden shrink-0 text-right text-xs leading-5 text-muted tabular-nums sm:block">
-        <p>{statusText(t, standingOf(conversation))}</p>
+        <p>{statusText(t, statusPartsOf(conversation))}</p>
         {!!cost && <p title={t('conversations.cost')}>${cost.toFixed(2)}</p>}
       </div>
       <time

@@ -3,8 +3,8 @@ import { useTranslation } from 'react-i18next'
 import { useDownload } from '@/api/conversations/downloads'
 import type { AppConversation } from '@/api/types'
 import { MenuItem } from '@/ui/overlay/dropdown-menu'
-import { hasFilesAtRest } from './files-at-rest'
-import { isOfAnother } from './shared-badge'
+import { canCopyFiles } from './copyable-files'
+import { isSharedByOther } from './shared-badge'
 
 /** Entries of a menu that save a conversation as a file. */
 export function DownloadItems({ conversation }: { conversation: AppConversation }) {
@@ -29,7 +29,7 @@ export function DownloadItems({ conversation }: { conversation: AppConversation 
       <MenuItem icon={<FileJson />} isDisabled={download.isPending} onSelect={() => download.mutate('atif')}>
         {t('action.download_atif')}
       </MenuItem>
-      {!isOfAnother(conversation) && hasFilesAtRest(conversation) && (
+      {!isSharedByOther(conversation) && canCopyFiles(conversation) && (
         <MenuItem
           icon={<FolderDown />}
           isDisabled={download.isPending}

@@ -7,7 +7,7 @@ import { useArchiveConversations, useDeleteConversations } from '@/api/conversat
 import type { AppConversation } from '@/api/types'
 import { Button } from '@/ui/form/button'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
-import { hasFilesAtRest } from './files-at-rest'
+import { canCopyFiles } from './copyable-files'
 import { TagsDialog } from './tags-dialog'
 
 export interface SelectionBarProps {
@@ -25,7 +25,7 @@ export function SelectionBar({ selected, onClear }: SelectionBarProps) {
   const areArchived = selected.every((each) => each.archived)
   const close = () => setAsked(null)
   const count = selected.length
-  const withFiles = selected.filter((each) => hasFilesAtRest(each) && each.sandbox_status !== 'ARCHIVED')
+  const withFiles = selected.filter((each) => canCopyFiles(each) && each.sandbox_status !== 'ARCHIVED')
   function finish(done: string) {
     toast.success(done)
     close()

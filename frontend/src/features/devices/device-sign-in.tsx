@@ -7,7 +7,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Notice } from '@/ui/feedback/notice'
-import { FoundDevice } from './found-device'
+import { DeviceRequest } from './device-request'
 
 /** Asks for the code that a terminal shows, and then whether that terminal may sign in. */
 export function DeviceSignIn({ codeInAddress }: { codeInAddress: string }) {
@@ -30,7 +30,7 @@ export function DeviceSignIn({ codeInAddress }: { codeInAddress: string }) {
   if (answer.isSuccess) return <Answered isAllowed={answer.variables.isAllowed} />
   if (find.data) {
     return (
-      <FoundDevice
+      <DeviceRequest
         device={find.data}
         code={find.variables}
         isBusy={answer.isPending}

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { type Marketplace, type MarketplaceOffers, useMarketplaceOffers } from '@/api/agents/marketplaces'
+import { type Marketplace, type MarketplaceContents, useMarketplaceContents } from '@/api/agents/marketplaces'
 import { Badge } from '@/ui/feedback/badge'
 import { Button } from '@/ui/form/button'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
@@ -19,7 +19,7 @@ export interface MarketplaceRowProps {
 export function MarketplaceRow({ marketplace, isShared, mayChange, isBusy, onChange }: MarketplaceRowProps) {
   const { t } = useTranslation()
   const [isDoomed, setDoomed] = useState(false)
-  const offers = useMarketplaceOffers()
+  const contents = useMarketplaceContents()
   const { name, source, ref, repo_path: path, auto_load: isLoaded } = marketplace
   return (
     <li className="px-4 py-3">
@@ -37,9 +37,9 @@ export function MarketplaceRow({ marketplace, isShared, mayChange, isBusy, onCha
         <div className="flex flex-wrap gap-2">
           <Button
             size="sm"
-            isBusy={offers.isPending}
+            isBusy={contents.isPending}
             aria-label={t('marketplaces.look_named', { name })}
-            onClick={() => offers.mutate(marketplace)}
+            onClick={() => contents.mutate(marketplace)}
           >
             {t('marketplaces.look')}
           </Button>
@@ -64,8 +64,8 @@ export function MarketplaceRow({ marketplace, isShared, mayChange, isBusy, onCha
           )}
         </div>
       </div>
-      {offers.isError && <ErrorState error={offers.error} title={t('marketplaces.look_failed')} />}
-      {offers.data && <Offers offers={offers.data} />}
+      {contents.isError && <ErrorState error={contents.error} title={t('marketplaces.look_failed')} />}
+      {contents.data && <MarketplaceContentList contents={contents.data} />}
       {isDoomed && (
         <ConfirmDialog
           isOpen
@@ -83,15 +83,15 @@ export function MarketplaceRow({ marketplace, isShared, mayChange, isBusy, onCha
   )
 }
 
-function Offers({ offers }: { offers: MarketplaceOffers }) {
+function MarketplaceContentList({ contents }: { contents: MarketplaceContents }) {
   const { t } = useTranslation()
   const entries = [
-    ...offers.plugins.map(({ name, description, source }) => ({
+    ...contents.plugins.map(({ name, description, source }) => ({
       kind: 'plugin' as const,
       name,
       text: description ?? source,
     })),
-    ...offers.skills.map(({ name, source }) => ({ kind: 'skill' as const, name, text: source })),
+    ...contents.skills.map(({ name, source }) => ({ kind: 'skill' as const, name, text: source })),
   ]
   return (
     <div className="mt-3 flex flex-col gap-3">
@@ -107,10 +107,10 @@ function Offers({ offers }: { offers: MarketplaceOffers }) {
           ))}
         </ul>
       )}
-      {offers.errors.length > 0 && (
+      {contents.errors.length > 0 && (
         <Notice tone="warning" title={t('marketplaces.problems')}>
           <ul>
-            {offers.errors.map((error) => (
+            {contents.errors.map((error) => (
               <li key={error}>{error}</li>
             ))}
           </ul>

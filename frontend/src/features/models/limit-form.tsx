@@ -2,7 +2,7 @@ import { useState, type SubmitEvent } from 'react'
 import { useTranslation } from 'react-i18next'
 import { toast } from 'sonner'
 import { SPENDING_PERIODS, type LimitPerPeriod, type SpendingPeriod } from '@/api/models/spending'
-import { dollarsOf } from '@/lib/text/dollars-of'
+import { parseDollars } from '@/lib/text/dollars'
 import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
@@ -32,7 +32,10 @@ export function LimitForm({ limit, label, periodLabel, action, save }: LimitForm
   function handleSubmit(event: SubmitEvent) {
     event.preventDefault()
     if (!isValid) return
-    save.mutate({ limit: dollarsOf(amount), period }, { onSuccess: () => toast.success(t('spending.saved')) })
+    save.mutate(
+      { limit: parseDollars(amount), period },
+      { onSuccess: () => toast.success(t('spending.saved')) },
+    )
   }
 
   return (

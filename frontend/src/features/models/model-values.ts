@@ -1,5 +1,5 @@
 import type { LLMProfile, LLMProfileInput } from '@/api/types'
-import { dollarsOf } from '@/lib/text/dollars-of'
+import { parseDollars } from '@/lib/text/dollars'
 import { parseBody, parseHeaders } from './extra-headers'
 import type { ModelFormValues } from './model-schema'
 import { costPerToken, numberOf, pricePerMillion } from './token-prices'
@@ -45,7 +45,7 @@ export function inputOf(values: ModelFormValues): LLMProfileInput {
   return {
     model: values.model,
     base_url: values.baseUrl || null,
-    max_budget_per_task: dollarsOf(values.budget),
+    max_budget_per_task: parseDollars(values.budget),
     input_cost_per_token: costPerToken(values.inputPrice),
     output_cost_per_token: costPerToken(values.outputPrice),
     cache_read_cost_per_token: costPerToken(values.cacheReadPrice),

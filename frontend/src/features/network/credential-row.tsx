@@ -8,7 +8,7 @@ import { Button } from '@/ui/form/button'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { CredentialForm } from './credential-form'
-import { Occurrence } from './occurrence'
+import { TimeAndConversations } from './time-and-conversations'
 
 export interface CredentialRowProps {
   credential: NetworkCredential
@@ -94,7 +94,7 @@ function Uses({ id }: { id: string }) {
             <span className="min-w-0 flex-1 font-mono wrap-anywhere">
               {use.method} {use.path}
             </span>
-            <Occurrence at={use.at} conversations={use.conversations} />
+            <TimeAndConversations at={use.at} conversations={use.conversations} />
           </li>
         ))}
       </ul>

@@ -6,7 +6,7 @@ import { Button } from '@/ui/form/button'
 import { Card } from '@/ui/layout/card'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import { Occurrence } from './occurrence'
+import { TimeAndConversations } from './time-and-conversations'
 
 /** What sandboxes tried to reach, the latest first. */
 export function NetworkRecords() {
@@ -61,7 +61,7 @@ function RecordRow({ record }: { record: NetworkRecord }) {
         </p>
       </div>
       <Badge tone={reason ? 'warning' : 'success'}>{t(`network.outcome.${reason ?? 'allowed'}`)}</Badge>
-      <Occurrence at={record.last_at} conversations={record.conversations} />
+      <TimeAndConversations at={record.last_at} conversations={record.conversations} />
     </li>
   )
 }

@@ -8,7 +8,7 @@ import { effectiveSettingsQuery } from '@/api/people/levels'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
-import { Labelled } from './labelled'
+import { FieldLabel } from './field-label'
 import type { TaskInput } from './start-request'
 
 export interface CloneFieldsProps {
@@ -31,7 +31,7 @@ export function CloneFields({ register, directoryError }: CloneFieldsProps) {
       <div className="mt-2 grid grid-cols-12 gap-4 rounded-lg border border-border bg-sunken/50 p-4">
         <Field
           className="col-span-12 sm:col-span-6"
-          label={<Labelled icon={<FolderTree />}>{t('home.directory')}</Labelled>}
+          label={<FieldLabel icon={<FolderTree />}>{t('home.directory')}</FieldLabel>}
           hint={t('home.directory_hint')}
           error={directoryError}
         >
@@ -46,7 +46,7 @@ export function CloneFields({ register, directoryError }: CloneFieldsProps) {
         </Field>
         <Field
           className="col-span-12 sm:col-span-6"
-          label={<Labelled icon={<History />}>{t('cloning.history')}</Labelled>}
+          label={<FieldLabel icon={<History />}>{t('cloning.history')}</FieldLabel>}
           hint={t('cloning.history_hint')}
         >
           {(control) => (
@@ -64,7 +64,7 @@ export function CloneFields({ register, directoryError }: CloneFieldsProps) {
         </Field>
         <Field
           className="col-span-12 sm:col-span-6"
-          label={<Labelled icon={<Blocks />}>{t('cloning.submodules')}</Labelled>}
+          label={<FieldLabel icon={<Blocks />}>{t('cloning.submodules')}</FieldLabel>}
           hint={t('cloning.submodules_hint')}
         >
           {(control) => (

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next'
 import { useNavigate } from 'react-router'
 import { confirmationQuery } from '@/api/approval/confirmation'
 import { isApiError } from '@/api/errors'
-import { sandboxSpecsQuery, SERVERS_OWN } from '@/api/sandboxes/sandbox-specs'
+import { sandboxSpecsQuery, SERVER_SPEC_ID } from '@/api/sandboxes/sandbox-specs'
 import { useStartConversation } from '@/api/conversations/start-tasks'
 import { CONFIRMATION_MODES, type AppConversation, type LLMProfile } from '@/api/types'
 import { Button } from '@/ui/form/button'
@@ -17,8 +17,8 @@ import { GoalToggle } from '@/ui/form/goal-toggle'
 import { Input } from '@/ui/form/input'
 import { Kbd, MOD_KEY } from '@/ui/text/kbd'
 import { Select } from '@/ui/form/select'
-import { Labelled } from './labelled'
-import { OwnerNotice } from './owner-notice'
+import { FieldLabel } from './field-label'
+import { RepositoryOwnerNotice } from './repository-owner-notice'
 import { rememberRepository } from './recent-repositories'
 import { RepositoryFields } from './repository-fields'
 import { startRequest, type TaskInput } from './start-request'
@@ -27,12 +27,12 @@ import { useRepositoryOwner } from './use-repository-owner'
 export interface ComposerProps {
   profiles: LLMProfile[]
   activeProfile: string | null
-  /** In whose sandbox it is to work; undefined: in one that the server finds or makes. */
-  beside?: AppConversation
+  /** The conversation whose sandbox the task shares. Undefined: the server finds or creates a sandbox. */
+  sharedWith?: AppConversation
 }
 
 /** Describes a task, names where it happens, and starts it. */
-export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
+export function Composer({ profiles, activeProfile, sharedWith }: ComposerProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const start = useStartConversation()
@@ -46,9 +46,9 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
   } = useForm<TaskInput>({
     defaultValues: {
       task: '',
-      repository: beside?.selected_repository ?? '',
-      branch: beside?.selected_branch ?? '',
-      directory: beside?.selected_directory ?? '',
+      repository: sharedWith?.selected_repository ?? '',
+      branch: sharedWith?.selected_branch ?? '',
+      directory: sharedWith?.selected_directory ?? '',
       clone: '',
       submodules: '',
       more: [],
@@ -71,7 +71,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
     start.mutate(
       startRequest(
         { ...input, profile: enforcedProfile ?? input.profile },
-        beside && (beside.sandbox_id ?? beside.id),
+        sharedWith && (sharedWith.sandbox_id ?? sharedWith.id),
       ),
       {
         onSuccess: (task) => {
@@ -116,12 +116,12 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
           />
           {owner && (
             <div className="col-span-12">
-              <OwnerNotice owner={owner} />
+              <RepositoryOwnerNotice owner={owner} />
             </div>
           )}
           <Field
             className="col-span-7 sm:col-span-4"
-            label={<Labelled icon={<Sparkles />}>{t('home.model')}</Labelled>}
+            label={<FieldLabel icon={<Sparkles />}>{t('home.model')}</FieldLabel>}
           >
             {(control) =>
               enforcedProfile ? (
@@ -141,7 +141,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
           </Field>
           <Field
             className="col-span-5 sm:col-span-3"
-            label={<Labelled icon={<CircleDollarSign />}>{t('home.budget')}</Labelled>}
+            label={<FieldLabel icon={<CircleDollarSign />}>{t('home.budget')}</FieldLabel>}
             error={
               formState.errors.budget
                 ? t('models.budget_invalid')
@@ -159,7 +159,7 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
           </Field>
           <Field
             className="col-span-12 sm:col-span-5"
-            label={<Labelled icon={<ShieldQuestion />}>{t('confirmation_mode.label')}</Labelled>}
+            label={<FieldLabel icon={<ShieldQuestion />}>{t('confirmation_mode.label')}</FieldLabel>}
           >
             {(control) => (
               <Select {...control} {...register('confirmation')}>
@@ -180,17 +180,17 @@ export function Composer({ profiles, activeProfile, beside }: ComposerProps) {
               </Select>
             )}
           </Field>
-          {!beside && specs.length > 1 && (
+          {!sharedWith && specs.length > 1 && (
             <Field
               className="col-span-12"
-              label={<Labelled icon={<Package />}>{t('home.sandbox_image')}</Labelled>}
+              label={<FieldLabel icon={<Package />}>{t('home.sandbox_image')}</FieldLabel>}
             >
               {(control) => (
                 <Select {...control} {...register('sandbox_spec')}>
                   <option value="">{t('home.sandbox_image_as_set')}</option>
                   {specs.map((spec) => (
                     <option key={spec.id} value={spec.id}>
-                      {spec.id === SERVERS_OWN ? t('images.servers_own') : spec.name}
+                      {spec.id === SERVER_SPEC_ID ? t('images.servers_own') : spec.name}
                     </option>
                   ))}
                 </Select>

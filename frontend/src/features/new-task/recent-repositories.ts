@@ -1,4 +1,4 @@
-import { readStored, writeStored } from '@/lib/browser/stored'
+import { readStored, writeStored } from '@/lib/browser/local-storage'
 
 const STORAGE_KEY = 'slipway.recent-repositories'
 const LIMIT = 8

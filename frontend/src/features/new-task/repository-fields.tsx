@@ -7,8 +7,8 @@ import { Field } from '@/ui/form/field'
 import { IconButton } from '@/ui/form/icon-button'
 import { Input } from '@/ui/form/input'
 import { CloneFields } from './clone-fields'
-import { useFoundBranches, useFoundRepositories } from './found-repositories'
-import { Labelled } from './labelled'
+import { useBranchSearch, useRepositorySearch } from './repository-search'
+import { FieldLabel } from './field-label'
 import { recentRepositories } from './recent-repositories'
 import type { TaskInput } from './start-request'
 
@@ -102,16 +102,16 @@ function RepositoryRow({
   const branchesId = useId()
   // A row that has just been removed is drawn once more without its values.
   const [repository = '', branch = ''] = useWatch({ control: form, name: [repositoryName, branchName] })
-  const { repositories, failures } = useFoundRepositories(repository)
-  const branches = useFoundBranches(repository, branch)
+  const { repositories, failures } = useRepositorySearch(repository)
+  const branches = useBranchSearch(repository, branch)
   return (
     <>
       <Field
         className="col-span-12 sm:col-span-8"
         label={
-          <Labelled icon={<FolderGit2 />}>
+          <FieldLabel icon={<FolderGit2 />}>
             {number ? t('home.repository_number', { number }) : t('home.repository')}
-          </Labelled>
+          </FieldLabel>
         }
         error={repositoryError}
         hint={failures.map((failure) => t('home.host_failed', failure)).join(' ')}
@@ -129,9 +129,9 @@ function RepositoryRow({
         <Field
           className="min-w-0 flex-1"
           label={
-            <Labelled icon={<GitBranch />}>
+            <FieldLabel icon={<GitBranch />}>
               {number ? t('home.branch_number', { number }) : t('home.branch')}
-            </Labelled>
+            </FieldLabel>
           }
           error={branchError}
         >

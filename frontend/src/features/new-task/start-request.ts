@@ -1,6 +1,6 @@
 import type { CloneMode } from '@/api/git/cloning'
 import type { ConfirmationMode, StartRequest } from '@/api/types'
-import { dollarsOf } from '@/lib/text/dollars-of'
+import { parseDollars } from '@/lib/text/dollars'
 
 export interface TaskInput {
   task: string
@@ -44,7 +44,7 @@ export function startRequest(input: TaskInput, sandboxId?: string): StartRequest
     ...(!sandboxId && input.sandbox_spec && { sandbox_spec_id: input.sandbox_spec }),
     ...(input.confirmation && { confirmation_mode: input.confirmation }),
     ...(input.goal_rounds && { goal: { max_iterations: input.goal_rounds } }),
-    ...(dollarsOf(input.budget) && { max_budget_per_task: dollarsOf(input.budget) }),
+    ...(parseDollars(input.budget) && { max_budget_per_task: parseDollars(input.budget) }),
   }
 }
 

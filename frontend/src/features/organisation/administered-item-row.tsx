@@ -3,7 +3,7 @@ import type { AdministeredItem } from '@/api/people/level-items'
 import { Badge } from '@/ui/feedback/badge'
 import { Button } from '@/ui/form/button'
 import { ItemBadges } from './item-badges'
-import { Overriding } from './overriding'
+import { OverrideCounts } from './override-counts'
 
 export interface AdministeredItemRowProps {
   item: AdministeredItem
@@ -31,7 +31,7 @@ export function AdministeredItemRow({ item, onEdit, onDelete }: AdministeredItem
           {server && !server.enabled && <Badge>{t('mcp_servers.off')}</Badge>}
         </p>
         <p className="text-sm text-muted wrap-anywhere">{details.join(' · ')}</p>
-        <Overriding value={item} />
+        <OverrideCounts value={item} />
       </div>
       <Button size="sm" aria-label={t('level_items.delete_named', { name })} onClick={onDelete}>
         {t('action.delete')}

@@ -19,7 +19,7 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 import { Dialog } from '@/ui/overlay/dialog'
 import { AdministeredItemRow } from './administered-item-row'
-import { GivenItems } from './given-items'
+import { InheritedItems } from './inherited-items'
 
 export interface ItemFormProps {
   /** The item to change. Left out for a new one. */
@@ -38,7 +38,7 @@ export interface LevelItemsSectionProps {
 export function LevelItemsSection({ kind, form }: LevelItemsSectionProps) {
   const me = useQuery(currentUserQuery()).data
   if (me === undefined) return null
-  return isAdministrator(me) ? <Administered kind={kind} form={form} /> : <GivenItems kind={kind} />
+  return isAdministrator(me) ? <Administered kind={kind} form={form} /> : <InheritedItems kind={kind} />
 }
 
 function Administered({ kind, form }: LevelItemsSectionProps) {

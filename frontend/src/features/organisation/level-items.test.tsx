@@ -1,7 +1,7 @@
 import { screen, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
-import type { AdministeredItem, GivenItem } from '@/api/people/level-items'
+import type { AdministeredItem, InheritedItem } from '@/api/people/level-items'
 import { fakeUser } from '@/test/factories'
 import { problem } from '@/test/handlers'
 import { renderApp } from '@/test/render-app'
@@ -48,7 +48,7 @@ const SERVER: AdministeredItem = {
 }
 const OWNER = { ...fakeUser(), role: 'owner' as const }
 
-function routes(sent: unknown[], given: GivenItem[] = []) {
+function routes(sent: unknown[], given: InheritedItem[] = []) {
   const place = (url: string) => url.split('/administration/items/')[1]
   return [
     http.get('*/api/v1/secrets/search', () => HttpResponse.json({ items: [], next_page_id: null })),
@@ -128,7 +128,7 @@ test('a change of a server of a team keeps what the form does not show', async (
 
 test('a member sees each item, the level that gives it, and what overrides it', async () => {
   const { kind, name, description, allows } = SECRET
-  const given: GivenItem[] = [
+  const given: InheritedItem[] = [
     {
       kind,
       name,

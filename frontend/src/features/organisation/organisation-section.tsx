@@ -17,7 +17,7 @@ import { Field } from '@/ui/form/field'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { Select } from '@/ui/form/select'
 import { SkeletonList } from '@/ui/feedback/skeleton'
-import { EffectiveRow } from './effective-row'
+import { EffectiveSettingRow } from './effective-setting-row'
 import { SettingRow } from './setting-row'
 
 /** What one person may use, and what everyone together may use. Only administrators set them. */
@@ -153,7 +153,7 @@ function Effective() {
             {[...SETTINGS, ...QUOTAS].map((name) => {
               const setting = query.data.find((each) => each.name === name)
               const isShown = setting && (setting.value !== null || !isQuota(name))
-              return isShown && <EffectiveRow key={name} setting={setting} />
+              return isShown && <EffectiveSettingRow key={name} setting={setting} />
             })}
           </ul>
         </Card>

@@ -9,8 +9,8 @@ import {
 } from '@/api/people/levels'
 import { Badge } from '@/ui/feedback/badge'
 import { Button } from '@/ui/form/button'
-import { SpentOfBudget } from './spent-of-budget'
-import { Overriding } from './overriding'
+import { MonthlySpending } from './monthly-spending'
+import { OverrideCounts } from './override-counts'
 import { SettingForm } from './setting-form'
 import { useSettingTexts } from './use-setting-texts'
 
@@ -44,8 +44,8 @@ export function SettingRow({ name, owner, value }: SettingRowProps) {
             {value ? textOf(name, value.value) : t('organisation.not_set')}
             {value?.set_by && ` · ${t('organisation.set_by', { name: value.set_by })}`}
           </p>
-          {value && name === 'monthly_budget' && <SpentOfBudget teamId={owner.teamId} />}
-          {value && <Overriding value={value} />}
+          {value && name === 'monthly_budget' && <MonthlySpending teamId={owner.teamId} />}
+          {value && <OverrideCounts value={value} />}
         </div>
         {value && (
           <Button

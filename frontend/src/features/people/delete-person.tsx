@@ -8,8 +8,8 @@ import {
   useDeletePerson,
   useExportPerson,
   type Belongings,
-  type Fate,
-} from '@/api/people/departures'
+  type BelongingsDecision,
+} from '@/api/people/person-deletion'
 import { peopleQuery } from '@/api/people/people'
 import type { Person } from '@/api/types'
 import { Button } from '@/ui/form/button'
@@ -22,9 +22,9 @@ import { SkeletonList } from '@/ui/feedback/skeleton'
 const HANDED_OVER = ['conversations', 'profiles', 'callbacks', 'triggers'] as const
 const LOST = ['secrets', 'git_credentials', 'mcp_servers', 'notes', 'sandbox_specs', 'api_keys'] as const
 type Kind = (typeof HANDED_OVER)[number]
-type Fates = Record<Kind, Fate | ''>
+type Decisions = Record<Kind, BelongingsDecision | ''>
 
-const UNDECIDED: Fates = { conversations: '', profiles: '', callbacks: '', triggers: '' }
+const UNDECIDED: Decisions = { conversations: '', profiles: '', callbacks: '', triggers: '' }
 
 /** Deletes a person, after what they have was handed over or given up. */
 export function DeletePerson({ person, onClose }: { person: Person; onClose: () => void }) {
@@ -66,19 +66,19 @@ function Choices({ person, belongings, onClose }: ChoicesProps) {
     (one) => one.id !== person.id && one.disabled_at === null,
   )
   const remove = useDeletePerson(person.id)
-  const [chosen, setChosen] = useState<Fates>(UNDECIDED)
+  const [chosen, setChosen] = useState<Decisions>(UNDECIDED)
   const [heir, setHeir] = useState('')
   // What a person has none of needs no choice.
   const asked = HANDED_OVER.filter((kind) => belongings[kind] > 0)
-  const fateOf = (kind: Kind): Fate | '' => (belongings[kind] > 0 ? chosen[kind] : 'delete')
+  const decisionOf = (kind: Kind): BelongingsDecision | '' => (belongings[kind] > 0 ? chosen[kind] : 'delete')
   const needsHeir = asked.some((kind) => chosen[kind] === 'hand_over')
   const isComplete = asked.every((kind) => chosen[kind] !== '') && (!needsHeir || heir !== '')
   const lost = LOST.filter((kind) => belongings[kind] > 0)
 
   function handleDelete() {
-    const fates = Object.fromEntries(HANDED_OVER.map((kind) => [kind, fateOf(kind) || 'delete']))
+    const decisions = Object.fromEntries(HANDED_OVER.map((kind) => [kind, decisionOf(kind) || 'delete']))
     remove.mutate(
-      { ...(fates as Record<Kind, Fate>), heir_id: needsHeir ? heir : null },
+      { ...(decisions as Record<Kind, BelongingsDecision>), heir_id: needsHeir ? heir : null },
       {
         onSuccess: () => {
           toast.success(t('departures.begun', { name: person.name }))
@@ -96,7 +96,7 @@ function Choices({ person, belongings, onClose }: ChoicesProps) {
             <Select
               {...control}
               value={chosen[kind]}
-              onChange={(event) => setChosen({ ...chosen, [kind]: event.target.value as Fate })}
+              onChange={(event) => setChosen({ ...chosen, [kind]: event.target.value as BelongingsDecision })}
             >
               <option value="" disabled>
                 {t('departures.choose')}

@@ -2,7 +2,7 @@ import { UserPlus } from 'lucide-react'
 import { useQuery } from '@tanstack/react-query'
 import { useForm, useWatch } from 'react-hook-form'
 import { useTranslation } from 'react-i18next'
-import { type GivenRole, useInvitePerson } from '@/api/people/people'
+import { type AssignableRole, useInvitePerson } from '@/api/people/people'
 import { webClientConfigQuery } from '@/api/web-client-config'
 import type { SignInLink, User } from '@/api/types'
 import { Button } from '@/ui/form/button'
@@ -10,11 +10,11 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Select } from '@/ui/form/select'
-import { managedRoles } from './managed-roles'
+import { assignableRoles } from './assignable-roles'
 
 interface Values {
   name: string
-  role: GivenRole
+  role: AssignableRole
   is_service: boolean
   email: string
 }
@@ -63,7 +63,7 @@ export function InviteForm({ me, onInvited }: InviteFormProps) {
         <Field label={t('people.role')} className="min-w-36">
           {(ids) => (
             <Select {...ids} {...register('role')}>
-              {managedRoles(me).map((one) => (
+              {assignableRoles(me).map((one) => (
                 <option key={one} value={one}>
                   {t(`people.role_${one}`)}
                 </option>

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useExportPerson } from '@/api/people/departures'
+import { useExportPerson } from '@/api/people/person-deletion'
 import {
-  type GivenRole,
+  type AssignableRole,
   useChangePerson,
   useCreateSignInLink,
   useSendInvitationAgain,
@@ -15,7 +15,7 @@ import { Select } from '@/ui/form/select'
 import { AccountKeys } from './account-keys'
 import { DeletePerson } from './delete-person'
 import { InvitationMailState } from './invitation-mail-state'
-import { isGivenRole, managedRoles } from './managed-roles'
+import { isAssignableRole, assignableRoles } from './assignable-roles'
 import { ResetTotp } from './reset-totp'
 
 export interface PersonRowProps {
@@ -26,7 +26,7 @@ export interface PersonRowProps {
 
 export function PersonRow({ person, me, onLink }: PersonRowProps) {
   const { t } = useTranslation()
-  const canManage = isGivenRole(person.role) && managedRoles(me).includes(person.role)
+  const canManage = isAssignableRole(person.role) && assignableRoles(me).includes(person.role)
   const use = person.signed_in_at
     ? t('people.signed_in', { age: formatAge(person.signed_in_at) })
     : t('people.never_signed_in')
@@ -67,9 +67,9 @@ function Controls({ person, me, onLink }: PersonRowProps) {
         aria-label={t('people.role_of', { name })}
         value={person.role}
         disabled={change.isPending}
-        onChange={(event) => change.mutate({ id, role: event.target.value as GivenRole })}
+        onChange={(event) => change.mutate({ id, role: event.target.value as AssignableRole })}
       >
-        {managedRoles(me).map((role) => (
+        {assignableRoles(me).map((role) => (
           <option key={role} value={role}>
             {t(`people.role_${role}`)}
           </option>

@@ -21,7 +21,7 @@ export interface BasePathProps {
 export function BasePath({ sandboxId, port, link }: BasePathProps) {
   const { t } = useTranslation()
   const created = useCreateBasePath(sandboxId)
-  const told = link.keeps_prefix ? link : created.data
+  const shownLink = link.keeps_prefix ? link : created.data
   return (
     <Popover
       label={t('preview.base_path')}
@@ -37,8 +37,8 @@ export function BasePath({ sandboxId, port, link }: BasePathProps) {
       <p className="mt-1 text-xs text-muted">
         {link.keeps_prefix ? t('preview.base_path_known') : t('preview.base_path_hint')}
       </p>
-      {told && <Path link={told} />}
-      {!told && (
+      {shownLink && <Path link={shownLink} />}
+      {!shownLink && (
         <Button size="sm" className="mt-2" isBusy={created.isPending} onClick={() => created.mutate(port)}>
           {t('preview.base_path_create')}
         </Button>

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { createStillStore } from '@/events/store'
+import { createStaticStore } from '@/events/store'
 import { ConversationStoreProvider, useConversation } from '@/events/use-conversation'
 import type { AppConversation } from '@/api/types'
 import type { ConversationView } from '@/events/fold/reduce'
-import type { Placed } from '@/events/fold/rewind'
+import type { PositionedEvent } from '@/events/fold/rewind'
 import type { ConversationEvent } from '@/events/wire/types'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { ReplayControls } from './replay-controls'
@@ -13,7 +13,7 @@ import { usePlaying } from './use-playing'
 import { useReplayEvents } from './use-replay-events'
 import { useReplayKeys } from './use-replay-keys'
 
-const NONE: readonly Placed[] = []
+const NONE: readonly PositionedEvent[] = []
 
 export interface ReplayProps {
   /** The position to begin at; null: the end. */
@@ -34,7 +34,7 @@ export function Replay({ from, isHidden, children, onCopyLink, onClose }: Replay
   const conversation = useConversation((state) => state.view.conversation)
   const steps = useMemo(() => stepsOf(events, isHidden), [events, isHidden])
   const folding = useMemo(() => new Folding(events), [events])
-  const [store] = useState(createStillStore)
+  const [store] = useState(createStaticStore)
   const [chosen, setChosen] = useState<number | null>(null)
   const index = Math.min(chosen ?? stepAt(steps, from), Math.max(steps.length - 1, 0))
   const seq = steps[index]?.seq ?? 0

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Placed } from '@/events/fold/rewind'
+import type { PositionedEvent } from '@/events/fold/rewind'
 import type { ConversationEvent } from '@/events/wire/types'
 import { action, agentMessage, observation, statusChange, userMessage } from '@/test/sample-log'
 import { Folding, pauseBefore, stepAt, stepsOf } from './steps'
 
-const placed = (events: ConversationEvent[], first = 1): Placed[] =>
+const placed = (events: ConversationEvent[], first = 1): PositionedEvent[] =>
   events.map((event, index) => ({ seq: first + index, event }))
 
 const LOG = placed([

@@ -1,6 +1,6 @@
 /** The steps of a replay: pure, from the events of a conversation. */
 import { emptyView, fold, type ConversationView } from '@/events/fold/reduce'
-import type { Placed } from '@/events/fold/rewind'
+import type { PositionedEvent } from '@/events/fold/rewind'
 import type { ConversationEvent } from '@/events/wire/types'
 
 /** The longest and the shortest pause between two steps at normal speed, in milliseconds. */
@@ -15,7 +15,10 @@ export interface Step {
 }
 
 /** One step for each event that a reader can see. */
-export function stepsOf(history: readonly Placed[], isHidden: (event: ConversationEvent) => boolean): Step[] {
+export function stepsOf(
+  history: readonly PositionedEvent[],
+  isHidden: (event: ConversationEvent) => boolean,
+): Step[] {
   return history.flatMap(({ seq, event }) => (isHidden(event) ? [] : [{ seq, at: event.timestamp }]))
 }
 
@@ -38,7 +41,7 @@ const KEYFRAME_EVERY = 500
 export class Folding {
   private readonly keyframes: ConversationView[]
 
-  constructor(private readonly history: readonly Placed[]) {
+  constructor(private readonly history: readonly PositionedEvent[]) {
     // A history that does not begin with the first event is folded from where it begins.
     this.keyframes = [{ ...emptyView, lastSeq: (history[0]?.seq ?? 1) - 1 }]
   }

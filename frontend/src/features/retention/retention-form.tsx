@@ -94,7 +94,7 @@ export function RetentionForm({ setting }: { setting: RetentionSetting }) {
           )}
         </Field>
         <div className="flex flex-wrap items-center justify-between gap-3">
-          <Effect setting={wanted} />
+          <RetentionEffect setting={wanted} />
           <Button type="submit" variant="primary" disabled={wanted === null} isBusy={save.isPending}>
             {t('action.save')}
           </Button>
@@ -114,7 +114,7 @@ export function RetentionForm({ setting }: { setting: RetentionSetting }) {
 }
 
 /** Says what the setting would do now. */
-function Effect({ setting }: { setting: RetentionSetting | null }) {
+function RetentionEffect({ setting }: { setting: RetentionSetting | null }) {
   const { t } = useTranslation()
   const json = useDebounced(JSON.stringify(setting), COUNT_DELAY_MS)
   const counted = JSON.parse(json) as RetentionSetting | null

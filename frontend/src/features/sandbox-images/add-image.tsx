@@ -14,9 +14,9 @@ import { Field } from '@/ui/form/field'
 import { Input } from '@/ui/form/input'
 import { Notice } from '@/ui/feedback/notice'
 import { Segmented } from '@/ui/form/segmented'
-import { FromRepository } from './from-repository'
+import { RepositoryImageForm } from './repository-image-form'
 import { ImageSource } from './image-source'
-import { OfferedPlugins } from './offered-plugins'
+import { PluginChoices } from './plugin-choices'
 
 type Kind = 'image' | 'dockerfile' | 'repository'
 
@@ -26,15 +26,15 @@ export function AddImage() {
   const [kind, setKind] = useState<Kind>('image')
   const [name, setName] = useState('')
   const [text, setText] = useState('')
-  const [offered, setOffered] = useState<readonly RuntimePluginName[]>(RUNTIME_PLUGINS)
+  const [plugins, setPlugins] = useState<readonly RuntimePluginName[]>(RUNTIME_PLUGINS)
   const create = useCreateSandboxSpec()
   const add = (spec: NewSandboxSpec) => {
-    const offersAll = offered.length === RUNTIME_PLUGINS.length
-    create.mutate(offersAll ? spec : { ...spec, runtime_plugins: [...offered] }, {
+    const hasAllPlugins = plugins.length === RUNTIME_PLUGINS.length
+    create.mutate(hasAllPlugins ? spec : { ...spec, runtime_plugins: [...plugins] }, {
       onSuccess: () => {
         setName('')
         setText('')
-        setOffered(RUNTIME_PLUGINS)
+        setPlugins(RUNTIME_PLUGINS)
         toast.success(t('images.added'))
       },
     })
@@ -72,9 +72,9 @@ export function AddImage() {
             />
           )}
         </Field>
-        <OfferedPlugins offered={offered} onChange={setOffered} />
+        <PluginChoices enabled={plugins} onChange={setPlugins} />
         {kind === 'repository' ? (
-          <FromRepository name={name.trim()} isBusy={create.isPending} onAdd={add} />
+          <RepositoryImageForm name={name.trim()} isBusy={create.isPending} onAdd={add} />
         ) : (
           <form
             className="flex flex-col gap-4"

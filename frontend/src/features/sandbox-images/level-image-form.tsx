@@ -12,7 +12,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
 import { DialogActions } from '@/ui/overlay/dialog'
 import { ImageSource } from './image-source'
-import { OfferedPlugins } from './offered-plugins'
+import { PluginChoices } from './plugin-choices'
 
 export interface LevelImageFormProps {
   item: AdministeredItem | undefined
@@ -28,7 +28,7 @@ export function LevelImageForm({ item, teamId, onClose }: LevelImageFormProps) {
   const [name, setName] = useState(item?.name ?? '')
   const [kind, setKind] = useState<'image' | 'dockerfile'>(spec?.dockerfile ? 'dockerfile' : 'image')
   const [text, setText] = useState(spec?.dockerfile ?? spec?.base ?? '')
-  const [offered, setOffered] = useState<readonly RuntimePluginName[]>(
+  const [plugins, setPlugins] = useState<readonly RuntimePluginName[]>(
     spec?.runtime_plugins ?? RUNTIME_PLUGINS,
   )
   const [description, setDescription] = useState(item?.description ?? '')
@@ -41,7 +41,7 @@ export function LevelImageForm({ item, teamId, onClose }: LevelImageFormProps) {
     if (!isReady) return
     const body = {
       [kind]: kind === 'image' ? text.trim() : text,
-      runtime_plugins: offered.length === RUNTIME_PLUGINS.length ? null : offered,
+      runtime_plugins: plugins.length === RUNTIME_PLUGINS.length ? null : plugins,
       description: description.trim() || null,
       is_default: isDefault,
       enforced: isEnforced,
@@ -76,8 +76,12 @@ export function LevelImageForm({ item, teamId, onClose }: LevelImageFormProps) {
         }}
       />
       <ImageSource kind={kind} text={text} onChange={setText} />
-      <OfferedPlugins offered={offered} onChange={setOffered} />
-      <DescriptionField label={t('level_items.description')} description={description} onChange={setDescription} />
+      <PluginChoices enabled={plugins} onChange={setPlugins} />
+      <DescriptionField
+        label={t('level_items.description')}
+        description={description}
+        onChange={setDescription}
+      />
       <label className="flex items-center gap-2 text-sm">
         <input
           type="checkbox"

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { sandboxSpecSettingsQuery, sandboxSpecsQuery, SERVERS_OWN } from '@/api/sandboxes/sandbox-specs'
+import { sandboxSpecSettingsQuery, sandboxSpecsQuery, SERVER_SPEC_ID } from '@/api/sandboxes/sandbox-specs'
 import { Card } from '@/ui/layout/card'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { AddImage } from './add-image'
-import { Choices } from './choices'
+import { DefaultImages } from './default-images'
 import { ImageRow } from './image-row'
 
 /** The images that sandboxes can be built on, and which of them new ones are. */
@@ -17,7 +17,7 @@ export function SandboxImagesSection() {
   const settings = useQuery(sandboxSpecSettingsQuery())
   const failed = [specs, settings].find((query) => query.isError && !query.data)
   const own = specs.data?.filter((spec) => spec.level === 'user') ?? []
-  const hasChoice = settings.data?.may_choose || specs.data?.some((spec) => spec.id !== SERVERS_OWN)
+  const hasChoice = settings.data?.may_choose || specs.data?.some((spec) => spec.id !== SERVER_SPEC_ID)
   return (
     <section aria-label={t('images.title')}>
       <SectionHeader title={t('images.title')} lead={t('images.lead')} />
@@ -32,7 +32,7 @@ export function SandboxImagesSection() {
               {settings.data.reason}
             </Notice>
           )}
-          {hasChoice && <Choices specs={specs.data} settings={settings.data} />}
+          {hasChoice && <DefaultImages specs={specs.data} settings={settings.data} />}
           {own.length > 0 && (
             <section aria-label={t('images.yours')}>
               <h3 className="mb-3 font-medium">{t('images.yours')}</h3>

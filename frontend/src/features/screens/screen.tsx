@@ -15,11 +15,11 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { IconButton } from '@/ui/form/icon-button'
 import { ScrollPre } from '@/ui/text/scroll-pre'
 import { Spinner } from '@/ui/feedback/spinner'
-import { isUp } from './use-screens'
+import { isSandboxRunning } from './use-screens'
 
 const ICONS = { vscode: CodeXml, desktop: Monitor }
 // What it shows was made by an agent: it must not lead this page anywhere.
-const FRAME_MAY =
+const FRAME_PERMISSIONS =
   'allow-scripts allow-same-origin allow-forms allow-modals allow-popups allow-popups-to-escape-sandbox allow-downloads'
 
 export interface ScreenProps {
@@ -33,7 +33,7 @@ export function Screen(props: ScreenProps) {
   const { t } = useTranslation()
   const config = useQuery(webClientConfigQuery())
   const status = useConversation(agentStatus)
-  const isRunning = useConversation(isUp)
+  const isRunning = useConversation(isSandboxRunning)
   const [isOpen, setOpen] = useState(isRunning)
   // What is open stays: it says itself when it has ended.
   if (isRunning && !isOpen) setOpen(true)
@@ -130,7 +130,7 @@ function StartedScreen({ sandboxId, conversationId, screen }: ScreenProps) {
         key={query.dataUpdatedAt}
         src={url}
         title={name}
-        sandbox={FRAME_MAY}
+        sandbox={FRAME_PERMISSIONS}
         allow="clipboard-read; clipboard-write; fullscreen"
         className="min-h-0 w-full flex-1 border-0"
       />

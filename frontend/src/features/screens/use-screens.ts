@@ -8,7 +8,7 @@ import type { ConversationState } from '@/events/store'
 const SCREENS: readonly Screen[] = ['vscode', 'desktop']
 
 /** Whether the sandbox runs and the conversation has started in it. */
-export function isUp(state: ConversationState): boolean {
+export function isSandboxRunning(state: ConversationState): boolean {
   return isAwake(state) && state.view.conversation?.start_status === 'READY'
 }
 
@@ -23,7 +23,7 @@ function hasSandbox({ view }: ConversationState): boolean {
  * the last time that it ran, or from its image.
  */
 export function useScreens(sandboxId: string | null): readonly Screen[] {
-  const isRunning = useConversation(isUp)
+  const isRunning = useConversation(isSandboxRunning)
   const isKept = useConversation(hasSandbox)
   const { data, isError, refetch } = useQuery({
     ...runtimePluginsQuery(sandboxId ?? ''),

@@ -98,7 +98,7 @@ export function NewLink({ conversationId }: { conversationId: string }) {
         </Notice>
       )}
       {create.isError && findings.length === 0 && <ErrorState error={create.error} />}
-      {create.data && <Made link={create.data} />}
+      {create.data && <CreatedLinkNotice link={create.data} />}
     </div>
   )
 }
@@ -143,7 +143,7 @@ function kindText(t: TFunction, kind: string): string {
   return t(`links.kind.${kind}`, { defaultValue: kind }) as string
 }
 
-function Made({ link }: { link: CreatedLink }) {
+function CreatedLinkNotice({ link }: { link: CreatedLink }) {
   const { t } = useTranslation()
   const [isCopied, setCopied] = useState(false)
 

@@ -3,12 +3,12 @@ import { UserPlus, Users, X } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import {
-  GIVEN_ACCESS,
+  ACCESS_LEVELS,
   candidatesQuery,
   sharingQuery,
   useChangeSharing,
   type Candidate,
-  type GivenAccess,
+  type AccessLevel,
   type SharedWith,
   type Sharing,
 } from '@/api/conversations/sharing'
@@ -70,7 +70,7 @@ export function ShareDialog({ conversationId, onClose }: ShareDialogProps) {
 
 interface EveryoneProps {
   everyone: Sharing['everyone']
-  onChange: (access: GivenAccess | null) => void
+  onChange: (access: AccessLevel | null) => void
 }
 
 function Everyone({ everyone, onChange }: EveryoneProps) {
@@ -81,7 +81,7 @@ function Everyone({ everyone, onChange }: EveryoneProps) {
         <Select
           {...control}
           value={everyone ?? ''}
-          onChange={(event) => onChange((event.target.value || null) as GivenAccess | null)}
+          onChange={(event) => onChange((event.target.value || null) as AccessLevel | null)}
         >
           <option value="">{t('sharing.nothing')}</option>
           <AccessOptions />
@@ -94,7 +94,7 @@ function Everyone({ everyone, onChange }: EveryoneProps) {
 interface PeopleAndTeamsProps {
   conversationId: string
   sharing: Sharing
-  onChange: (who: SharedWith, access: GivenAccess | null) => void
+  onChange: (who: SharedWith, access: AccessLevel | null) => void
 }
 
 function PeopleAndTeams({ conversationId, sharing, onChange }: PeopleAndTeamsProps) {
@@ -184,8 +184,8 @@ interface SharedRowProps {
   name: string
   /** How many people a team has. Left out for a person. */
   note?: string
-  access: GivenAccess
-  onChange: (access: GivenAccess | null) => void
+  access: AccessLevel
+  onChange: (access: AccessLevel | null) => void
 }
 
 function SharedRow({ name, note, access, onChange }: SharedRowProps) {
@@ -204,7 +204,7 @@ function SharedRow({ name, note, access, onChange }: SharedRowProps) {
         className="w-32 shrink-0"
         aria-label={t('sharing.access_of', { name })}
         value={access}
-        onChange={(event) => onChange(event.target.value as GivenAccess)}
+        onChange={(event) => onChange(event.target.value as AccessLevel)}
       >
         <AccessOptions />
       </Select>
@@ -221,7 +221,7 @@ function SharedRow({ name, note, access, onChange }: SharedRowProps) {
 
 function AccessOptions() {
   const { t } = useTranslation()
-  return GIVEN_ACCESS.map((access) => (
+  return ACCESS_LEVELS.map((access) => (
     <option key={access} value={access}>
       {t(`sharing.${access}`)}
     </option>

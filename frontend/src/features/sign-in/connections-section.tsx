@@ -15,20 +15,20 @@ import { ConfirmDialog } from '@/ui/overlay/confirm-dialog'
 import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
 import { SectionHeader } from '@/ui/layout/section-header'
-import { reasonOf } from './reasons'
-import { clearFragment, toldInAddress } from './told-in-address'
+import { refusalTextKey } from './refusal-texts'
+import { clearFragment, addressMessage } from './address-messages'
 
 /** By which providers the user signs in to this account. Nothing where the installation has no provider. */
 export function ConnectionsSection() {
   const { t } = useTranslation()
   const query = useQuery(connectionsQuery())
-  const [refusal] = useState(() => toldInAddress('refused'))
-  const [isNew] = useState(() => toldInAddress('connected') !== null)
+  const [refusal] = useState(() => addressMessage('refused'))
+  const [isNew] = useState(() => addressMessage('connected') !== null)
   useEffect(() => {
     if (isNew) toast.success(t('connections.connected'), { id: 'connected' })
     if (isNew || refusal !== null) clearFragment()
   }, [isNew, refusal, t])
-  const explained = refusal !== null && reasonOf(refusal)
+  const explained = refusal !== null && refusalTextKey(refusal)
 
   if (query.isPending || query.data?.length === 0) return null
   return (

@@ -11,8 +11,8 @@ import { CommandLine } from './command-line'
 import { IdentityProviders } from './identity-providers'
 import { forgetLinkToken, takeLinkToken } from './link-token'
 import { PasswordSignInForm } from './password-sign-in-form'
-import { reasonOf } from './reasons'
-import { clearFragment, toldInAddress } from './told-in-address'
+import { refusalTextKey } from './refusal-texts'
+import { clearFragment, addressMessage } from './address-messages'
 
 const LINK_COMMAND = 'slipway sign-in-link'
 
@@ -26,7 +26,7 @@ interface SignInCardProps {
 export function SignInCard({ reason = null, onSignedIn }: SignInCardProps) {
   const { t } = useTranslation()
   const [token] = useState(takeLinkToken)
-  const [refusal] = useState(() => toldInAddress('refused'))
+  const [refusal] = useState(() => addressMessage('refused'))
   const signIn = useSignIn()
   const [isChoosing, setIsChoosing] = useState(false)
 
@@ -89,7 +89,7 @@ function WaysToSignIn({ reason, onSignedIn }: { reason: string | null; onSignedI
   // Asked again each time: a user may have set the first password since the page was loaded.
   const config = useQuery({ ...webClientConfigQuery(), refetchOnMount: 'always' })
   const hasPasswords = config.data?.password_sign_in ?? false
-  const explained = reason !== null && reasonOf(reason)
+  const explained = reason !== null && refusalTextKey(reason)
   return (
     <div className="flex flex-col gap-4">
       {explained && <p role="status">{t(explained)}</p>}

@@ -23,11 +23,11 @@ export function SkillChoices() {
               className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2 text-sm"
             >
               <span className="font-medium wrap-anywhere">{choice.name}</span>
-              <span className="min-w-0 flex-1 basis-48 wrap-anywhere text-muted">{told(choice)}</span>
+              <span className="min-w-0 flex-1 basis-48 wrap-anywhere text-muted">{choiceText(choice)}</span>
               <Button
                 size="sm"
                 disabled={choose.isPending}
-                aria-label={t('skills.forget_named', { name: choice.name, choice: told(choice) })}
+                aria-label={t('skills.forget_named', { name: choice.name, choice: choiceText(choice) })}
                 onClick={() =>
                   choose.mutate({ name: choice.name, repository: choice.repository, is_enabled: null })
                 }
@@ -41,7 +41,7 @@ export function SkillChoices() {
     </section>
   )
 
-  function told({ repository, is_enabled: isEnabled }: SkillChoice) {
+  function choiceText({ repository, is_enabled: isEnabled }: SkillChoice) {
     const choice = isEnabled ? 'skills.choice_on' : 'skills.choice_off'
     return repository ? t(`${choice}_in`, { repository }) : t(choice)
   }

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
 import { SectionHeader } from '@/ui/layout/section-header'
-import { KnownSkills } from './known-skills'
+import { ServerSkills } from './server-skills'
 import { SkillCatalogue } from './skill-catalogue'
 
 /** Which skills new conversations load, and the catalogue of skills that can be installed. */
@@ -9,7 +9,7 @@ export function SkillsSection() {
   return (
     <section aria-label={t('skills.title')}>
       <SectionHeader title={t('skills.title')} lead={t('skills.lead')} />
-      <KnownSkills />
+      <ServerSkills />
       <SkillCatalogue />
     </section>
   )

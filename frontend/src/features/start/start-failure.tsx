@@ -7,7 +7,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Notice } from '@/ui/feedback/notice'
 import { ScrollPre } from '@/ui/text/scroll-pre'
 import { WithCode } from '@/ui/text/with-code'
-import { changeOf, OriginFields } from './origin-fields'
+import { retryChanges, RetryFields } from './retry-fields'
 
 export interface StartFailureProps {
   task: StartTask
@@ -44,11 +44,11 @@ export function StartFailure({ task, error, onRetried }: StartFailureProps) {
         className="flex flex-col gap-3"
         onSubmit={(event) => {
           event.preventDefault()
-          const change = changeOf(task, new FormData(event.currentTarget))
+          const change = retryChanges(task, new FormData(event.currentTarget))
           retry.mutate(change, { onSuccess: onRetried })
         }}
       >
-        <OriginFields task={task} error={error} />
+        <RetryFields task={task} error={error} />
         {retry.isError && <ErrorState error={retry.error} />}
         <Button
           type="submit"

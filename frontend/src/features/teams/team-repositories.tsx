@@ -14,7 +14,7 @@ import { Field } from '@/ui/form/field'
 import { Select } from '@/ui/form/select'
 import { Textarea } from '@/ui/form/textarea'
 
-const MEMBERS_SEE = ['none', 'view', 'steer'] as const
+const TEAM_ACCESS_LEVELS = ['none', 'view', 'steer'] as const
 
 /** The repositories that belong to a team. Administrators and the team's maintainers change them. */
 export function TeamRepositories({ team }: { team: Team }) {
@@ -105,7 +105,7 @@ function RepositoriesForm({ team, saved }: RepositoriesProps) {
       <Field label={t('teams.members_see')}>
         {(ids) => (
           <Select {...ids} className="max-w-xs" {...register('members_see')}>
-            {MEMBERS_SEE.map((each) => (
+            {TEAM_ACCESS_LEVELS.map((each) => (
               <option key={each} value={each}>
                 {t(`teams.members_see_${each}`)}
               </option>

@@ -14,7 +14,7 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { SectionHeader } from '@/ui/layout/section-header'
 import { SkeletonList } from '@/ui/feedback/skeleton'
 import { NameBrowserDialog } from './name-browser-dialog'
-import { nameOfBrowser } from './name-of-browser'
+import { browserName } from './browser-name'
 
 /** In which browsers the user is signed in. */
 export function WebSessionsSection() {
@@ -50,7 +50,7 @@ function WebSessionRow({ session }: { session: WebSession }) {
   const { t } = useTranslation()
   const end = useEndWebSessions()
   const [isNaming, setIsNaming] = useState(false)
-  const program = nameOfBrowser(session.user_agent) ?? t('browsers.unknown')
+  const program = browserName(session.user_agent) ?? t('browsers.unknown')
   const name = session.name ?? program
   const used = session.last_used_at
     ? t('browsers.last_used', { age: formatAge(session.last_used_at) })

@@ -34,12 +34,12 @@ const EMPTY: Values = {
   scope: 'own',
 }
 /** The statuses that people want to hear of, unless they name something else. */
-const OF_INTEREST = 'finished, error, stuck, waiting_for_confirmation'
+const DEFAULT_EVENTS = 'finished, error, stuck, waiting_for_confirmation'
 const USUAL: Record<Processor, string> = {
   webhook: '',
-  chat: OF_INTEREST,
-  mail: OF_INTEREST,
-  comment: OF_INTEREST,
+  chat: DEFAULT_EVENTS,
+  mail: DEFAULT_EVENTS,
+  comment: DEFAULT_EVENTS,
   task: 'finished',
 }
 const PROCESSORS: Processor[] = ['webhook', 'chat', 'mail', 'comment', 'task']

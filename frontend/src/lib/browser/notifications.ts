@@ -1,6 +1,6 @@
 /** Notifications of the browser. The user turns them on with a button; the page never asks for them unasked. */
 import { useSyncExternalStore } from 'react'
-import { readStored, writeStored } from './stored'
+import { readStored, writeStored } from './local-storage'
 
 const STORAGE_KEY = 'slipway.notifications'
 

@@ -1,6 +1,6 @@
 import clsx from 'clsx'
 import { useId, useState, type ReactNode } from 'react'
-import { readStored, writeStored } from '@/lib/browser/stored'
+import { readStored, writeStored } from '@/lib/browser/local-storage'
 import { MAX_SHARE, MIN_SHARE, PanelDivider } from './panel-divider'
 import { panelId, TabBar, tabId } from './tab-bar'
 

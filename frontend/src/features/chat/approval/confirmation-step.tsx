@@ -5,14 +5,14 @@ import { useTranslation } from 'react-i18next'
 import type { AskedAction } from '@/events/fold/tasks'
 import { useConversation } from '@/events/use-conversation'
 import { Badge, type Tone } from '@/ui/feedback/badge'
-import type { PendingAction } from './pending-confirmation'
-import { Wanted } from './wanted'
+import type { PendingAction } from './pending-actions'
+import { ActionPreview } from './action-preview'
 
 const TONES: Record<string, Tone> = { HIGH: 'danger', MEDIUM: 'warning', UNKNOWN: 'warning', LOW: 'neutral' }
 
 export type StepAnswer = 'allow' | 'reject'
 
-interface StepProps {
+interface ConfirmationStepProps {
   action: PendingAction
   answer: StepAnswer | null
   /** Null if there is only one step. */
@@ -20,7 +20,11 @@ interface StepProps {
 }
 
 /** One action that waits: what the agent wants to do, the risk, and the answer for this action alone. */
-export function Step({ action: { event, risk, reasons, ...action }, answer, onAnswer }: StepProps) {
+export function ConfirmationStep({
+  action: { event, risk, reasons, ...action },
+  answer,
+  onAnswer,
+}: ConfirmationStepProps) {
   const { t } = useTranslation()
   const said = saidSummary(event) ?? event.tool_name
   const asks = useConversation((state) => state.view.tasks.get(event.id)?.asks) ?? NOTHING
@@ -37,7 +41,7 @@ export function Step({ action: { event, risk, reasons, ...action }, answer, onAn
         </p>
       )}
       {asks.length === 0 ? (
-        <Wanted {...event} />
+        <ActionPreview {...event} />
       ) : (
         asks.map((asked, index) => <AskedBySubAgent key={index} asked={asked} />)
       )}
@@ -104,7 +108,7 @@ function AskedBySubAgent({ asked }: { asked: AskedAction }) {
       <p className="text-xs text-muted">
         {t('confirmation.sub_agent', { what: asked.summary ?? asked.tool_name })}
       </p>
-      <Wanted {...asked} />
+      <ActionPreview {...asked} />
     </div>
   )
 }

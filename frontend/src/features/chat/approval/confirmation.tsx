@@ -9,8 +9,8 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Input } from '@/ui/form/input'
 import { MOD_KEY } from '@/ui/text/kbd'
 import { useComposerDraft } from '../composer/composer-draft'
-import { Step, type StepAnswer } from './confirmation-step'
-import { pendingActions, type PendingAction } from './pending-confirmation'
+import { ConfirmationStep, type StepAnswer } from './confirmation-step'
+import { pendingActions, type PendingAction } from './pending-actions'
 
 /** The agent's question before it acts: the actions, their risks with the reasons, and the answers. */
 export function Confirmation() {
@@ -65,7 +65,7 @@ function Question({ actions }: { actions: PendingAction[] }) {
       </h2>
       <ul className="max-h-[35vh] space-y-3 overflow-y-auto px-4 py-3">
         {actions.map((action) => (
-          <Step
+          <ConfirmationStep
             key={action.event.id}
             action={action}
             answer={answers.get(action.event.id) ?? null}

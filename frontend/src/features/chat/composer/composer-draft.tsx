@@ -1,5 +1,5 @@
 import { createContext, useCallback, useContext, useMemo, useState, type ReactNode } from 'react'
-import { readStored, writeStored } from '@/lib/browser/stored'
+import { readStored, writeStored } from '@/lib/browser/local-storage'
 
 interface ComposerDraft {
   conversationId: string

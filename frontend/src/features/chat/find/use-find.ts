@@ -26,8 +26,8 @@ export function useFind(conversationId: string, isOpen: boolean): Find {
   const [text, setText] = useState('')
   const settled = useDebounced(text.trim(), DELAY_MS)
   const words = isOpen ? settled : ''
-  const [place, setPlace] = useState({ words, index: 0 })
-  const index = place.words === words ? place.index : 0
+  const [position, setPosition] = useState({ words, index: 0 })
+  const index = position.words === words ? position.index : 0
   const pages = useInfiniteQuery(matchesQuery(conversationId, words))
   const total = useQuery(matchCountQuery(conversationId, words))
   const matches = words === '' ? [] : (pages.data?.pages.flatMap((page) => page.matches) ?? [])
@@ -35,7 +35,7 @@ export function useFind(conversationId: string, isOpen: boolean): Find {
 
   function showOlder() {
     if (index >= matches.length) return
-    if (index + 1 < matches.length || pages.hasNextPage) setPlace({ words, index: index + 1 })
+    if (index + 1 < matches.length || pages.hasNextPage) setPosition({ words, index: index + 1 })
     // The next page is asked for before it is needed.
     if (index + 2 >= matches.length && pages.hasNextPage && !pages.isFetching) void pages.fetchNextPage()
   }
@@ -49,6 +49,6 @@ export function useFind(conversationId: string, isOpen: boolean): Find {
     count,
     error: pages.error ?? total.error,
     showOlder,
-    showNewer: () => setPlace({ words, index: Math.max(0, index - 1) }),
+    showNewer: () => setPosition({ words, index: Math.max(0, index - 1) }),
   }
 }

@@ -25,7 +25,7 @@ export function ConversationError({ event }: { event: EventOf<'ConversationError
           />
         </p>
       )}
-      {canContinue && ABOUT_BUDGETS.has(event.code) && <BudgetActions />}
+      {canContinue && BUDGET_CODES.has(event.code) && <BudgetActions />}
       {canContinue && event.code === LIMIT_REACHED && <SpendingActions />}
       <p className="mt-1 font-mono text-2xs">{event.code}</p>
     </Notice>
@@ -43,7 +43,7 @@ const TITLES: Partial<
   [LIMIT_REACHED]: 'conversation_error.limit_title',
   [ADMINISTRATOR_LIMIT_REACHED]: 'conversation_error.administrator_limit_title',
 }
-const ABOUT_BUDGETS: ReadonlySet<string> = new Set([BUDGET_REACHED, 'PriceUnknown'])
+const BUDGET_CODES: ReadonlySet<string> = new Set([BUDGET_REACHED, 'PriceUnknown'])
 
 const ADVICE_BY_CODE: Partial<Record<string, string>> = {
   [ADMINISTRATOR_LIMIT_REACHED]: 'ask_administrator',

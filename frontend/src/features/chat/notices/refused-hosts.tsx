@@ -12,8 +12,8 @@ import { useComposerDraft } from '../composer/composer-draft'
 /** A host that the network policy has blocked, and the possible answers. Hosts are shown one at a time. */
 export function RefusedHosts() {
   const { conversationId } = useComposerDraft()
-  const told = useConversation((state) => state.view.networkTold)
-  const { data } = useQuery(conversationNetworkQuery(conversationId, told))
+  const reports = useConversation((state) => state.view.refusedRequestReports)
+  const { data } = useQuery(conversationNetworkQuery(conversationId, reports))
   const [refused, ...others] = data?.refused ?? []
   return (
     refused && (

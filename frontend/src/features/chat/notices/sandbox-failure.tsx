@@ -10,14 +10,14 @@ import { WithCode } from '@/ui/text/with-code'
 import { useComposerDraft } from '../composer/composer-draft'
 import { HostLost } from './host-lost'
 
-const IS_DOWN: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['ERROR', 'MISSING'])
+const FAILED_STATES: ReadonlySet<SandboxStatus> = new Set<SandboxStatus>(['ERROR', 'MISSING'])
 
 /** Why the sandbox was stopped or cannot be reached, how to fix that, and a button to start it again. */
 export function SandboxFailure() {
   const { conversationId } = useComposerDraft()
   const sandboxId = useConversation(({ view: { conversation } }) => conversation?.sandbox_id)
   const failure = useConversation(({ view: { conversation } }) =>
-    conversation?.start_status === 'READY' && IS_DOWN.has(conversation.sandbox_status)
+    conversation?.start_status === 'READY' && FAILED_STATES.has(conversation.sandbox_status)
       ? conversation.sandbox_error
       : null,
   )

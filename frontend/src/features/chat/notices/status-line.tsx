@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
 import { isActive, statusText, statusTone } from '@/api/conversations/conversation-status'
-import { agentStanding, agentStatus, awaitedAnswer, runningSince, type AgentStatus } from '@/events/status'
+import { agentStatusParts, agentStatus, awaitedAnswer, runningSince, type AgentStatus } from '@/events/status'
 import { timestampMs } from '@/events/wire/timestamps'
 import { useConversation } from '@/events/use-conversation'
 import { formatElapsed } from '@/lib/text/time'
@@ -20,8 +20,8 @@ export interface StatusLineProps {
 export function StatusLine({ technicalCount, showsTechnical, onToggleTechnical }: StatusLineProps) {
   const { t } = useTranslation()
   const status = useConversation(agentStatus)
-  const word = useConversation((state) => statusText(t, agentStanding(state)))
-  const tone = useConversation((state) => statusTone(agentStanding(state)))
+  const word = useConversation((state) => statusText(t, agentStatusParts(state)))
+  const tone = useConversation((state) => statusTone(agentStatusParts(state)))
   const isLive = useConversation((state) => state.connection.state === 'open')
   const awaitedTools = useConversation((state) => awaitedAnswer(state)?.tools ?? null)
   const text = isLive || status === 'loading' ? word : t('status.last_known', { status: word })

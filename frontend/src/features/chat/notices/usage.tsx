@@ -10,7 +10,7 @@ import { DropdownMenu, MenuItem } from '@/ui/overlay/dropdown-menu'
 import { useDollars } from '@/lib/hooks/use-dollars'
 import { PromptCache } from './prompt-cache'
 
-const NEARLY = 0.8
+const WARNING_SHARE = 0.8
 
 type UsedTokens = Pick<TokenUsage, 'prompt_tokens' | 'completion_tokens'>
 
@@ -45,7 +45,9 @@ export function Usage({ conversation }: { conversation: AppConversation }) {
     <>
       <span className="font-mono tabular-nums" title={t('chat.tokens', inWords(tokens))}>
         {costText && (
-          <span className={clsx(budget && cost >= budget * NEARLY && 'text-warning')}>{costText} · </span>
+          <span className={clsx(budget && cost >= budget * WARNING_SHARE && 'text-warning')}>
+            {costText} ·{' '}
+          </span>
         )}
         {t('chat.tokens_short', { tokens: compact.format(total) })}
       </span>
@@ -80,7 +82,7 @@ function ContextMeter({ conversationId, tokens, compact }: ContextMeterProps) {
   const { context_window: room = 0, per_turn_token: used = 0 } = tokens
   if (room === 0 || used === 0) return null
   const percent = Math.min(100, Math.round((used / room) * 100))
-  const isNearlyFull = used >= room * NEARLY
+  const isNearlyFull = used >= room * WARNING_SHARE
   const handleCondense = () =>
     condense.mutate(undefined, { onSuccess: () => toast.success(t('chat.condensed')) })
   return (

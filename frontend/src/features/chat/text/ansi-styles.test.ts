@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { TextStyle } from '@/events/wire/types'
 import { describe, expect, it } from 'vitest'
-import { inCodeUnits, lookOf, pieces } from './ansi-styles'
+import { inCodeUnits, stylePropsOf, styledPieces } from './ansi-styles'
 
 describe('the look of a style', () => {
   it.each([
@@ -12,12 +12,12 @@ describe('the look of a style', () => {
     ['3;4;9', 'italic underline line-through', {}],
     ['7', 'ansi-inverse', {}],
   ])('of %s', (code, className, style) => {
-    expect(lookOf(code)?.style).toEqual(style)
-    for (const name of className.split(' ')) expect(lookOf(code)?.className).toContain(name)
+    expect(stylePropsOf(code)?.style).toEqual(style)
+    for (const name of className.split(' ')) expect(stylePropsOf(code)?.className).toContain(name)
   })
 
   it('is none for what is no style', () => {
-    expect(lookOf('<secret-hidden>')).toBeNull()
+    expect(stylePropsOf('<secret-hidden>')).toBeNull()
   })
 })
 
@@ -27,9 +27,9 @@ describe('styled text', () => {
       [0, 3, '31'],
       [4, 9, '32'],
     ]
-    const shown = pieces('ne two end', styles, 1)
+    const shown = styledPieces('ne two end', styles, 1)
     expect(shown.map(({ text }) => text)).toEqual(['ne', ' ', 'two e', 'nd'])
-    expect(shown.map(({ look }) => look !== null)).toEqual([true, false, true, false])
+    expect(shown.map(({ styleProps }) => styleProps !== null)).toEqual([true, false, true, false])
   })
 
   it('stays whole whatever the styles say', () => {
@@ -39,7 +39,7 @@ describe('styled text', () => {
       [0, 3, '32'],
     ]
     expect(
-      pieces('text', styles)
+      styledPieces('text', styles)
         .map(({ text }) => text)
         .join(''),
     ).toBe('text')

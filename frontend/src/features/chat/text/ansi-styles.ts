@@ -3,15 +3,15 @@ import Anser from 'anser'
 import type { CSSProperties } from 'react'
 import type { TextStyle } from '@/events/wire/types'
 
-export interface Look {
+export interface StyleProps {
   className: string
   style?: CSSProperties
 }
 
-/** A piece of text with one style. `look` is null if the style is unknown or missing. */
-export interface Piece {
+/** A piece of text with one style. `styleProps` is null if the style is unknown or missing. */
+export interface StyledPiece {
   text: string
-  look: Look | null
+  styleProps: StyleProps | null
 }
 
 const DECORATIONS: Record<string, string> = {
@@ -26,23 +26,23 @@ const BASIC = /^ansi-(?:bright-)?(?:black|red|green|yellow|blue|magenta|cyan|whi
 const EXTENDED = /\b[34]8;(?:5;\d+|2;\d+;\d+;\d+)/g
 const ASKS_INVERSE = /(?:^|;)7(?:;|$)/
 const REMEMBERED = 500
-const known = new Map<string, Look>()
+const known = new Map<string, StyleProps>()
 
 /**
- * Returns the look for a style. `code`: the parameters of an escape sequence, as in `1;31`. Returns null for unknown
- * codes.
+ * Returns the classes and the style of an element. `code`: the parameters of an escape sequence, as in `1;31`. Returns
+ * null for unknown codes.
  */
-export function lookOf(code: string): Look | null {
+export function stylePropsOf(code: string): StyleProps | null {
   const remembered = known.get(code)
   if (remembered !== undefined) return remembered
   if (!/^[\d;]+$/.test(code)) return null
-  const look = toLook(code)
+  const styleProps = toStyleProps(code)
   if (known.size >= REMEMBERED) known.clear()
-  known.set(code, look)
-  return look
+  known.set(code, styleProps)
+  return styleProps
 }
 
-function toLook(code: string): Look {
+function toStyleProps(code: string): StyleProps {
   // For inverse text, Anser would use black and white in every theme. The code 27 switches the inverse off.
   const read = (use_classes: boolean) =>
     Anser.ansiToJson(`\u001b[${code};27mx`, { json: true, remove_empty: true, use_classes })[0]
@@ -81,20 +81,20 @@ export function inCodeUnits(text: string, styles: readonly TextStyle[]): readonl
 }
 
 /**
- * Cuts the text from `offset` on into pieces with one look each. Positions of `styles` are code units from the
+ * Cuts the text from `offset` on into pieces with one style each. Positions of `styles` are code units from the
  * beginning.
  */
-export function pieces(text: string, styles: readonly TextStyle[], offset = 0): Piece[] {
-  const found: Piece[] = []
+export function styledPieces(text: string, styles: readonly TextStyle[], offset = 0): StyledPiece[] {
+  const found: StyledPiece[] = []
   let at = 0
   for (const [start, end, code] of styles) {
     const from = Math.max(start - offset, at)
     const to = Math.min(end - offset, text.length)
     if (to <= from) continue
-    if (from > at) found.push({ text: text.slice(at, from), look: null })
-    found.push({ text: text.slice(from, to), look: lookOf(code) })
+    if (from > at) found.push({ text: text.slice(at, from), styleProps: null })
+    found.push({ text: text.slice(from, to), styleProps: stylePropsOf(code) })
     at = to
   }
-  if (at < text.length) found.push({ text: text.slice(at), look: null })
+  if (at < text.length) found.push({ text: text.slice(at), styleProps: null })
   return found
 }

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { copyText } from '@/lib/browser/copy-text'
 import { IconButton } from '@/ui/form/icon-button'
 import { ScrollPre } from '@/ui/text/scroll-pre'
-import { Code } from './code'
+import { HighlightedCode } from './highlighted-code'
 
 export interface CodeBlockProps {
   text: string
@@ -28,7 +28,7 @@ export function CodeBlock({ text, language, wraps = false }: CodeBlockProps) {
           wraps && 'wrap-anywhere whitespace-pre-wrap',
         )}
       >
-        <Code text={text} language={language} />
+        <HighlightedCode text={text} language={language} />
       </ScrollPre>
     </div>
   )

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import type { DiffLine } from '@/lib/text/line-diff'
 import { DiffLines, withContext } from '@/ui/text/diff-lines'
-import { useKeptState } from '../timeline/kept-state'
+import { useRowState } from '../timeline/row-state'
 
 const FOLDED_LINES = 24
 
@@ -14,7 +14,7 @@ export interface InlineDiffProps {
 /** A small diff inside the chat: the changed lines with a few lines around them. */
 export function InlineDiff({ lines, wraps }: InlineDiffProps) {
   const { t } = useTranslation()
-  const [isOpen, setIsOpen] = useKeptState('diff', false)
+  const [isOpen, setIsOpen] = useRowState('diff', false)
   const relevant = withContext(lines)
   const shown = isOpen ? relevant : relevant.slice(0, FOLDED_LINES)
   return (

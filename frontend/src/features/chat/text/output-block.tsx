@@ -2,7 +2,7 @@ import clsx from 'clsx'
 import { useTranslation } from 'react-i18next'
 import { ScrollPre } from '@/ui/text/scroll-pre'
 import type { TextStyle } from '@/events/wire/types'
-import { useKeptState } from '../timeline/kept-state'
+import { useRowState } from '../timeline/row-state'
 import { useWithShortPaths } from './short-path'
 import { StyledText } from './styled-text'
 
@@ -26,7 +26,7 @@ export function OutputBlock({ text: whole, keep = 'end', isError, styles = PLAIN
   const { t } = useTranslation()
   const sentence = useWithShortPaths(whole)
   const text = isError ? sentence : whole
-  const [isOpen, setIsOpen] = useKeptState('output', false)
+  const [isOpen, setIsOpen] = useRowState('output', false)
   const folded = foldText(text, keep)
   const isFolded = folded !== text && !isOpen
   const shown = isFolded ? folded : foldText(text, keep, Number.POSITIVE_INFINITY, MAX_CHARACTERS)

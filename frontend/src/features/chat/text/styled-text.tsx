@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import type { TextStyle } from '@/events/wire/types'
-import { pieces } from './ansi-styles'
+import { styledPieces } from './ansi-styles'
 import './ansi.css'
 
 interface StyledTextProps {
@@ -12,12 +12,12 @@ interface StyledTextProps {
 
 /** Text in the colours in which a program has printed it. */
 export function StyledText({ text, styles, offset }: StyledTextProps) {
-  const parts = useMemo(() => pieces(text, styles, offset), [text, styles, offset])
-  return parts.map(({ text: part, look }, index) =>
-    look === null ? (
+  const parts = useMemo(() => styledPieces(text, styles, offset), [text, styles, offset])
+  return parts.map(({ text: part, styleProps }, index) =>
+    styleProps === null ? (
       part
     ) : (
-      <span key={index} className={look.className} style={look.style}>
+      <span key={index} className={styleProps.className} style={styleProps.style}>
         {part}
       </span>
     ),

@@ -3,12 +3,12 @@ import clsx from 'clsx'
 import { useId } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { CriticResult } from '@/events/wire/types'
-import { useKeptState } from './kept-state'
+import { useRowState } from './row-state'
 
 /** A critic's judgement of the work so far: the score, and the reason when it is opened. */
 export function CriticMark({ result }: { result: CriticResult | null | undefined }) {
   const { t } = useTranslation()
-  const [isOpen, setIsOpen] = useKeptState('critic', false)
+  const [isOpen, setIsOpen] = useRowState('critic', false)
   const bodyId = useId()
   if (!result) return null
   const score = t('critic.score', { percent: Math.round(result.score * 100) })

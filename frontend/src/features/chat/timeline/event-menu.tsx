@@ -2,7 +2,7 @@ import { Braces, Ellipsis, GitFork, History, Link2 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { TimelineItem } from '@/events/fold/reduce'
 import { DropdownMenu, MenuItem } from '@/ui/overlay/dropdown-menu'
-import { useEventActions } from './slots'
+import { useEventActions } from './row-actions'
 
 export interface EventMenuProps {
   item: TimelineItem

@@ -8,11 +8,11 @@ import { llmFallback, type LLMFallback } from '@/events/fold/fallback'
 import { eventIs, type ConversationEvent, type EventOf } from '@/events/wire/types'
 import { UNREADABLE } from '@/events/wire/well-formed'
 import { Notice } from '@/ui/feedback/notice'
-import { MessageRow } from './bubbles'
+import { MessageRow } from './message-rows'
 import { ConversationError } from '../notices/conversation-error'
 import { HookRow } from './hook-row'
 import { Markdown } from '../text/markdown'
-import { Marker, Remark } from './marker'
+import { Marker, ExpandableMarker } from './marker'
 import { Refusal } from '../tools/outcome'
 import { ProofRow } from './proof-row'
 import { ForkedRow } from './forked-row'
@@ -59,9 +59,9 @@ function CondensationRow({ event }: { event: EventOf<'Condensation'> }) {
   }
   if (!event.summary) return <Marker {...marker} />
   return (
-    <Remark {...marker}>
+    <ExpandableMarker {...marker}>
       <Markdown text={event.summary} />
-    </Remark>
+    </ExpandableMarker>
   )
 }
 
@@ -69,16 +69,20 @@ function CondensationRow({ event }: { event: EventOf<'Condensation'> }) {
 function NudgeRow({ event }: { event: EventOf<'MessageEvent'> }) {
   const { t } = useTranslation()
   return (
-    <Remark icon={<CornerDownRight aria-hidden />} text={t('marker.nudged')} at={event.timestamp}>
+    <ExpandableMarker icon={<CornerDownRight aria-hidden />} text={t('marker.nudged')} at={event.timestamp}>
       <p className="whitespace-pre-wrap">{contentText(event.llm_message.content)}</p>
-    </Remark>
+    </ExpandableMarker>
   )
 }
 
 function FallbackRow({ fallback, at }: { fallback: LLMFallback; at: string }) {
   const { t } = useTranslation()
   return (
-    <Remark icon={<Shuffle aria-hidden />} text={t('marker.fallback', { model: fallback.model })} at={at}>
+    <ExpandableMarker
+      icon={<Shuffle aria-hidden />}
+      text={t('marker.fallback', { model: fallback.model })}
+      at={at}
+    >
       <ul className="space-y-1.5">
         {fallback.passed_over.map(({ model, code, detail }) => (
           <li key={model} className="wrap-anywhere">
@@ -88,7 +92,7 @@ function FallbackRow({ fallback, at }: { fallback: LLMFallback; at: string }) {
           </li>
         ))}
       </ul>
-    </Remark>
+    </ExpandableMarker>
   )
 }
 

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next'
 import type { EventOf } from '@/events/wire/types'
 import { formatDateTime } from '@/lib/text/time'
 import { hookVerdict, type HookVerdict } from './hook-verdict'
-import { useKeptState } from './kept-state'
+import { useRowState } from './row-state'
 
 const TONES: Record<HookVerdict, string> = {
   blocked: 'text-warning',
@@ -17,7 +17,7 @@ const TONES: Record<HookVerdict, string> = {
 /** A hook that ran: its name and its decision. When it is opened, shows the command and its output. */
 export function HookRow({ event }: { event: EventOf<'HookExecutionEvent'> }) {
   const { t } = useTranslation()
-  const [isOpen, setIsOpen] = useKeptState('hook', false)
+  const [isOpen, setIsOpen] = useRowState('hook', false)
   const bodyId = useId()
   const verdict = hookVerdict(event)
   return (

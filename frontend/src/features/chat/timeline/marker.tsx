@@ -2,7 +2,7 @@ import clsx from 'clsx'
 import { ChevronRight } from 'lucide-react'
 import { useId, type ReactNode } from 'react'
 import { formatDateTime } from '@/lib/text/time'
-import { useKeptState } from './kept-state'
+import { useRowState } from './row-state'
 
 export interface MarkerProps {
   icon: ReactNode
@@ -27,8 +27,11 @@ export function Marker({ icon, text, at, isOpen }: MarkerProps) {
 }
 
 /** A divider in small text. It shows more when it is opened. */
-export function Remark({ children, ...marker }: Omit<MarkerProps, 'isOpen'> & { children: ReactNode }) {
-  const [isOpen, setIsOpen] = useKeptState('remark', false)
+export function ExpandableMarker({
+  children,
+  ...marker
+}: Omit<MarkerProps, 'isOpen'> & { children: ReactNode }) {
+  const [isOpen, setIsOpen] = useRowState('marker', false)
   const bodyId = useId()
   return (
     <div>

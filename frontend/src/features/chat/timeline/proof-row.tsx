@@ -3,14 +3,14 @@ import clsx from 'clsx'
 import { useId } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Proof } from '@/events/fold/proof'
-import { useKeptState } from './kept-state'
+import { useRowState } from './row-state'
 
 const ICON: Record<Proof['status'], LucideIcon> = { verified: ShieldCheck, unverified: CircleDashed }
 
 /** Whether commands have shown that the finished work is right. When it is opened, lists these commands. */
 export function ProofRow({ proof }: { proof: Proof }) {
   const { t } = useTranslation()
-  const [isOpen, setIsOpen] = useKeptState('proof', false)
+  const [isOpen, setIsOpen] = useRowState('proof', false)
   const bodyId = useId()
   const Icon = ICON[proof.status]
   return (

@@ -2,7 +2,7 @@ import { History } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { Rewind } from '@/events/fold/rewind'
 import { Marker } from './marker'
-import { RewindAction } from './slots'
+import { RewindAction } from './row-actions'
 
 /** The row for a rewind of files, of the chat or of both. */
 export function RewindRow({ rewind, at }: { rewind: Rewind; at: string }) {

@@ -6,7 +6,7 @@ import { proofOf } from '@/events/fold/proof'
 import type { TimelineItem } from '@/events/fold/reduce'
 import type { StreamingItem } from '@/events/fold/streaming'
 import { restoredOf } from '@/events/fold/restored'
-import { rewindOf, type Placed } from '@/events/fold/rewind'
+import { rewindOf, type PositionedEvent } from '@/events/fold/rewind'
 import type { OutgoingMessage } from '@/events/store'
 import { eventIs, type ConversationEvent } from '@/events/wire/types'
 import { hookVerdict } from './hook-verdict'
@@ -35,14 +35,14 @@ export function isTechnical(event: ConversationEvent): boolean {
 }
 
 function isTechnicalItem(item: TimelineItem, before: TimelineItem | undefined): boolean {
-  return item.type === 'event' && (isTechnical(item.event) || isGoalsWord(item.event, before))
+  return item.type === 'event' && (isTechnical(item.event) || isGoalMessage(item.event, before))
 }
 
 /**
  * Whether this is the message that tells the agent about its goal. It follows a goal step with the same content for
  * people.
  */
-function isGoalsWord(event: ConversationEvent, before: TimelineItem | undefined): boolean {
+function isGoalMessage(event: ConversationEvent, before: TimelineItem | undefined): boolean {
   return before?.type === 'goal' && event.source === 'environment' && eventIs(event, 'MessageEvent')
 }
 
@@ -108,7 +108,7 @@ export function liveRows(streaming: readonly StreamingItem[], outgoing: readonly
 }
 
 /** Returns the first message, until the log contains it. `history` also has events of old branches. */
-export function firstMessageRow(task: StartTask | null, history: readonly Placed[]): Row[] {
+export function firstMessageRow(task: StartTask | null, history: readonly PositionedEvent[]): Row[] {
   const text = contentText(task?.request.initial_message?.content ?? [])
   const isLogged = history.some(({ event }) => eventIs(event, 'MessageEvent'))
   return text === '' || isLogged ? [] : [{ type: 'first_message', key: 'first-message', text }]

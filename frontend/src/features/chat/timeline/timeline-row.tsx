@@ -5,11 +5,11 @@ import { agentStatus } from '@/events/status'
 import { useConversation } from '@/events/use-conversation'
 import { originalOf } from '@/events/wire/well-formed'
 import { ErrorBoundary } from '@/ui/feedback/error-boundary'
-import { OutgoingRow, StreamingRow, UserBubble } from './bubbles'
+import { OutgoingRow, StreamingRow, UserBubble } from './message-rows'
 import { EventMenu } from './event-menu'
 import { EventRow } from './event-row'
 import { GoalRow } from './goal-row'
-import { useKeptState } from './kept-state'
+import { useRowState } from './row-state'
 import { RawEvent } from './raw-event'
 import type { Row } from './rows'
 import { ToolRow } from '../tools/tool-row'
@@ -62,7 +62,7 @@ export function ItemBody({ item }: { item: TimelineItem }) {
 
 function ItemRow({ item }: { item: TimelineItem }) {
   const { t } = useTranslation()
-  const [showsRaw, setShowsRaw] = useKeptState('raw', false)
+  const [showsRaw, setShowsRaw] = useRowState('raw', false)
   return (
     <div className="group/row relative">
       <ErrorBoundary

@@ -6,11 +6,11 @@ import { useTranslation } from 'react-i18next'
 import { useConversation, useConversationStore } from '@/events/use-conversation'
 import { Button } from '@/ui/form/button'
 import { useHighlights } from '../find/use-highlights'
-import { KeptRow } from './kept-state'
+import { RowStateScope } from './row-state'
 import { MoreEvents, useMoreEvents } from './more-events'
 import { rowOfEvent, type Row } from './rows'
 import { TimelineRow } from './timeline-row'
-import { AT_END_PX, useFollowedEnd } from './use-followed-end'
+import { AT_END_PX, useAutoScroll } from './use-auto-scroll'
 
 const ESTIMATED_ROW_PX = 90
 
@@ -51,7 +51,7 @@ export function Timeline({ rows, start, linkedEventId = null, foundWords = '' }:
 
   useHighlights(content, foundWords)
   const lastKey = rows.at(-1)?.key ?? ''
-  const { leftAt, handleScroll, leave } = useFollowedEnd(scroller, content, virtualizer, lastKey, isAtNow)
+  const { leftAt, handleScroll, leave } = useAutoScroll(scroller, content, virtualizer, lastKey, isAtNow)
   const loadNear = useMoreEvents(scroller, rows)
 
   // Users who send a message want to see it, so the view scrolls to the end.
@@ -108,7 +108,7 @@ export function Timeline({ rows, start, linkedEventId = null, foundWords = '' }:
                   className="absolute inset-x-0 top-0 px-4 sm:pr-9 sm:pl-6"
                   style={{ transform: `translateY(${top}px)` }}
                 >
-                  <KeptRow rowKey={row.key}>
+                  <RowStateScope rowKey={row.key}>
                     <div
                       aria-current={index === linkedIndex ? 'location' : undefined}
                       className={clsx(
@@ -118,7 +118,7 @@ export function Timeline({ rows, start, linkedEventId = null, foundWords = '' }:
                     >
                       <TimelineRow row={row} start={start} />
                     </div>
-                  </KeptRow>
+                  </RowStateScope>
                 </div>
               )
             )

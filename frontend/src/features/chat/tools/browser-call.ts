@@ -1,5 +1,5 @@
 /** Describes the calls of the browser's tools in words for their rows. Pure. */
-import { pageOf } from '@/events/fold/sight'
+import { pageOf } from '@/events/fold/agent-browser'
 import { actionIs, type Action } from '@/events/wire/types'
 
 export interface BrowserCall {

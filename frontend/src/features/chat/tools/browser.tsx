@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { Images } from '../timeline/images'
 import { Refusal, ToolStatus } from './outcome'
 import { contentImages, contentText } from '../timeline/rows'
-import { ToldBlock } from '../text/told'
+import { ReadableBlock } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import { answeredCall, type BrowserCall } from './browser-call'
 import { observationOf, type ToolProps } from './tool-props'
@@ -41,7 +41,7 @@ export function BrowserTool({
         </div>
       )}
       {answer !== '' && (
-        <ToldBlock
+        <ReadableBlock
           text={answer}
           kind={state === 'failed' ? 'error' : 'answer'}
           keep="start"

@@ -5,7 +5,7 @@ import { InlineDiff } from '../text/inline-diff'
 import { Refusal, ToolStatus } from './outcome'
 import { contentImages, contentText } from '../timeline/rows'
 import { useShortPath, useWithShortPaths } from '../text/short-path'
-import { ToldBlock } from '../text/told'
+import { ReadableBlock } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import { changedLines, verbOf, type FileCall } from './file-call'
 import { LineCounts } from './line-counts'
@@ -56,7 +56,7 @@ export function FileTool({ event, outcome, state, call }: Omit<ToolProps, 'actio
       ) : (
         text !== '' &&
         images.length === 0 && (
-          <ToldBlock
+          <ReadableBlock
             text={text}
             kind={state === 'failed' ? 'error' : 'answer'}
             keep="start"

@@ -5,7 +5,7 @@ import { ScrollPre } from '@/ui/text/scroll-pre'
 import { Images } from '../timeline/images'
 import { Refusal, ToolStatus } from './outcome'
 import { contentImages, contentText } from '../timeline/rows'
-import { ToldBlock } from '../text/told'
+import { ReadableBlock } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import { observationOf, ownSummary, type ToolProps } from './tool-props'
 
@@ -39,7 +39,7 @@ export function GenericTool({
       </ScrollPre>
       {answer !== '' && (
         <div className="border-t border-border">
-          <ToldBlock text={answer} kind="answer" keep="start" isError={state === 'failed'} />
+          <ReadableBlock text={answer} kind="answer" keep="start" isError={state === 'failed'} />
         </div>
       )}
       {images.length > 0 && (

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { Markdown } from '../text/markdown'
 import { Refusal, ToolStatus } from './outcome'
 import { contentText } from '../timeline/rows'
-import { ToldBlock } from '../text/told'
+import { ReadableBlock } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import type { NoteCall } from './note-call'
 import { observationOf, type ToolProps } from './tool-props'
@@ -27,7 +27,7 @@ export function MemoryTool({ event, outcome, state, call }: Omit<ToolProps, 'act
       isOpenByDefault={state === 'failed'}
     >
       {state === 'failed' && answer !== '' ? (
-        <ToldBlock text={answer} kind="error" keep="start" isError />
+        <ReadableBlock text={answer} kind="error" keep="start" isError />
       ) : (
         <div className="max-h-96 overflow-y-auto px-3 py-2 text-sm text-muted">
           <Markdown text={text || answer} />

@@ -2,11 +2,11 @@ import { NotebookTabs } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Badge } from '@/ui/feedback/badge'
 import { ScrollPre } from '@/ui/text/scroll-pre'
-import { Code } from '../text/code'
+import { HighlightedCode } from '../text/highlighted-code'
 import { Images } from '../timeline/images'
 import { Refusal, ToolStatus } from './outcome'
 import { contentImages, contentText } from '../timeline/rows'
-import { ToldBlock } from '../text/told'
+import { ReadableBlock } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import type { CellCall } from './cell-call'
 import { observationOf, ownSummary, type ToolProps } from './tool-props'
@@ -36,12 +36,12 @@ export function NotebookTool({
     >
       {call.code !== '' && (
         <ScrollPre dir="ltr" className="max-h-96 px-3 py-2 font-mono text-xs leading-relaxed">
-          <Code text={call.code} language="python" />
+          <HighlightedCode text={call.code} language="python" />
         </ScrollPre>
       )}
       {output !== '' && (
         <div className="border-t border-border first:border-t-0">
-          <ToldBlock text={output} kind={state === 'failed' ? 'output' : 'answer'} />
+          <ReadableBlock text={output} kind={state === 'failed' ? 'output' : 'answer'} />
         </div>
       )}
       {images.length > 0 && (

@@ -6,8 +6,8 @@ import { formatElapsed } from '@/lib/text/time'
 import { useNow } from '@/lib/hooks/use-now'
 import { Badge } from '@/ui/feedback/badge'
 import { Spinner } from '@/ui/feedback/spinner'
-import { forPeople } from '../text/model-text'
-import { Original } from '../text/told'
+import { readableText } from '../text/readable-text'
+import { OriginalText } from '../text/readable-block'
 import type { ToolState } from './tool-card'
 
 /**
@@ -82,11 +82,11 @@ export function Refusal({ outcome }: { outcome: Outcome | null }) {
   const { t } = useTranslation()
   if (eventIs(outcome, 'AgentErrorEvent')) {
     const tone = wasInterrupted(outcome) ? 'text-muted' : 'text-danger'
-    const shown = forPeople(t, outcome.error, 'error')
+    const shown = readableText(t, outcome.error, 'error')
     return (
       <>
         <p className={`px-3 py-2 text-sm break-words whitespace-pre-wrap ${tone}`}>{shown}</p>
-        <Original text={outcome.error} shown={shown} />
+        <OriginalText text={outcome.error} shown={shown} />
       </>
     )
   }

@@ -2,11 +2,11 @@ import { FileDiff } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import type { ActionByKind } from '@/events/wire/types'
 import { InlineDiff } from '../text/inline-diff'
-import { KeptPart } from '../timeline/kept-state'
+import { RowPartStateScope } from '../timeline/row-state'
 import { Refusal, ToolStatus } from './outcome'
 import { contentText } from '../timeline/rows'
 import { useShortPath } from '../text/short-path'
-import { ToldBlock } from '../text/told'
+import { ReadableBlock } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import { filePatches, type FilePatch } from './file-call'
 import { LineCounts } from './line-counts'
@@ -30,12 +30,12 @@ export function PatchTool({ event, outcome, state, action }: ToolProps<ActionByK
       state={state}
     >
       {state === 'failed' && observation !== null && (
-        <ToldBlock text={contentText(observation.content)} kind="error" keep="start" isError />
+        <ReadableBlock text={contentText(observation.content)} kind="error" keep="start" isError />
       )}
       {files.map((file) => (
-        <KeptPart key={file.path} name={file.path}>
+        <RowPartStateScope key={file.path} name={file.path}>
           <PatchedFile file={file} />
-        </KeptPart>
+        </RowPartStateScope>
       ))}
       <Refusal outcome={outcome} />
     </ToolCard>

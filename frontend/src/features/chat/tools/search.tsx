@@ -5,7 +5,7 @@ import { OutputBlock } from '../text/output-block'
 import { Refusal, ToolStatus } from './outcome'
 import { contentText } from '../timeline/rows'
 import { useShortPath, useShortPaths } from '../text/short-path'
-import { ToldBlock } from '../text/told'
+import { ReadableBlock } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import { observationOf, type ToolProps } from './tool-props'
 
@@ -47,7 +47,7 @@ export function SearchTool({
         <p className="px-3 py-1.5 text-xs text-muted">{t('tool.nothing_found')}</p>
       )}
       {found === null && observation !== null && (
-        <ToldBlock
+        <ReadableBlock
           text={contentText(observation.content)}
           kind={state === 'failed' ? 'error' : 'answer'}
           keep="start"

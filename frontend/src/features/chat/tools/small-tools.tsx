@@ -3,10 +3,10 @@ import { BookOpen, Circle, CircleCheckBig, CircleDashed, CircleDot, Lightbulb, L
 import { useTranslation } from 'react-i18next'
 import { observationIs, type ActionByKind, type PlannedTask } from '@/events/wire/types'
 import { Markdown } from '../text/markdown'
-import { forPeople } from '../text/model-text'
+import { readableText } from '../text/readable-text'
 import { Refusal, ToolStatus } from './outcome'
 import { contentText } from '../timeline/rows'
-import { Original, ToldBlock } from '../text/told'
+import { OriginalText, ReadableBlock } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import { observationOf, type ToolProps } from './tool-props'
 
@@ -45,7 +45,7 @@ export function FinishTool({ action }: ToolProps<ActionByKind['FinishAction']>) 
 export function SkillTool({ event, outcome, state, action }: ToolProps<ActionByKind['InvokeSkillAction']>) {
   const { t } = useTranslation()
   const text = contentText(observationOf(outcome)?.content ?? [])
-  const shown = forPeople(t, text, state === 'failed' ? 'error' : 'answer')
+  const shown = readableText(t, text, state === 'failed' ? 'error' : 'answer')
   return (
     <ToolCard
       icon={<BookOpen aria-hidden />}
@@ -63,7 +63,7 @@ export function SkillTool({ event, outcome, state, action }: ToolProps<ActionByK
           <Markdown text={shown} />
         </div>
       )}
-      <Original text={text} shown={shown} />
+      <OriginalText text={text} shown={shown} />
       <Refusal outcome={outcome} />
     </ToolCard>
   )
@@ -97,7 +97,7 @@ export function TaskTrackerTool({
       state={state}
     >
       {state === 'failed' && observation !== null && (
-        <ToldBlock text={contentText(observation.content)} kind="error" keep="start" isError />
+        <ReadableBlock text={contentText(observation.content)} kind="error" keep="start" isError />
       )}
       {tasks.length > 0 && (
         <ul className="space-y-1 px-3 py-2 text-sm">

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { isApiError } from '@/api/errors'
 import { subConversationQuery } from '@/api/conversations/sub-conversations'
 import { emptyView, fold } from '@/events/fold/reduce'
-import type { HandedTask, TaskStatus } from '@/events/fold/tasks'
+import type { DelegatedTask, TaskStatus } from '@/events/fold/tasks'
 import type { ActionByKind, ConversationEvent } from '@/events/wire/types'
 import { useConversation } from '@/events/use-conversation'
 import { Badge, type Tone } from '@/ui/feedback/badge'
@@ -14,13 +14,13 @@ import { ErrorState } from '@/ui/feedback/error-state'
 import { Spinner } from '@/ui/feedback/spinner'
 import { useComposerDraft } from '../composer/composer-draft'
 import { useItemRenderer } from '../timeline/item-renderer'
-import { KeptPart, useKeptState } from '../timeline/kept-state'
+import { RowPartStateScope, useRowState } from '../timeline/row-state'
 import { Markdown } from '../text/markdown'
-import { forPeople } from '../text/model-text'
+import { readableText } from '../text/readable-text'
 import { Refusal, ToolStatus } from './outcome'
 import { contentText, itemRows } from '../timeline/rows'
-import { ChatSlotsProvider, type ChatSlots } from '../timeline/slots'
-import { Original } from '../text/told'
+import { RowActionsProvider, type RowActions } from '../timeline/row-actions'
+import { OriginalText } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import { useDollars } from '@/lib/hooks/use-dollars'
 import { observationOf, type ToolProps } from './tool-props'
@@ -36,8 +36,8 @@ const TONES: Partial<Record<TaskStatus, Tone>> = {
 export function TaskTool({ event, outcome, state, action }: ToolProps<ActionByKind['TaskAction']>) {
   const task = useConversation((all) => all.view.tasks.get(event.id)) ?? null
   const { t } = useTranslation()
-  const told = contentText(observationOf(outcome)?.content ?? [])
-  const report = forPeople(t, told, 'answer')
+  const answer = contentText(observationOf(outcome)?.content ?? [])
+  const report = readableText(t, answer, 'answer')
   const subagent = task?.subagent || action.subagent_type || ''
   const subject = action.description || task?.description || action.prompt.split('\n')[0]
   return (
@@ -48,31 +48,31 @@ export function TaskTool({ event, outcome, state, action }: ToolProps<ActionByKi
           <span className="text-muted">{subagent}</span> {subject}
         </>
       }
-      status={<Standing task={task} state={state} since={event.timestamp} />}
+      status={<TaskState task={task} state={state} since={event.timestamp} />}
       state={task?.status === 'conflict' ? 'waiting' : state}
     >
       <div className="space-y-2 px-3 py-2 text-sm">
-        <Asked prompt={action.prompt} />
-        {outcome === null && task?.last_action && <Now text={task.last_action} />}
+        <TaskPrompt prompt={action.prompt} />
+        {outcome === null && task?.last_action && <LastAction text={task.last_action} />}
         {report !== '' && (
           <div className="max-h-96 overflow-y-auto">
             <Markdown text={report} />
           </div>
         )}
-        {task !== null && <Work task={task} isLive={outcome === null} />}
+        {task !== null && <TaskLog task={task} isLive={outcome === null} />}
       </div>
-      <Original text={told} shown={report} />
+      <OriginalText text={answer} shown={report} />
       <Refusal outcome={outcome} />
     </ToolCard>
   )
 }
 
-function Standing({
+function TaskState({
   task,
   state,
   since,
 }: {
-  task: HandedTask | null
+  task: DelegatedTask | null
   state: ToolProps['state']
   since: string
 }) {
@@ -96,7 +96,7 @@ function Standing({
   )
 }
 
-function Asked({ prompt }: { prompt: string }) {
+function TaskPrompt({ prompt }: { prompt: string }) {
   const { t } = useTranslation()
   return (
     <details className="group text-muted">
@@ -109,7 +109,7 @@ function Asked({ prompt }: { prompt: string }) {
   )
 }
 
-function Now({ text }: { text: string }) {
+function LastAction({ text }: { text: string }) {
   const { t } = useTranslation()
   return (
     <p className="truncate text-muted" aria-live="polite">
@@ -118,9 +118,9 @@ function Now({ text }: { text: string }) {
   )
 }
 
-function Work({ task, isLive }: { task: HandedTask; isLive: boolean }) {
+function TaskLog({ task, isLive }: { task: DelegatedTask; isLive: boolean }) {
   const { t } = useTranslation()
-  const [isShown, setShown] = useKeptState('work', false)
+  const [isShown, setShown] = useRowState('work', false)
   const regionId = useId()
   return (
     <>
@@ -142,9 +142,9 @@ function Work({ task, isLive }: { task: HandedTask; isLive: boolean }) {
           tabIndex={0}
           className="max-h-[60vh] space-y-3 overflow-y-auto border-l-2 border-border py-1 pr-1 pl-3"
         >
-          <ChatSlotsProvider value={NO_SLOTS}>
-            <WorkTimeline task={task} isLive={isLive} />
-          </ChatSlotsProvider>
+          <RowActionsProvider value={NO_ROW_ACTIONS}>
+            <TaskTimeline task={task} isLive={isLive} />
+          </RowActionsProvider>
         </section>
       )}
     </>
@@ -152,9 +152,9 @@ function Work({ task, isLive }: { task: HandedTask; isLive: boolean }) {
 }
 
 /** Removes the page's controls for rows: a user cannot go back within a sub-agent's work. */
-const NO_SLOTS: ChatSlots = {}
+const NO_ROW_ACTIONS: RowActions = {}
 
-function WorkTimeline({ task, isLive }: { task: HandedTask; isLive: boolean }) {
+function TaskTimeline({ task, isLive }: { task: DelegatedTask; isLive: boolean }) {
   const { t } = useTranslation()
   const { conversationId } = useComposerDraft()
   const query = useQuery({
@@ -171,9 +171,9 @@ function WorkTimeline({ task, isLive }: { task: HandedTask; isLive: boolean }) {
   return rows.map(
     (row) =>
       row.type === 'item' && (
-        <KeptPart key={row.key} name={row.key}>
+        <RowPartStateScope key={row.key} name={row.key}>
           <Item item={row.item} />
-        </KeptPart>
+        </RowPartStateScope>
       ),
   )
 }

@@ -5,11 +5,11 @@ import { useConversation } from '@/events/use-conversation'
 import { Badge } from '@/ui/feedback/badge'
 import { plainTerminalText } from '../text/ansi'
 import { inCodeUnits } from '../text/ansi-styles'
-import { forPeople } from '../text/model-text'
+import { readableText } from '../text/readable-text'
 import { OutputBlock } from '../text/output-block'
 import { Refusal, ToolStatus } from './outcome'
 import { contentText } from '../timeline/rows'
-import { Original } from '../text/told'
+import { OriginalText } from '../text/readable-block'
 import { ToolCard } from './tool-card'
 import { observationOf, ownSummary, type ToolProps } from './tool-props'
 
@@ -23,7 +23,7 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
   const given = live?.styles ?? result?.metadata?.styles
   // The positions of colours do not fit a text that was cleaned here.
   const styles = given && raw.startsWith(output) ? inCodeUnits(raw, given) : undefined
-  const shown = forPeople(t, output, 'output')
+  const shown = readableText(t, output, 'output')
   const summary = ownSummary(event)
   const isWholeInTitle = summary === null && action.command.length <= 60 && !action.command.includes('\n')
   return (
@@ -48,7 +48,7 @@ export function TerminalTool({ event, outcome, state, action }: ToolProps<Action
     >
       {!isWholeInTitle && <Command action={action} />}
       {output !== '' && <OutputBlock text={shown} styles={styles && moved(styles, output, shown)} />}
-      <Original text={output} shown={shown} />
+      <OriginalText text={output} shown={shown} />
       {observation !== null && output === '' && (
         <p className="px-3 py-1.5 text-xs text-muted">{t('tool.no_output')}</p>
       )}

@@ -1,7 +1,7 @@
 import clsx from 'clsx'
 import { ChevronRight } from 'lucide-react'
 import { useId, type ReactNode } from 'react'
-import { useKeptState } from '../timeline/kept-state'
+import { useRowState } from '../timeline/row-state'
 
 export type ToolState =
   'running' | 'done' | 'failed' | 'rejected' | 'stopped' | 'unanswered' | 'waiting' | 'waiting_for_client'
@@ -20,7 +20,7 @@ export interface ToolCardProps {
 
 /** The frame around a tool's action and its result. */
 export function ToolCard({ icon, title, status, state, isOpenByDefault = true, children }: ToolCardProps) {
-  const [chosen, setChosen] = useKeptState<boolean | null>('card', null)
+  const [chosen, setChosen] = useRowState<boolean | null>('card', null)
   // An action that waits for approval is shown completely in the question, so its card is closed.
   const isOpen = chosen ?? (isOpenByDefault && state !== 'waiting')
   const bodyId = useId()

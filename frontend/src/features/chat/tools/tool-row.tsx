@@ -5,7 +5,7 @@ import type { TimelineItem } from '@/events/fold/reduce'
 import { CriticMark } from '../timeline/critic-mark'
 import { Markdown } from '../text/markdown'
 import { toolState } from './outcome'
-import { givenRules } from './given-rules'
+import { pathRuleNames } from './path-rule-names'
 import { Reasoning } from '../timeline/reasoning'
 import { contentText } from '../timeline/rows'
 import { RegisteredTool } from './registry'
@@ -16,7 +16,7 @@ import { SkillBadges } from '../timeline/skill-badges'
 export function ToolRow({ item }: { item: Extract<TimelineItem, { type: 'tool' }> }) {
   const { t } = useTranslation()
   const thought = contentText(item.action.thought)
-  const rules = item.outcome?.kind === 'ObservationEvent' ? givenRules(item.outcome.extended_content) : []
+  const rules = item.outcome?.kind === 'ObservationEvent' ? pathRuleNames(item.outcome.extended_content) : []
   return (
     <div>
       <Reasoning text={item.action.reasoning_content} />

@@ -1,7 +1,7 @@
 import { screen, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, test } from 'vitest'
-import type { Consent } from '@/api/approval/offers'
+import type { Consent } from '@/api/approval/executables'
 import { fakeConsent } from '@/test/agent-factories'
 import { renderApp } from '@/test/render-app'
 import { server } from '@/test/server'

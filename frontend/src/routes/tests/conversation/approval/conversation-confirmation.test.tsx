@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http } from 'msw'
 import { describe, expect, it } from 'vitest'
-import { pendingActions } from '@/features/chat/approval/pending-confirmation'
+import { pendingActions } from '@/features/chat/approval/pending-actions'
 import { emptyView, fold } from '@/events/fold/reduce'
 import type { ConversationEvent, Frame } from '@/events/wire/types'
 import { problem } from '@/test/handlers'

@@ -1,16 +1,16 @@
 import { screen, waitFor, within } from '@testing-library/react'
 import { http, HttpResponse } from 'msw'
 import { expect, it } from 'vitest'
-import type { OfferInfo } from '@/api/approval/offers'
+import type { ExecutableWithState } from '@/api/approval/executables'
 import type { StartTask } from '@/api/types'
-import { fakeOffer } from '@/test/agent-factories'
+import { fakeExecutable } from '@/test/agent-factories'
 import { problem } from '@/test/handlers'
 import { openConversation } from '@/test/open-conversation'
 
 const RUNNING = { conversation: { sandbox_status: 'RUNNING' as const } }
 
 /** A repository with these offers; answers change their state, as on a real server. */
-function offers(items: OfferInfo[], refuse?: () => Response) {
+function offers(items: ExecutableWithState[], refuse?: () => Response) {
   const answers: unknown[] = []
   const body = () => HttpResponse.json({ directory: 'engine', repository: 'github.com/ada/engine', items })
   const extra = [
@@ -29,7 +29,7 @@ function offers(items: OfferInfo[], refuse?: () => Response) {
   return { answers, extra }
 }
 
-const script = () => fakeOffer()
+const script = () => fakeExecutable()
 
 const FAILED: StartTask['stages'] = [
   {
@@ -42,7 +42,7 @@ const FAILED: StartTask['stages'] = [
   },
 ]
 const servers = () =>
-  fakeOffer({
+  fakeExecutable({
     kind: 'mcp_server',
     path: '.mcp.json',
     name: 'sums',
@@ -75,7 +75,7 @@ it('shows all of what a repository would run, and takes an answer to each', asyn
 
 it('says what of an offer is not used', async () => {
   const reason = 'agents/forecaster: its hooks are not used: stop: Input should be a valid list'
-  const plugin = fakeOffer({
+  const plugin = fakeExecutable({
     kind: 'plugin',
     name: 'weather',
     path: '.agents/plugins/weather',
@@ -97,7 +97,10 @@ it('allows all of it at once', async () => {
   const { answers, extra } = offers([
     { offer: script(), state: 'pending' },
     { offer: servers(), state: 'pending' },
-    { offer: fakeOffer({ hash: 'c'.repeat(64), name: 'x', problem: 'It is a link.' }), state: 'pending' },
+    {
+      offer: fakeExecutable({ hash: 'c'.repeat(64), name: 'x', problem: 'It is a link.' }),
+      state: 'pending',
+    },
   ])
   const { user } = openConversation({ ...RUNNING, extra })
   await user.click(await screen.findByRole('button', { name: 'Look at it' }))
@@ -109,8 +112,10 @@ it('allows all of it at once', async () => {
 })
 
 it('shows what has changed since it was allowed', async () => {
-  const approved = fakeOffer({ hash: 'd'.repeat(64) }, 'make install\nmake clean\n')
-  const { extra } = offers([{ offer: fakeOffer({}, 'make install\nrm -rf /\n'), state: 'pending', approved }])
+  const approved = fakeExecutable({ hash: 'd'.repeat(64) }, 'make install\nmake clean\n')
+  const { extra } = offers([
+    { offer: fakeExecutable({}, 'make install\nrm -rf /\n'), state: 'pending', approved },
+  ])
   const { user } = openConversation({ ...RUNNING, extra })
   await user.click(await screen.findByRole('button', { name: 'Look at it' }))
   expect(screen.getByText('Changed since you allowed it')).toBeVisible()
@@ -166,7 +171,7 @@ it('asks nothing of a repository that has nothing to run', async () => {
 
 it('groups what several repositories would run, and says which one is meant', async () => {
   const answers: unknown[] = []
-  const item = (state: OfferInfo['state']): OfferInfo => ({ offer: script(), state })
+  const item = (state: ExecutableWithState['state']): ExecutableWithState => ({ offer: script(), state })
   const server = {
     ...script(),
     kind: 'mcp_server' as const,
@@ -174,8 +179,8 @@ it('groups what several repositories would run, and says which one is meant', as
     path: '.mcp.json',
     hash: 'b'.repeat(64),
   }
-  const taken: OfferInfo = { offer: server, state: 'allowed', is_name_taken: true }
-  const body = (state: OfferInfo['state']) => ({
+  const taken: ExecutableWithState = { offer: server, state: 'allowed', is_name_taken: true }
+  const body = (state: ExecutableWithState['state']) => ({
     directory: 'engine',
     repository: 'github.com/ada/engine',
     items: [item('pending')],

@@ -1,0 +1,15 @@
+import { useEffect } from 'react'
+import { useConversation, useConversationStore } from './use-conversation'
+
+/**
+ * Loads older events page by page, while `isWanted` is true and until the first event is loaded. Stops if a page
+ * fails.
+ */
+export function useLoadOlder(isWanted: boolean) {
+  const store = useConversationStore()
+  const firstSeq = useConversation(({ view }) => view.firstSeq)
+  const hasFailed = useConversation(({ older }) => older.error !== null)
+  useEffect(() => {
+    if (isWanted && firstSeq > 1 && !hasFailed) void store.loadOlder()
+  }, [store, isWanted, firstSeq, hasFailed])
+}
