@@ -24,9 +24,12 @@ _KEY = secrets.token_bytes(16)
 
 
 def marked(text: str, source: str, event_id: str) -> str:
-    """Returns the text between marks. `source`: the tool that returned the text. `event_id`: the random id of
-    the tool result. The marks contain the end of this id, which is made after the text, so the author of the
-    text cannot know the end mark. A replay of the conversation gives the same marks.
+    """Adds a mark before and after the text of a tool result, which tell the model that the text is data and
+    no instruction. `source`: the tool that returned the text. `event_id`: the random id of the tool result's
+    event.
+
+    The marks contain the end of this id. The id is made after the text, so the author of the text cannot know
+    the end mark. A replay of the conversation gives the same marks.
     """
     mark = event_id[-12:]
     return f'<untrusted from="{source}" mark="{mark}">\n{_harmless(text)}\n</untrusted mark="{mark}">'
@@ -53,8 +56,9 @@ def failure(tool: str, why: str) -> str:
 
 
 def marked_failure(text: str, tool: str, event_id: str) -> str:
-    """Returns a text made by `failure` with marks around the reason, as the model sees it. Returns any other
-    text unchanged, because the runtime wrote it.
+    """Returns the text of a failed tool call as the model sees it: with marks around the reason, which may
+    contain foreign text. `text`: a logged result; if it is not the text that `failure` makes, it is returned
+    unchanged, because the runtime wrote it.
     """
     opening = failure(tool, "")
     if not text.startswith(opening):

@@ -136,8 +136,8 @@ def _row(name: str, field: FieldInfo, docstrings: Mapping[str, str]) -> str:
 
 
 def _variable(quoted: re.Match[str]) -> str:
-    """Returns the environment variable for a quoted word that is a field of `Config`. Other quoted words stay
-    as they are.
+    """Returns the replacement for one quoted word in the text of docs/configuration.md: the name of the
+    environment variable if the word is a field of `Config`, otherwise the unchanged word.
     """
     return f"`{PREFIX}{quoted[1].upper()}`" if quoted[1] in Config.model_fields else quoted[0]
 

@@ -121,8 +121,8 @@ _REST_INTERVAL_SECONDS = 15.0
 
 @asynccontextmanager
 async def lifespan(config: Config) -> AsyncIterator[ServerState]:
-    """Opens all objects that the two apps share, in order. Closes them in reverse order when the server
-    stops.
+    """Opens all objects that the public app and the inner app (for sandboxes) share, such as the database,
+    and yields them. Closes them in reverse order when the server stops.
 
     Raises the errors of a failed server start (core/startup_failures.py).
     """

@@ -1,5 +1,5 @@
-"""Prints the OpenAPI document of the public app: `python -m app_server.openapi`. Equal routes give equal
-bytes.
+"""Prints the OpenAPI document of the app server's REST API as JSON: `python -m app_server.openapi`. The
+output is the same each time if the routes have not changed.
 """
 
 import json

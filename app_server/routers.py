@@ -1,4 +1,5 @@
-"""The routers of the public app and of the inner app, in the order in which their routes are matched.
+"""The routers of the public app (for users) and of the inner app (for sandboxes), in the order in which their
+routes are matched.
 
 Each router of the public app is listed with the permission that its requests need.
 """

@@ -107,8 +107,8 @@ def _public_addresses(config: Config) -> list[str]:
 
 @contextmanager
 def _server_file(config: Config) -> Iterator[None]:
-    """Writes `home`/server.json, from which programs of the same operating-system user read the server's
-    address. Removes the file at the end of the block.
+    """Writes `server.json` in the server's home directory, from which programs of the same operating-system
+    user read the server's address. Removes the file when the `with` block ends.
     """
     path: Path = config.home / "server.json"
     draft = path.with_name(f"server.json.{os.getpid()}")

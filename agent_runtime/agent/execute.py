@@ -117,8 +117,9 @@ def ready(pending: Sequence[ActionEvent], tools: Mapping[str, AnyTool]) -> list[
 
 
 def claims_of(event: ActionEvent, tools: Mapping[str, AnyTool]) -> Sequence[Claim]:
-    """Returns the claims of a tool call. A claim states a resource that the call uses, such as a file.
-    Returns EVERYTHING if the tool's method `claims` raises an error, and NOTHING if the call cannot run.
+    """Returns the claims of a tool call. A claim names a resource that the call uses, such as a file; claims
+    decide which calls may run at the same time. If the tool cannot determine its claims, the result claims
+    all resources. If the call cannot run, the result is empty.
     """
     tool = tools.get(event.tool_name)
     if tool is None or event.action is None:

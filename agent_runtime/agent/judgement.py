@@ -34,11 +34,12 @@ OnReply = Callable[[LLM, Reply], None]
 async def ask_verdict(
     form: type[VerdictT], question: Question, llm: LLM, client: LLMClient, *, usage_id: str, on_reply: OnReply
 ) -> VerdictT:
-    """Asks the model the question and returns its judgement in the given form. Raises LLMError if the model
-    cannot be asked or its answer does not have this form.
+    """Asks a model for a judgement of the agent's work and returns it as an object of the pydantic class
+    `form`. Raises LLMError if the request fails or no answer of the model fits this class.
 
-    If the question does not fit into the model's context window, it is asked again with a shorter record of
-    the conversation. `on_reply`: called with each reply, to count its cost.
+    `question`: builds the text of the question; its argument is the maximum length of the conversation's
+    record in the text. If the text does not fit into the context window, the model is asked again with a
+    shorter record. `on_reply`: called with each reply, to count its cost.
     """
     judge = llm.model_copy(update={"usage_id": usage_id, "stream": False})
     wordings = list(dict.fromkeys(map(question, _RECORD_CHARS)))
@@ -85,8 +86,8 @@ async def _ask(
 
 
 def _read(form: type[VerdictT], text: str) -> VerdictT:
-    """Returns the judgement that the model's answer contains. Raises ValueError if the answer contains no
-    judgement in this form.
+    """Parses the JSON object in the model's answer as the pydantic class `form` and returns the result.
+    Raises ValueError if the answer contains no JSON object, or one that does not fit the class.
     """
     # Some models write a sentence before or after the JSON.
     inner = text[text.find("{") : text.rfind("}") + 1]

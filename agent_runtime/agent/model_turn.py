@@ -127,9 +127,10 @@ def _thoughts(reply: Reply) -> dict[str, Any]:
 
 
 def _state(reply: Reply, call: RequestedCall | None = None, *, is_first: bool) -> VendorState | None:
-    """Returns the vendor's data about the reply, which the vendor needs in later prompts. Returns None if the
-    reply has no such data; then any vendor's model can get the reply in a later prompt. `call`: the call
-    whose data is included. `is_first`: whether it is the first call of the reply.
+    """Returns the data that the model's vendor added to a reply, such as signatures, and that it expects back
+    in later prompts. Returns None if the reply has no such data; then any vendor's model can get the reply in
+    a later prompt. `call`: a tool call of the reply whose data is included. `is_first`: whether the event is
+    the first one of the reply, which also has the data of the whole reply.
     """
     message = reply.vendor_state if is_first else {}
     signed = is_first and (reply.thinking_blocks or reply.reasoning_item or (call and call.reasoning_item))

@@ -164,9 +164,11 @@ def _alternation(trail: Trail, limit: int, may_ask: bool) -> Loop | None:
 def _loop(
     trail: Trail, limit: int, advice: str, fits: Callable[[StepDigest, int], bool], may_ask: bool
 ) -> Loop | None:
-    """Returns a loop if at least `limit` steps at the end of the list satisfy the function `fits`; otherwise
-    None. `fits` gets a step and the step's age; the last step has the age 0. Advice to the agent does not
-    count as a step. `advice`: the message to the agent about the loop.
+    """Returns a Loop if at least `limit` of the agent's last steps satisfy the function `fits`; otherwise
+    None. Messages with advice to the agent do not count as steps. `trail`: the steps, the last one at the
+    end. `fits`: gets a step and the step's age; the last step has the age 0. `advice`: the first message to
+    the agent about the loop. `may_ask`: whether the agent may be told to ask the user if it repeats the steps
+    after the advice.
     """
     age, is_after_nudge, was_nudged = 0, False, False
     for step in reversed(trail):

@@ -18,7 +18,8 @@ MAX_REPAIRED_CHARS = 100_000
 
 def object_of(text: str) -> dict[str, Any] | None:
     """Parses the arguments of a tool call, which a model wrote as JSON text, and returns them as a dict.
-    Returns an empty dict for an empty text. Returns None if the meaning of the text is not certain.
+    Repairs small mistakes in the JSON. Returns an empty dict for an empty text. Returns None if the text is
+    too long, is not a JSON object, or could only be repaired by a guess.
     """
     if not text.strip():
         return {}

@@ -61,8 +61,8 @@ class _Written:
 
     @property
     def closing(self) -> int:
-        """The index of this call's closing tag in `shape`. It is -1 if the call has no closing tag, or if a
-        parameter's value ends only after the last closing tag.
+        """The index at which the closing tag of this call begins in `shape`. It is -1 if the call has no
+        closing tag, or if the closing tag of a parameter comes after the last closing tag of a call.
         """
         if proper := list(_CLOSING.finditer(self.shape)):
             return proper[-1].end() - len(_CLOSING_TAG)
@@ -75,8 +75,8 @@ class _Written:
 
 
 def _openings(shape: str) -> list[re.Match[str]]:
-    """Returns the matches of the opening tags of tool calls in the text. Leaves out opening tags that are
-    inside a parameter's value of an earlier call.
+    """Returns the regex matches of the opening tags of tool calls. Leaves out opening tags that are inside a
+    parameter's value of an earlier call. `shape`: the model's reply, with dots in place of inner calls.
     """
     found: list[re.Match[str]] = []
     for match in islice(OPENING.finditer(shape), _MOST_OPENINGS):
@@ -120,8 +120,9 @@ def _arguments(call: _Written, known: Mapping[str, Kinds], *, is_cut: bool) -> s
 
 
 def _parameters(shape: str, known: Mapping[str, Kinds]) -> Sequence[re.Match[str]]:
-    """Returns the matches of the opening tags of a tool call's parameters. Leaves out opening tags that are
-    inside the value of another parameter.
+    """Returns the regex matches of the opening tags of a tool call's parameters. Leaves out opening tags that
+    are inside the value of another parameter. `shape`: the call's text, with dots in place of inner calls.
+    `known`: the parameters that the tool has, with their types.
     """
     found: list[re.Match[str]] = []
     names = set[str]()

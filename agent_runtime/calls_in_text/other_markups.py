@@ -149,9 +149,9 @@ def calls(text: str, types: Types, *, was_cut: bool) -> list[Found]:
 
 
 def _heads(head: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], Callable[[int], None]]]:
-    """Yields, for each place where a tool call begins, the match of the pattern `head` and a function. The
-    caller passes to this function the index at which the call ends, so that text inside the call is not
-    matched as the beginning of another call.
+    """Yields, for each place where a tool call begins, a pair: the match of the pattern `head`, and a
+    function. The caller must call this function with the index at which the tool call ends. Then text inside
+    the tool call is not matched as the beginning of another call.
     """
     end = 0
 

@@ -1,6 +1,4 @@
-"""Knows the names of API parameters that differ between the vendors of models, and which vendors support
-these parameters.
-"""
+"""Functions that say which API parameters a vendor's model takes, and under which names."""
 
 from typing import Any
 

@@ -29,9 +29,9 @@ class Switch(NamedTuple):
 
 
 def wanted_switch(stored: JsonObject, agent: Agent) -> Switch | None:
-    """Compares the stored agent with the agent that the program passes. Returns the models of the passed
-    agent if any of them differs from the stored models; returns None if all are equal. API keys are not
-    compared.
+    """Compares the agent that is stored with a conversation (`stored`) with the agent that a program passes
+    when it reopens the conversation (`agent`). Returns the models of the passed agent if any of them differs
+    from the stored models, otherwise None. API keys are not compared.
 
     Raises ConversationError `agent_differs` if the agents differ in anything except their models.
     """

@@ -201,7 +201,9 @@ class Conversation:
         self._session.call(self._session.link.set_confirmation_policy(policy.model_dump(mode="json")))
 
     def set_security_analyzer(self, analyzer: AnyAnalyzer | None) -> None:
-        """Sets what rates the risk of actions, from the model's next reply on. None means no analyzer."""
+        """Sets the security analyzer, which rates how risky actions are, from the model's next reply on
+        (None: none).
+        """
         self._session.call(self._session.link.set_security_analyzer(dumped(analyzer)))
 
     def reject_pending_actions(self, reason: str = "The user rejected the action.") -> None:
@@ -240,8 +242,8 @@ class Conversation:
 
     def consent(self, hashes: Sequence[str]) -> None:
         """Adds hooks, MCP servers and plugins of the project to the conversation, after the user has
-        consented to them. `hashes`: their hashes in `workspace.executables()`. Raises ConversationError
-        `offer_changed` if one of them has changed since the hashes were read.
+        consented to them. `hashes`: the hashes of these, from `workspace.executables()`. Raises
+        ConversationError `offer_changed` if one of them has changed since its hash was read.
         """
         self._session.call(self._session.link.consent(hashes))
 

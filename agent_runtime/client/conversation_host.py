@@ -24,8 +24,9 @@ from agent_runtime.wire import StartConversationRequest
 
 
 class InProcessHost:
-    """The owner of the conversations that the sub-agents of one program have. Their logs are stored beside
-    the log of the main conversation.
+    """The collection of all open conversations of one program that uses this library: the main conversation
+    and the conversations of its sub-agents. It creates, finds and closes the conversations of the sub-agents.
+    Their logs are stored in the same directory as the log of the main conversation.
     """
 
     def __init__(self, root: Path, client: LLMClient) -> None:
@@ -42,8 +43,8 @@ class InProcessHost:
         return Delegation(tasks=SubAgents(conversation_id, self))
 
     def take_in(self, conversation: ConversationEngine) -> None:
-        """Adds a conversation to this object, so that `close` closes the conversation, too. From now on, logs
-        of the conversation's model calls are written to files.
+        """Adds an open conversation to this collection, so that `close` closes the conversation, too. From
+        now on, logs of the conversation's model calls are written to files.
         """
         conversation.run_context.on_completion = write_completion
         self._live[conversation.id] = conversation
@@ -99,8 +100,9 @@ class InProcessHost:
         self._live.clear()
 
     async def forget(self, first: ConversationEngine) -> None:
-        """Deletes the git work trees and git refs of the sub-agents after `close`, because no later run needs
-        them. Does not delete work that conflicts with other work, because no other copy exists.
+        """Deletes the git work trees and git refs of all sub-agents. Must be called after `close`. Leaves the
+        work tree of a sub-agent whose changes conflict with the changes of the main conversation, because no
+        other copy of these changes exists. `first`: the main conversation.
         """
         if not await asyncio.to_thread(self.trees.exists):
             return

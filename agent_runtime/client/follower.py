@@ -37,7 +37,7 @@ class Follower:
 
     async def follow(self) -> None:
         """Receives frames (messages of the conversation's live stream) until this task is cancelled or fails.
-        If it fails, all callers that wait in `until` get the same error.
+        If it fails, the method `until` raises the same error in all its callers.
         """
         try:
             await self._follow()

@@ -12,8 +12,9 @@ from agent_runtime.events.union import AnyEvent, validate_event
 
 @dataclass(frozen=True)
 class StreamStarted:
-    """The frame (message of a live stream) which says that a reply of the model begins to arrive. `item_id`:
-    the id of the first event of the complete reply; this event ends the stream.
+    """The frame (message of a live stream) which says that the pieces of a new reply of the model follow.
+    `item_id`: the id of the first event of the complete reply. After this event, no more pieces of the reply
+    follow.
     """
 
     item_id: str
@@ -35,8 +36,9 @@ class StreamDelta:
 
 @dataclass(frozen=True)
 class StreamAborted:
-    """The frame (message of a live stream) which says that an attempt to get a reply from the model failed
-    and gave no event. `retry`: the next attempt; None if there is no next attempt.
+    """The frame (message of a live stream) which says that an attempt to get a reply from the model failed.
+    The pieces of the reply that were sent so far are no longer valid. `item_id`: the id that the first event
+    of the reply would have had. `retry`: the next attempt; None if there is no next attempt.
     """
 
     item_id: str

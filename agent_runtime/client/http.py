@@ -20,8 +20,9 @@ def headers(api_key: str | None) -> dict[str, str]:
 
 
 def check(response: httpx.Response) -> httpx.Response:
-    """Returns the response if its status means success. Otherwise raises the exception that a conversation in
-    this process would raise.
+    """Returns the HTTP response of an agent server if its status means success. Otherwise raises the error
+    that the response describes: the error class for its code if there is one, else ConversationError or
+    WorkspaceError.
     """
     if response.is_success:
         return response

@@ -37,7 +37,9 @@ class Link(Protocol):
 
     @property
     def patience_seconds(self) -> float:
-        """The time in seconds during which a user of this link tries to open a broken stream again."""
+        """The time in seconds during which a lost stream of frames (messages of the conversation) is opened
+        again before the link counts as disconnected.
+        """
 
     async def open(self) -> None:
         """Opens the existing conversation, or creates it. Raises ConversationError."""
@@ -72,8 +74,8 @@ class Link(Protocol):
     async def ask(self, question: str) -> str: ...
 
     async def navigate(self, event_id: str | None) -> None:
-        """Makes the conversation continue from an earlier event. Raises EventNotFoundError or
-        AlreadyRunningError.
+        """Makes the conversation continue from an earlier event, or from its beginning if `event_id` is None.
+        Raises EventNotFoundError or AlreadyRunningError.
         """
 
     async def checkpoints(self) -> CheckpointList: ...
@@ -102,8 +104,9 @@ class Link(Protocol):
         """
 
     async def consent(self, hashes: Sequence[str]) -> None:
-        """Adds hooks, MCP servers and plugins of the project to the conversation, by their hashes. Raises
-        ConversationError `offer_changed` or `plugin_unusable`.
+        """Adds those hooks, MCP servers and plugins of the project that have the given hashes to the
+        conversation. Raises ConversationError `offer_changed` if one of them has changed, or
+        `plugin_unusable`.
         """
 
     async def pursue_goal(self, wanted: StartGoalRequest) -> None:

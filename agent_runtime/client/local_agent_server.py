@@ -39,12 +39,14 @@ class LocalAgentServer(RemoteWorkspace):
         app_server_url: str | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """Connects with the given values. Values that are not given come from `environment`.
+        """Stores how to reach the agent server and the app server. `working_dir`: where commands run.
+        `app_server_url`: the app server's URL as a sandbox reaches it.
 
-        It reads AGENT_SERVER_PORT (60000), SESSION_API_KEY or OH_SESSION_API_KEYS_0, SANDBOX_ID, SLIPWAY_URL
-        or OPENHANDS_CLOUD_API_URL (the app server's URL as a sandbox reaches it), AUTOMATION_CALLBACK_URL,
-        AUTOMATION_RUN_ID, and OPENHANDS_API_KEY (the key for the callback; without it the session key is
-        used, and only at the app server). Raises ValueError for an invalid port.
+        Values that are not given come from `environment`: AGENT_SERVER_PORT (60000), SESSION_API_KEY or
+        OH_SESSION_API_KEYS_0, SANDBOX_ID, SLIPWAY_URL or OPENHANDS_CLOUD_API_URL (for `app_server_url`),
+        AUTOMATION_CALLBACK_URL, AUTOMATION_RUN_ID, and OPENHANDS_API_KEY (the key for the callback; without
+        it, a callback to the app server uses the session key and other callbacks use no key). Raises
+        ValueError for an invalid port.
         """
         found = port if port is not None else int(environment.get("AGENT_SERVER_PORT") or PORT)
         key = environment.get("SESSION_API_KEY") or environment.get("OH_SESSION_API_KEYS_0")

@@ -1,4 +1,6 @@
-"""Prepares a new Conversation: parts of the request that creates it, and the link to its engine."""
+"""Functions that a Conversation uses when it is created: they connect it to its engine, convert
+configurations to JSON, and select the project's executables that may run.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -47,7 +49,9 @@ def link_to(
 
 
 def dumped(given: BaseModel | Mapping[str, Any] | None) -> JsonObject | None:
-    """Returns the value as JSON with the field names of the REST API. Returns None if `given` is None."""
+    """Converts a model object or a mapping to a JSON object with the field names of the REST API. Returns
+    None if `given` is None.
+    """
     if isinstance(given, BaseModel):
         return given.model_dump(mode="json", by_alias=True, exclude_none=True)
     return None if given is None else dict(given)

@@ -112,7 +112,8 @@ def with_summarizing_llm(condenser: Condenser | None, llm: LLM) -> Condenser | N
 @dataclass(frozen=True)
 class CondensationPlan:
     """A plan that says which messages of a prompt a summary replaces. `forgotten`: the messages to replace.
-    `offset`: the number of events before the summary. `condenser`: the condenser that makes the summary.
+    `offset`: the number of events in the prompt before the summary. `condenser`: the condenser that makes the
+    summary.
     """
 
     forgotten: Sequence[Passage]

@@ -1,5 +1,5 @@
-"""Collects the skills, instructions and notes that were found for an agent, and a report about each file that
-was read.
+"""Collects the skills, instructions and memory notes (texts of agents in earlier conversations) that were
+found for an agent, and a report about each file that was read.
 """
 
 from collections.abc import Sequence

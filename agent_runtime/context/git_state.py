@@ -35,9 +35,9 @@ class GitState(BaseModel):
     `commit`: the beginning of the last commit's hash; empty before the first commit. `subject`: the first
     line of the commit message, in quotes. `upstream`: the upstream branch; empty if there is none. `ahead`:
     the number of commits that only the local branch has. `behind`: the number of commits that only the
-    upstream branch has. `files`: changed files, at most MAX_FILES, each with its status letters from `git
-    status`. `count`: the number of changed files; None if git took more than LIMIT_SECONDS. `is_more`:
-    whether there are more changed files than `count`.
+    upstream branch has. `files`: the first changed files, each with its status letters from `git status`.
+    `count`: the number of changed files that git listed; None if git was too slow. `is_more`: whether there
+    are further changed files, because git's output was cut off.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -91,7 +91,7 @@ async def git_state(working_dir: Path) -> GitState | None:
 
 async def _answer(working_dir: Path, *arguments: str, answers: Collection[int] = (0,)) -> bytes | None:
     """Runs git with these arguments in `working_dir` and returns git's output. `answers`: the exit codes that
-    mean success. Returns None if git takes more than LIMIT_SECONDS. Raises GitError.
+    mean success. Returns None if git takes too long. Raises GitError for another exit code.
     """
     try:
         async with asyncio.timeout(LIMIT_SECONDS):

@@ -84,9 +84,9 @@ class View:
         return [message for passage in self._passages for message in passage.messages]
 
     def add(self, event: AnyEvent, *, seq: int = 0, seen_seq: int | None = None) -> None:
-        """Adds the chat messages of an event to the view. `seq`: the position of the event in the log.
-        `seen_seq`: for an event that the model wrote, the last position that the model had seen when it wrote
-        the event.
+        """Adds the chat messages that are made from an event to the messages for the model. `seq`: the
+        position of the event in the log. `seen_seq`: for an event that the model wrote, the last position
+        that the model had seen when it wrote the event.
         """
         match event:
             case SystemPromptEvent():

@@ -30,8 +30,8 @@ def set_budget(conversation: ConversationEngine, dollars: float | None) -> None:
 
 
 def note_children(conversation: ConversationEngine, children: Sequence[UUID]) -> None:
-    """Logs which of the conversations that this conversation has started still exist. `children`: the ids of
-    these conversations.
+    """Logs the complete list of conversations that this conversation has started and that still exist.
+    `children`: their ids.
     """
     value = [str(child) for child in children]
     conversation.emit(ConversationStateUpdateEvent(key=CHILDREN, value=value))

@@ -1,4 +1,6 @@
-"""Converts a user's message to an event."""
+"""Converts a user's message to an event of the log, with the skills and memory notes that relate to the
+message.
+"""
 
 from collections.abc import Collection
 
@@ -27,8 +29,8 @@ def message_event(
     """Returns the event for a user's message. The event also contains the skills that words in the message
     trigger. `known_skills`: the names of skills that the model already has and that are not repeated.
 
-    `is_first`: whether this is the user's first message in the conversation. Notes of earlier conversations
-    are added only to the first message.
+    `is_first`: whether this is the user's first message in the conversation. Memory notes (texts that agents
+    wrote in earlier conversations) are added only to the first message.
     """
     given_id = {} if message_id is None else {"id": message_id}
     found = triggered(project.skills, message.text, known=known_skills)

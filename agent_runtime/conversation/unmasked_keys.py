@@ -14,17 +14,20 @@ from agent_runtime.tools.mcp.config import named_servers
 
 
 def with_keys(standing: Agent, given: Agent) -> Agent:
-    """Returns a copy of the agent `standing` with the API keys of the agent `given`.
+    """Returns a copy of the agent configuration `standing` with the API keys from the agent configuration
+    `given`.
 
     A key belongs to one model, condenser or MCP server. A key is copied only if all other fields of that
-    model, condenser or server are equal in both agents. Asterisks do not count as a key.
+    model, condenser or server are equal in both configurations. A masked key (asterisks) is not copied.
     """
     parts, servers = _filled_parts(standing, given), _filled_servers(standing, given)
     return Agent.model_validate({**revealed(standing), **parts, "mcp_config": servers})
 
 
 def without_keys(agent: Agent) -> Agent:
-    """Returns the agent with all keys removed, as if it were read from storage without keys."""
+    """Returns a copy of the agent's configuration with all API keys and other secrets masked, as it is stored
+    on disk.
+    """
     return Agent.model_validate(mask(agent.model_dump(mode="json")))
 
 
@@ -53,8 +56,8 @@ def _filled_servers(standing: Agent, given: Agent) -> JsonObject:
 
 
 def _filled(standing: Any, given: Any) -> Any:
-    """Returns the value `given`, with secrets that are missing or only asterisks taken from `standing`. The
-    two values must be equal in everything that is not secret.
+    """Returns a copy of the JSON value `given` in which each secret that is missing or masked (asterisks) is
+    replaced by the secret at the same place in `standing`. Apart from secrets, the two values must be equal.
     """
     match given:
         case dict():

@@ -78,9 +78,8 @@ def go_on_above(conversation: ConversationEngine, host: ConversationHost) -> Non
 
 
 def asking_below(conversation: ConversationEngine, host: ConversationHost) -> dict[str, ConversationEngine]:
-    """Returns the sub-agents whose tasks are pending tool calls (those without a result) of the conversation
-    and whose actions wait for the user's confirmation. The keys are the ids of the tool calls that started
-    the sub-agents.
+    """Returns the sub-agents of the conversation that wait for the user's confirmation, by the id of the tool
+    call that started or resumed each of them. Only sub-agents whose tool call has no result yet are included.
     """
     if not conversation.is_waiting:
         return {}

@@ -28,10 +28,10 @@ _MODES = {"always_confirm": "AlwaysConfirm", "confirm_risky": "ConfirmRisky"}
 class Brief:
     """The data from which the request that starts a sub-agent is built.
 
-    `definition`: the sub-agent's definition, without parts that are not allowed. `equipment`: the sub-agent's
-    tools. `llm`: the sub-agent's model. `budget`: the dollars that the sub-agent may spend; None means no
-    limit. `place`: the working directory of the sub-agent. `commands`: the hooks and MCP servers of the
-    sub-agent.
+    `definition`: the sub-agent's definition, without the hooks and MCP servers that the user has not
+    approved. `equipment`: the sub-agent's tools. `llm`: the sub-agent's model. `budget`: the dollars that the
+    sub-agent may spend; None means no limit. `place`: the working directory of the sub-agent. `commands`: the
+    hooks and MCP servers of the sub-agent.
     """
 
     definition: SubAgent
@@ -74,8 +74,8 @@ def request_of(parent: ConversationEngine, brief: Brief) -> StartConversationReq
 
 
 def stricter(policy: JsonObject, mode: str | None) -> JsonObject:
-    """Returns the stricter of two confirmation policies: `policy`, which the parent conversation has, or the
-    policy that `mode` in the sub-agent's definition names, if that policy asks the user more often.
+    """Returns the confirmation policy of a sub-agent: the parent's `policy`, or the policy that the
+    sub-agent's definition names in `mode` if that policy asks the user more often.
     """
     kind = _MODES.get((mode or "").lower())
     if kind is None or _STRICTNESS[kind] <= _STRICTNESS.get(str(policy.get("kind")), 0):

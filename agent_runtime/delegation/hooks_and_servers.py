@@ -49,9 +49,10 @@ def granted(definition: SubAgent) -> tuple[SubAgent, Sequence[str]]:
 def commands_of(
     parent: ConversationEngine, top: ConversationEngine, definition: SubAgent, place: Path
 ) -> Commands:
-    """Returns the hooks and MCP servers of a sub-agent. `top`: the topmost conversation, which no other
-    conversation has started. `definition`: the sub-agent's definition without parts that are not allowed.
-    `place`: the working directory of the sub-agent.
+    """Returns the hooks and MCP servers of a sub-agent. `parent`: the conversation that starts the sub-agent.
+    `top`: the topmost conversation, which no other conversation has started. `definition`: the sub-agent's
+    definition, without the hooks and MCP servers that the user has not approved. `place`: the working
+    directory of the sub-agent.
     """
     above = named_servers(top.agent.mcp_config)
     inherited = {

@@ -63,8 +63,9 @@ def is_set_apart(parent: ConversationEngine, child_id: UUID) -> bool:
 
 
 def repository_of(parent: ConversationEngine, host: ConversationHost) -> Path:
-    """Returns a directory of the sub-agents' repository that certainly exists: the working directory of the
-    topmost conversation. The work tree of a parent that is itself a sub-agent may be removed already.
+    """Returns the working directory of the topmost conversation: a directory that certainly exists in the
+    repository of the sub-agents' work trees. The parent's own work tree may be removed already if the parent
+    is a sub-agent, too.
     """
     above = parent.spec.parent_conversation_id
     while above is not None and (found := host.find(above)) is not None:

@@ -47,8 +47,9 @@ _TOOL = "task_tool_set"
 
 
 class SubAgents:
-    """The sub-agents of one conversation, whose id is `parent_id`. The conversation must be open in `host`
-    before the first task starts.
+    """The manager of the sub-agents that one conversation starts: it starts and resumes their tasks and
+    returns the results. `parent_id`: the id of that conversation. `host`: finds and creates conversations;
+    the parent must be open in it before the first task starts.
     """
 
     def __init__(self, parent_id: UUID, host: ConversationHost) -> None:

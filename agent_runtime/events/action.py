@@ -29,7 +29,8 @@ class ActionEvent(Event):
     """The event for one tool call of the agent. All calls in one reply of the model have the same
     `llm_response_id`. Only the first of these events contains the thought and the reasoning of the reply.
 
-    `action` is the parsed call with its `kind`; null if the runtime could not parse the call.
+    `tool_call`: the call as the model wrote it. `action`: the parsed arguments of the call, with the field
+    `kind` that names their type; null if the runtime could not parse the call.
     """
 
     source: Source = "agent"

@@ -35,13 +35,15 @@ class AtifMetrics(BaseModel):
 
 
 class AtifStats(BaseModel):
-    """The statistics of a conversation that an ATIF document contains: tokens and cost of each model."""
+    """The statistics of a conversation that a document in the Agent Trajectory Interchange Format (ATIF)
+    contains: tokens and cost of each model.
+    """
 
     usage_to_metrics: dict[str, AtifMetrics] = {}
 
     def totals(self) -> dict[str, float]:
-        """Returns the number of tokens and the cost in dollars of all models together, by the field names of
-        ATIF.
+        """Returns the number of tokens and the cost in dollars of all models together, under the field names
+        of the Agent Trajectory Interchange Format (ATIF).
         """
         metrics = list(self.usage_to_metrics.values())
         usages = [one.accumulated_token_usage for one in metrics]
@@ -54,19 +56,21 @@ class AtifStats(BaseModel):
 
 
 class AtifWriter:
-    """A writer of ATIF documents. A reply of the model, together with the results of its tool calls, becomes
-    one step of the document. Each other message becomes one step, too.
+    """A writer of documents in the Agent Trajectory Interchange Format (ATIF). A reply of the model, together
+    with the results of its tool calls, becomes one step of the document. Each other message becomes one step,
+    too.
 
     Call `begin`, then `add` for each event of the current branch and each update of the conversation, in
     order, then `end`. The writer writes a reply only when all its tool calls have results. Messages that
-    arrive before these results are written after the reply. The writer ignores updates of `stats` with an
-    unknown shape.
+    arrive before these results are written after the reply. The writer ignores updates of `stats` (the token
+    usage and cost) with an unknown shape.
     """
 
     def __init__(
         self, session_id: str, *, version: str, model: str | None, moment_of: Callable[[str], datetime]
     ) -> None:
-        """Creates a writer for one document. `version`: the version of Slipway. `moment_of`: converts an
+        """Creates a writer for the document of one conversation. `session_id`: the conversation's id.
+        `version`: the version of Slipway. `model`: the name of the agent's model. `moment_of`: converts an
         event's timestamp, which has no time zone, to a time with a zone.
         """
         self._head = {
@@ -127,7 +131,9 @@ class AtifWriter:
                 return
 
     def _rest(self) -> Iterator[Step]:
-        """Yields the steps at the end of the document that still wait for results of tool calls."""
+        """Yields the last steps of the document at the end of the log: a reply whose tool calls do not all
+        have results, and the messages after it.
+        """
         if self._reply is not None:
             yield self._reply
         yield from self._later

@@ -8,8 +8,8 @@ from agent_runtime.events.base import Event, Source
 
 
 class Condensation(Event):
-    """The event for a condensation. After this event, the prompt contains `summary` in place of the events
-    that the model no longer sees. `summary_offset`: the index of the summary in the prompt's events.
+    """The event for a condensation. After this event, the prompt contains the text `summary` in place of the
+    events `forgotten_event_ids`. `summary_offset`: the number of events in the prompt before the summary.
     """
 
     source: Source = "environment"

@@ -15,10 +15,11 @@ UserAction = Literal["none", "retry", "settings"]
 
 
 class ErrorClassification(BaseModel):
-    """The class of an error: the kind of failure, whether a retry can help, and what the user can do.
+    """The class of an error: the kind of failure (`kind`), whether a retry can help (`retryable`), and what
+    the user can do (`user_action`).
 
-    Only these values are allowed: clients that find another value refuse the whole page of events. The
-    event's `code` is more exact.
+    No values may be added to these fields: a client that finds an unknown value refuses the whole page (list)
+    of events that contains it. The field `code` of the error's event says more exactly what failed.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -43,8 +44,8 @@ class ConversationErrorEvent(Event):
 
 
 class ServerErrorEvent(Event):
-    """The event that a WebSocket sends to a client whose message was refused. In reports to an app server, it
-    replaces an event that the app server refused.
+    """The event that tells a client over the WebSocket that the server refused the client's message. It is
+    also sent to an app server in place of an event that the app server refused.
 
     The runtime never adds this event to a log.
     """

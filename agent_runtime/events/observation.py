@@ -10,7 +10,9 @@ from agent_runtime.events.errors import ErrorClassification
 
 
 class ObservationEvent(Event):
-    """The event for a tool call that has run. `observation`: the result, with its `kind`."""
+    """The event for a tool call that has run. `observation`: the tool's result as JSON; its field `kind`
+    names the type of the result.
+    """
 
     source: Source = "environment"
     tool_name: str

@@ -31,8 +31,9 @@ def discover(project: Path) -> HookConfig | None:
 
 
 def read_hooks(project: Path, name: str) -> HookConfig | None:
-    """Returns the hooks in one of the project's files, whose name is in FILES. Returns None if there are
-    none. Raises HooksFileError if the file is not valid.
+    """Returns the hooks that one file of the project defines. `name`: the file's path in the project, such as
+    `.claude/settings.json`. Returns None if there are no hooks. Raises HooksFileError if the file is not
+    valid.
     """
     file = project / name
     if not file.is_file():

@@ -1,5 +1,5 @@
-"""Finds out what a model can do, from the catalogue of models. The field `capability_overrides` in the
-model's configuration overrides the catalogue.
+"""Finds out what a model can do, from the model catalogue (a list of known models and their features). The
+field `capability_overrides` in the model's configuration overrides the catalogue.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,9 @@ class Capabilities:
 
 
 def listed(llm: LLM) -> Facts:
-    """Returns the facts about the model from the catalogue of models."""
+    """Returns the facts about the model `llm` from the model catalogue, a list of known models and their
+    features.
+    """
     return facts_of(llm.model_canonical_name, llm.model)
 
 

@@ -38,8 +38,8 @@ class CompletionLog:
 
 
 class LoggingClient(LLMClient):
-    """An LLMClient that sends prompts through another client and reports each call whose model has logging
-    turned on. The caller closes the other client.
+    """An LLMClient that sends prompts through the client `inner`. If logging is turned on for a model, it
+    calls `on_log` with the log of each call of this model. The caller closes `inner`.
     """
 
     def __init__(self, inner: LLMClient, on_log: Callable[[CompletionLog], None]) -> None:

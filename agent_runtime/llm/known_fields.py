@@ -16,8 +16,8 @@ class KnownFieldsOnly(BaseModel):
     """
 
     def __new__(cls, *_: Any, **fields: Any) -> Self:
-        """Creates the object. Raises pydantic.ValidationError with `extra_forbidden` for each unknown field.
-        The error shows no values.
+        """Creates the configuration object. Raises pydantic.ValidationError if `fields` contains names that
+        the class does not define, with one `extra_forbidden` for each. The error shows no values.
         """
         unknown = [name for name in fields if name not in cls.model_fields]
         if unknown:

@@ -24,7 +24,7 @@ _starting = threading.Lock()
 
 async def request(llm: LLM, prompt: Prompt, on_piece: OnPiece) -> Reply:
     """Sends the prompt to the model once and returns the reply. If the call is cancelled, the connection is
-    closed. If `llm.stream` is set, reports the pieces as they arrive.
+    closed. If `llm.stream` is set, calls `on_piece` with each piece of the reply as it arrives.
 
     Raises only LLMError.
     """

@@ -67,7 +67,10 @@ class Reply:
     `thinking_blocks`: signed by the vendor; they must be sent back unchanged. `reasoning_item`: the reasoning
     of a reply without tool calls, from the Responses protocol. `vendor_state`: data of the vendor about the
     message, see vendor_state.py. `was_cut`: whether the reply ended because it reached its maximum length.
-    `answered_by`, `passed_over`, `context_window` (tokens): set when `LLMClient.complete` returns the reply.
+
+    `LLMClient.complete` sets the last three fields. `answered_by`: the model that replied. `passed_over`: the
+    models that were asked before and gave no reply. `context_window`: the size of the model's context in
+    tokens.
     """
 
     id: str

@@ -57,8 +57,9 @@ def dialect_of(llm: LLM) -> Dialect:
 async def request(
     http: "httpx.AsyncClient", llm: LLM, prompt: Prompt, *, bearer: str | None, on_piece: OnPiece
 ) -> Reply:
-    """Sends the prompt to the model once and returns the reply. If `llm.stream` is set, reports the pieces as
-    they arrive. Raises only LLMError.
+    """Sends the prompt to the model once and returns the reply. If `llm.stream` is set, calls `on_piece` with
+    each piece of the reply as it arrives. `bearer`: the key for the header Authorization. Raises only
+    LLMError.
     """
     import httpx  # 2 MB that a standby server does not need
 

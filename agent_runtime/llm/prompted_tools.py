@@ -54,8 +54,10 @@ def written_out(prompt: Prompt) -> Prompt:
 def read(reply: Reply, tools: Sequence[Mapping[str, Any]]) -> Reply:
     """Returns the reply with the tool calls that were found in its text. The calls are written in the form
     that the prompt asks for or in a form that the model was trained on. Other text after the first call is
-    dropped, because the model cannot know the call's result. The tokens of Harmony are removed, and Harmony's
-    analysis channel becomes the reasoning.
+    dropped, because the model cannot know the call's result.
+
+    Tokens of Harmony (OpenAI's format for gpt-oss) are removed. The text of Harmony's analysis channel
+    becomes the reasoning.
     """
     if not tools:
         return _without_tokens(reply, reply.text)

@@ -180,8 +180,9 @@ def _input_part(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _calls(output: Sequence[dict[str, Any]]) -> tuple[list[RequestedCall], dict[str, Any] | None]:
-    """Returns the tool calls, each with the reasoning item before it. The second returned value is the
-    reasoning item of a reply without tool calls; otherwise None.
+    """Returns the tool calls in the output of a response. Each call contains the reasoning item that precedes
+    it (the model's reasoning, which the vendor needs back in later requests). The second returned value is
+    the reasoning item of a reply without tool calls; otherwise None.
     """
     calls: list[RequestedCall] = []
     reasoning: dict[str, Any] | None = None

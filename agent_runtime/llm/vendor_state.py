@@ -38,7 +38,9 @@ _ONE_MAKER = {"anthropic", "cohere", "cohere_chat", "deepseek", "gemini", "mistr
 
 
 class Gathered:
-    """The vendor's data about a message or a tool call, collected from the pieces of a stream."""
+    """A collector of the data that a vendor adds to a message or a tool call (such as signed reasoning) and
+    needs back in later requests. `add` takes a piece of the stream, `state` returns the collected data.
+    """
 
     def __init__(self) -> None:
         self._details: list[JsonObject] = []

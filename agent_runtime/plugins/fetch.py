@@ -44,7 +44,8 @@ async def fetch(
 ) -> Fetched:
     """Fetches a plugin and returns its directory. `source`: a directory of this machine, or a git repository,
     which is cloned below the directory `store`. `ref`: the branch, tag or commit. `repo_path`: the plugin's
-    directory inside the repository. Raises PluginNotFetchedError.
+    directory inside the repository. Raises PluginNotFetchedError if the source cannot be read in
+    `timeout_seconds`.
 
     A commit that was fetched before is not fetched again.
     """

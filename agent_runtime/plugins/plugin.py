@@ -98,8 +98,8 @@ class Plugin:
         return [skill.name for skill in self.skills if skill.name.startswith(f"{self.name}:")]
 
     def files(self) -> list[str]:
-        """Returns the paths of the plugin's files, relative to its directory. At most a fixed number is
-        returned.
+        """Returns the paths of the plugin's files, relative to its directory. At most MAX_LISTED_FILES paths
+        are returned.
         """
         found = sorted(
             os.path.relpath(Path(directory, name), self.path)

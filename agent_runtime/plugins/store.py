@@ -40,7 +40,7 @@ class PluginStore:
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
         """Fetches the plugins that the request names, and returns a copy of the request that contains all
         parts of these plugins. In the copy, each plugin is fixed to the commit that was fetched. Raises
-        PluginError.
+        PluginError if a plugin cannot be fetched or loaded.
         """
         if not request.plugins:
             return request
@@ -54,7 +54,7 @@ class PluginStore:
 
     async def fetch(self, source: PluginSource, seconds: float = FETCH_SECONDS) -> Fetched:
         """Fetches a plugin and returns its directory and its commit. `seconds`: the time limit. Raises
-        PluginNotFetchedError.
+        PluginNotFetchedError if the plugin cannot be fetched in this time.
         """
         try:
             return await fetch(

@@ -42,7 +42,10 @@ class Files:
         return [self._found[path] for path in sorted(self._found)]
 
     def add(self, file: Path) -> bytes:
-        """Adds a file and returns the file's content. Raises UnreadableExecutableError."""
+        """Adds a file of the project to this collection and returns the file's content. Raises
+        UnreadableExecutableError if the file cannot be shown to the user in full, lies outside the project,
+        or is one file too many.
+        """
         path = str(file.relative_to(self._project))
         if not is_utf8(path) or not path.isprintable() or "\\" in path:
             raise UnreadableExecutableError("One of its files has a name that cannot be shown.")
@@ -56,8 +59,8 @@ class Files:
         return content
 
     def add_with_named(self, own: Iterable[Path], commands: Iterable[str]) -> None:
-        """Adds the files `own`, and the files that the commands name. If one of these files is a shell
-        script, also adds the files that the script names.
+        """Adds to this collection the files `own` and the files of the project that the commands name. If one
+        of these files is a shell script, also adds the files that the script names.
         """
         waiting = [(command, self._project) for command in commands]
         for file in own:

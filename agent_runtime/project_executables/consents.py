@@ -30,7 +30,8 @@ def further_projects(request: StartConversationRequest) -> list[Path]:
 
 def project_named(request: StartConversationRequest, directory: str | None) -> Path:
     """Returns the directory of one of the conversation's repositories. `directory`: an additional repository;
-    None means the conversation's main repository. Raises UnknownProjectError.
+    None means the conversation's main repository. Raises UnknownProjectError if `directory` is not an
+    additional repository of the conversation.
     """
     if directory is None:
         return Path(request.workspace.working_dir)
@@ -41,7 +42,8 @@ def project_named(request: StartConversationRequest, directory: str | None) -> P
 
 def consents_of(request: StartConversationRequest) -> list[tuple[Path, Sequence[str]]]:
     """Returns each project of the conversation with the hashes of its executables that may run. The
-    conversation's main repository comes first. Raises UnknownProjectError.
+    conversation's main repository comes first. Raises UnknownProjectError if the request contains a consent
+    for a directory that is not a repository of the conversation.
     """
     return [
         (Path(request.workspace.working_dir), request.consent),

@@ -59,7 +59,7 @@ class ApprovedExecutables:
     async def expand(self, request: StartConversationRequest) -> StartConversationRequest:
         """Returns the request with the project executables whose hashes the request lists. Leaves out
         executables that have changed or no longer exist, and an MCP server whose name another server of the
-        agent has. Raises UnknownProjectError.
+        agent has. Raises UnknownProjectError if a listed project is not a repository of the conversation.
         """
         taken: list[tuple[Path, list[str]]] = []
         for project, hashes in consents_of(request):
@@ -98,8 +98,9 @@ class ApprovedExecutables:
         ]
 
     async def again(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Returns the request with the project executables that were added earlier, in their stored versions.
-        Raises ExecutableChangedError if a stored version is missing or damaged.
+        """Returns the request with the project executables to which the user has consented, from the copies
+        that were stored at the time of the consent. Raises ExecutableChangedError if a stored file is missing
+        or damaged.
         """
         kept = [
             await asyncio.to_thread(_kept, self._home(project, one), project, _place_of(project, request))
@@ -128,8 +129,8 @@ def _place_of(project: Path, request: StartConversationRequest) -> Path | None:
 
 
 def _is_loadable(executable: ProjectExecutable) -> bool:
-    """Returns whether the project executable becomes a part of conversations. Returns False for scripts,
-    because they run only when the workspace is prepared.
+    """Returns whether the project executable is loaded when a conversation starts: hooks, MCP servers,
+    sub-agents and plugins. Returns False for scripts, because they run only when the workspace is prepared.
     """
     return executable.kind in {"hooks", "mcp_server", "sub_agent", "plugin"}
 

@@ -71,8 +71,9 @@ class Secrets:
         return {name: source.revealed() for name, source in self._sources.items()}
 
     def restore(self, kept: Mapping[str, object]) -> None:
-        """Restores secrets from data that `keepable` or `revealed` returned earlier. Secrets that were set
-        since then are not replaced.
+        """Restores the secrets of a conversation from stored data: with their values (from `revealed`), or
+        only with their names, descriptions and URLs (from `keepable`). Secrets that were set since then are
+        not replaced.
         """
         sources = read_sources(kept)
         for source in sources.values():

@@ -86,8 +86,9 @@ def unfinished_line(data: bytes, found: Sequence[Span]) -> int:
 
 
 def _open_line(base: Base) -> int:
-    """Returns the offset at which the last line begins, if this line is unfinished and may become a line of a
-    hex dump (as xxd or od print it). Returns the length of the text otherwise.
+    """Returns the offset in the searched text (`base`) at which its last line begins, if this line is
+    unfinished and may become a line of a hex dump (as xxd or od print it). Returns the length of the text
+    otherwise.
     """
     data = base.view.data
     if base.holds != _COLUMNS:

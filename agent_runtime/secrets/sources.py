@@ -110,7 +110,9 @@ def _read(name: str, given: object) -> Source:
 
 
 def check_value(name: str, value: str) -> None:
-    """Checks that an environment variable can hold the value of a secret. Raises InvalidSecretError."""
+    """Checks that an environment variable can hold the value of a secret. Raises InvalidSecretError if the
+    value is larger than MAX_VALUE_BYTES or contains a null character.
+    """
     if "\0" in value or len(value.encode(errors="replace")) > MAX_VALUE_BYTES:
         raise InvalidSecretError(
             f"The value of {name} is larger than {MAX_VALUE_BYTES} bytes, or holds a null character."

@@ -20,8 +20,9 @@ class TextView:
     def __init__(
         self, data: bytes, parent: "TextView | None" = None, locate: Callable[[], Positions] | None = None
     ) -> None:
-        """Stores the bytes of the view. `locate`: a function that returns the start and end offset in the
-        parent for each byte. It is called only if a secret is found, because most texts contain no secret.
+        """Stores `data`, the bytes of the decoded or shortened text. `parent`: the view from which this view
+        was made. `locate`: a function that returns the start and end offset in the parent for each byte. It
+        is called only if a secret is found, because most texts contain no secret.
         """
         self.data = data
         self.parent = parent

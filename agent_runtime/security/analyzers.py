@@ -119,8 +119,8 @@ _ANALYZER: TypeAdapter[AnyAnalyzer] = TypeAdapter(AnyAnalyzer)
 
 
 def read_analyzer(value: JsonObject | None) -> AnyAnalyzer | None:
-    """Returns the security analyzer that the JSON describes. Returns None if `value` is None. Raises
-    UnsupportedKindError.
+    """Returns the security analyzer that the JSON object `value` describes, or None if `value` is None.
+    Raises UnsupportedKindError if its `kind` is not known or its fields are not valid.
     """
     return None if value is None else read_kind(_ANALYZER, value, "security analyzer")
 

@@ -49,5 +49,7 @@ _POLICY: TypeAdapter[Policy] = TypeAdapter(Annotated[Policy, Field(discriminator
 
 
 def read_policy(value: JsonObject) -> Policy:
-    """Returns the confirmation policy that the JSON describes. Raises UnsupportedKindError."""
+    """Returns the confirmation policy that the JSON object `value` describes. Raises UnsupportedKindError if
+    its `kind` is not known or its fields are not valid.
+    """
     return read_kind(_POLICY, value, "confirmation policy")

@@ -28,7 +28,8 @@ from agent_runtime.workspace.private_tree import directory_for_commands
 
 
 class Services:
-    """The long-lived objects (services) of the server. This object creates and closes them.
+    """The object that creates and closes the long-lived objects (services) of the agent server, such as the
+    HTTP client and the registry of conversations.
 
     Routes find the services in `app.state`: `config`, `session_keys`, `registry` …
     """

@@ -45,8 +45,8 @@ NOTHING: tuple[Claim, ...] = ()
 
 
 def file_claim(path: Path, *, is_shared: bool = False) -> Claim:
-    """Returns a claim (the statement that a tool call uses a resource) of a file, or of a directory with all
-    its content. Symbolic links in the path are resolved. `is_shared`: whether the call only reads.
+    """Returns the statement that a tool call uses a file, or a directory with all its content. Symbolic links
+    in the path are resolved. `is_shared`: whether the call only reads.
     """
     try:
         real = os.path.realpath(path)

@@ -37,11 +37,10 @@ class SubAgentKind(Protocol):
 class Assignment:
     """A task that the agent gives to a sub-agent.
 
-    `call_id`: the id of the action event of the tool call that gives the task. If the same call_id is used
-    again, the same task continues.
-
-    `resume`: the id of an earlier task that continues with this prompt. `isolation`: None means that the
-    definition of the sub-agent decides.
+    `call_id`: the id of the event of the tool call that gives the task. A second assignment with the same
+    call_id continues the same task. `resume`: the id of an earlier task that continues with this prompt.
+    `isolation`: whether the sub-agent works in the agent's directory (`shared`) or in a separate git work
+    tree; None means that the definition of the sub-agent decides.
     """
 
     call_id: str

@@ -74,8 +74,8 @@ class GlobTool(Tool[GlobAction]):
 
 
 def _split(action: GlobAction) -> tuple[str | None, str]:
-    """Returns the directory to search and the glob pattern of a tool call. If the pattern is an absolute
-    path, both are computed from the pattern.
+    """Returns the directory to search and the glob pattern relative to it. Both come from the tool call, but
+    if its pattern is an absolute path, the directory is the part of this path before the first wildcard.
     """
     if not action.pattern.startswith("/"):
         return action.path, action.pattern

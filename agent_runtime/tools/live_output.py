@@ -72,19 +72,21 @@ class LiveOutputs:
                 self._publish_after(INTERVAL_SECONDS)
 
     def touch(self) -> None:
-        """Schedules the next publication of the output, because a call may have printed something."""
+        """Tells this object that a call may have printed something: schedules the next publication of the
+        output of all running calls.
+        """
         if self._peeks:
             self._publish_after(INTERVAL_SECONDS)
 
     def close(self) -> None:
-        """Stops publishing outputs."""
+        """Stops publishing the output of the conversation's running tool calls, for good."""
         self._publish = None
         if self._timer is not None:
             self._timer.cancel()
 
     def _publish_after(self, seconds: float) -> None:
-        """Schedules a publication `seconds` after the last one. Does nothing if a publication is already
-        scheduled for an earlier time.
+        """Schedules the next publication of the output, `seconds` after the last one. Does nothing if a
+        publication is already scheduled for an earlier time.
         """
         if self._publish is None:
             return

@@ -60,7 +60,8 @@ class ToolSpec(BaseModel):
 
     @classmethod
     def of(cls, tool: type[AnyTool], **params: JsonValue) -> "ToolSpec":
-        """Returns the spec of a tool class. `params`: the keyword arguments of its constructor.
+        """Returns the specification (name and parameters) of a tool class. `params`: the keyword arguments of
+        its constructor.
 
         Raises ValueError if the class cannot be imported by its name.
         """
@@ -68,7 +69,9 @@ class ToolSpec(BaseModel):
 
 
 class NamedSpec(Protocol):
-    """The interface of an object that names a tool in the same way as ToolSpec, for example in a request."""
+    """The interface of an object that asks for a tool: the tool's name, and the parameters with which the
+    tool is created.
+    """
 
     @property
     def name(self) -> str: ...

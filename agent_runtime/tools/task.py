@@ -85,13 +85,14 @@ class TaskTool(Tool[TaskAction]):
         return self._description
 
     def claims(self, action: TaskAction) -> Sequence[Claim]:
-        """Returns a claim (a statement of what a call uses) of all resources in a separate group of calls
-        (lane) per call, so that sub-agents can work in parallel.
+        """Returns the statement that the call uses all resources, but in a separate lane (a group of calls
+        that never conflicts with other groups). Each call has a different lane, so that sub-agents can work
+        in parallel.
         """
         return (Claim(lane=f"task {action.call_id}"),)
 
     def effects(self, action: TaskAction) -> Sequence[Effect]:
-        """Returns one effect: a task is given to a sub-agent.
+        """Returns the effect "hands work to a sub-agent", which has medium risk.
 
         The tool calls of the sub-agent are judged one by one in the sub-agent's conversation.
         """

@@ -223,8 +223,9 @@ class Tool(ABC, Generic[ActionT]):
         """
 
     async def handle(self, event: ActionEvent) -> Observation:
-        """Runs the tool call of this event. A tool overrides this method if it needs the event's id. The call
-        is cancelled in the same way as `run`.
+        """Runs the tool call that the event contains, and returns the result. By default, this calls `run`. A
+        tool overrides this method instead of `run` if it needs the event's id. The call is interrupted by
+        cancelling the task that awaits it.
         """
         return await self.run(self.action_type.of(event))
 
@@ -247,9 +248,9 @@ class Tool(ABC, Generic[ActionT]):
     def effects(self, action: ActionT) -> Sequence[Effect]:
         """Returns the effects of the call, by which a policy decides whether to ask the user first.
 
-        By default they follow from the annotations; without annotations the effects count as unknown. Must
-        not raise an error, and must not leave effects out: the user is never asked because of risk about a
-        call without effects.
+        By default they follow from the tool's annotations (hints such as `readOnlyHint`); without annotations
+        the effects count as unknown. Must not raise an error, and must not leave effects out: the user is
+        never asked because of risk about a call without effects.
         """
         del action
         return hinted(self.annotations)
@@ -274,8 +275,8 @@ class Tool(ABC, Generic[ActionT]):
         return self.action_type.model_fields
 
     def reported(self) -> Mapping[str, object]:
-        """Returns additional fields of the tool's description for clients, which the tool's `kind`
-        requires.
+        """Returns the fields that clients get about this kind of tool, in addition to the fields of every
+        tool. By default there are none. An MCP tool, for example, adds the definition that its server gives.
         """
         return {}
 
@@ -310,8 +311,9 @@ AnyTool = Tool[Any]
 
 
 def hinted(annotations: ToolAnnotations) -> Sequence[Effect]:
-    """Returns the effects of a tool call that follow from the tool's annotations. Use this function only for
-    tools with a trusted author.
+    """Returns the effects that a tool call has according to the tool's annotations: none for a tool that only
+    reads, an unknown effect for a tool that may destroy something or says nothing, otherwise a change. Use
+    this function only for tools whose author is trusted, because the annotations are not checked.
     """
     if annotations.readOnlyHint:
         return NO_EFFECTS

@@ -125,10 +125,10 @@ class StartConversationRequest(BaseModel):
     the run: the runtime tells the agent once to continue or to call `finish`.
 
     `consent`: the hashes of the project's executables (hooks, MCP servers and plugins) that may run.
-    `further_consent`: the same for the agent's `further_projects`. Hooks and commands of a project run in
-    that project's directory. If two MCP servers have one name, the first one is used. `mcp_approved`: MCP
-    tools that users approved in other conversations, by server and tool name, as in
-    `agent_state.mcp_approved` of those conversations.
+    `further_consent`: the same for additional repositories (the field `further_projects` of the agent's
+    configuration). Hooks and commands of a project run in that project's directory. If two MCP servers have
+    one name, the first one is used. `mcp_approved`: MCP tools that users approved in other conversations, by
+    server and tool name, as in `agent_state.mcp_approved` of those conversations.
 
     `autotitle`: whether a title is made if there is no `title`. It is made from the first message by the
     model of `title_llm_profile` or, without such a profile, by the agent's model. If the model gives no

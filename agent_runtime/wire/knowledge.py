@@ -70,7 +70,7 @@ class SkillFinding(BaseModel):
     """The result for one file or directory in which the server looked for a skill: whether the skill was
     loaded, and why.
 
-    `origin`: the owner of the skill (docs/context.md).
+    `origin`: where the skill comes from, such as `project`, `user` or `organisation`.
     """
 
     path: str
@@ -82,7 +82,8 @@ class SkillFinding(BaseModel):
 
 class SkillsResponse(BaseModel):
     """The reply of POST /api/skills and of GET /api/conversations/{id}/skills: the skills that were found.
-    `sources`: the number of loaded skills of each origin.
+    `sources`: the number of loaded skills by where they come from. `report`: why each skill was loaded or
+    not.
     """
 
     skills: list[SkillInfo]

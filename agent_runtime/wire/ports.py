@@ -41,7 +41,7 @@ class PortsResponse(BaseModel):
 
 
 def relay_path(port: int) -> str:
-    """Returns the path prefix under which the agent server relays requests to `port`. A caller appends the
-    path of the request.
+    """Returns the path prefix under which the agent server forwards HTTP requests to a program that listens
+    on `port` in the sandbox. A caller appends the path of the request.
     """
     return f"/api/ports/{port}/relay"

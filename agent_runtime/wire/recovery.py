@@ -13,8 +13,8 @@ MAX_MISSING_EVENTS = 500
 
 
 class Restored(BaseModel):
-    """A notice in CatchUpRequest which says that the workspace's files come from a backup and are older than
-    the log.
+    """The part of CatchUpRequest (the request that adds missing events to a log) for a restored workspace. It
+    says that the workspace's files come from a backup and are older than the log.
 
     `id`: the id of the backup from which the files were restored. `as_of`: the time of that backup; null if
     the workspace starts empty. `lost_events`: the number of events after that backup.
@@ -26,8 +26,8 @@ class Restored(BaseModel):
 
 
 class Forked(BaseModel):
-    """A notice in CatchUpRequest which says that the log and the workspace are copies of those of another
-    conversation.
+    """The part of CatchUpRequest (the request that adds missing events to a log) for a copied conversation.
+    It says that the log and the workspace are copies of those of another conversation.
 
     `id`: the id of the copy. `conversation_id`: the conversation that was copied. `as_of`: the time at which
     the files of that conversation were copied.

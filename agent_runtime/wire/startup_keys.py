@@ -6,7 +6,8 @@ from pydantic import BaseModel, ConfigDict
 
 
 class FirstKeys(BaseModel):
-    """The session key of an agent server, and the keys that sign the specifications of conversations.
+    """The keys that an agent server receives at its start: its session key, which clients must send, and the
+    keys with which it signs the stored specifications (settings) of conversations.
 
     `spec_seal_keys`: the signing keys as hexadecimal digits, newest first. `takes_unsealed_specs`: whether
     the server accepts specifications without a signature. Conversations from older versions have none.

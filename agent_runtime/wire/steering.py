@@ -43,10 +43,10 @@ class ConfirmationResponseRequest(BaseModel):
     """The user's decision about the agent's actions that wait for approval.
 
     `remember`: whether further actions of these kinds need no approval. `action_ids`: the ids of the actions
-    that the user was shown. The request is refused if other actions wait. `run`: whether the agent continues
-    at once after a rejection and gets the reason. `approved_action_ids`: in a rejection, the ids of actions
-    that run anyway; all other actions are rejected. An older server that does not know this field rejects all
-    actions.
+    that the user was shown; the request is refused if different actions wait now. `run`: whether the agent
+    continues at once after a rejection and gets the reason. `approved_action_ids`: in a rejection, the ids of
+    actions that run anyway; all other actions are rejected. An older server that does not know this field
+    rejects all actions.
     """
 
     accept: bool

@@ -108,15 +108,16 @@ class Commit:
 
 
 async def changes(repository: Path, ref: str | None = None) -> list[Change]:
-    """Returns every file that differs from the commit that `base_of` finds for `ref`, sorted by path."""
+    """Returns all files that differ from commit `ref` (default: where the branch began), sorted by path."""
     top = await top_level(repository)
     base = await base_of(top, ref)
     return await _changes(top, base)
 
 
 async def diff(file: Path, ref: str | None = None) -> FileDiff:
-    """Returns the content of `file` at `ref` (see `base_of`) and its present content. If the file was renamed
-    since, the old content is that of the file with the old name.
+    """Returns the content of `file` in the commit `ref` (without `ref`: where the branch left its upstream or
+    the default branch), and its present content. The old content of a renamed file is that under the old
+    name.
     """
     top = await top_level(_nearest_directory(file))
     base = await base_of(top, ref)
@@ -170,7 +171,9 @@ async def commit_diff(file: Path, sha: str) -> FileDiff:
 
 
 async def patch(repository: Path, base_ref: str | None = None) -> bytes:
-    """Returns all changes since `base_ref` (see `base_of`) as a patch for `git apply`, with binary files."""
+    """Returns all changes since `base_ref` as a patch for `git apply`, with untracked and binary files.
+    Without `base_ref`, returns the changes since the branch left its upstream or the default branch.
+    """
     top = await top_level(repository)
     base = await base_of(top, base_ref)
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
@@ -200,7 +203,7 @@ async def top_level(path: Path) -> Path:
 
 
 async def base_of(repository: Path, ref: str | None) -> str:
-    """Returns the id of the git object with which the files are compared.
+    """Returns the id of the git object with which the present files of the repository are compared.
 
     This is the commit of `ref`. Without `ref`, it is the commit where HEAD left its upstream or the default
     branch of origin. If there is no such commit, it is HEAD. Before the first commit, it is the empty tree.

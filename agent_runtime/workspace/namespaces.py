@@ -85,8 +85,8 @@ def unmount(place: Path) -> None:
 
 
 def protect_proc() -> None:
-    """Makes some entries of /proc read-only and hides other entries. The entries about processes do not
-    change.
+    """Protects settings of the kernel from the programs in this mount namespace: makes some entries of /proc
+    read-only and hides other entries. The entries about processes do not change.
     """
     for name in _READ_ONLY_PROC:
         if (place := Path("/proc", name)).exists():

@@ -15,8 +15,8 @@ _NAME = re.compile(r"slipway-(?:shell|browser|kernel|vscode|desktop)-(\d+)-")
 
 
 def make_private_dir(whose: Literal["shell", "browser", "kernel", "vscode", "desktop"]) -> Path:
-    """Creates a private directory (mode 0700) and returns its path. The name of the directory contains
-    `whose` and the id of this process.
+    """Creates a temporary directory that only the current user can access (mode 0700) and returns its path.
+    The directory's name contains `whose` (the kind of tool that uses it) and the id of this process.
     """
     return Path(tempfile.mkdtemp(prefix=f"slipway-{whose}-{os.getpid()}-"))
 

@@ -21,14 +21,14 @@ _SHARED = 0o770
 
 
 class ForeignFileError(OSError):
-    """The error that is raised when the server's directory contains a file that the
-    server has not created.
+    """The error that is raised when a new directory of the server contains a file that the server has not
+    created, for example because a command of the agent has put it there.
     """
 
 
 def make(directory: Path) -> None:
-    """Creates a directory that only the server may change, if it does not exist. Blocks briefly. Raises
-    OSError.
+    """Creates the directory of a conversation, if it does not exist. Only the server may change it, except
+    for some subdirectories that belong to the agent. Blocks briefly. Raises OSError.
     """
     if not are_two():
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -55,13 +55,16 @@ def make(directory: Path) -> None:
 
 
 def directory_for_commands(conversations: Path) -> Path:
-    """Returns the directory where the server writes files that commands read."""
+    """Returns the directory for files that the server writes and the agent's commands read. This is
+    `conversations`, or a subdirectory of it if the rest of `conversations` is hidden from commands.
+    """
     return conversations / FOR_COMMANDS if has_room() else conversations
 
 
 def make_file(path: Path) -> None:
-    """Creates an empty file that only the server can read, if it does not exist. Does nothing if the server
-    and the agent are one user. Call it within `server_files`.
+    """Creates an empty file that only the server's user can read; an existing file is not changed. Does
+    nothing if the server and the agent are one user. Call it in a `with server_files()` block, which gives
+    the rights of the server's user.
     """
     if are_two():
         os.close(os.open(path, os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
@@ -74,10 +77,10 @@ def is_of_server(path: Path) -> bool:
 
 
 def remove(directory: Path) -> None:
-    """Removes the directory with all its content. The call blocks. Raises OSError.
+    """Removes the directory of a conversation with all its content. The call blocks. Raises OSError.
 
-    Files that a running command adds to the agent's subdirectories during this call may remain. The directory
-    then no longer counts as a conversation.
+    Files that a running command adds to the agent's subdirectories during this call may remain. But the
+    server no longer treats the directory as a conversation.
     """
     if not are_two():
         shutil.rmtree(directory)

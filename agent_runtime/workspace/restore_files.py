@@ -41,8 +41,8 @@ class RestorePlan:
 
 
 def blocked(directory: Path, plan: RestorePlan) -> list[str]:
-    """Returns the paths that cannot be written. At such a path, there is a file or directory that the plan
-    does not know.
+    """Returns those paths of the plan at which no file can be written, because a file or directory that the
+    plan does not remove is in the way.
     """
     return [path for path in plan.writes if _is_blocked(directory, path, plan)]
 
@@ -122,8 +122,9 @@ def _remove_empty(directory: Path) -> None:
 
 
 def _keep_permissions(place: Path, staged: Path) -> None:
-    """Gives the staged file the permissions of the current file. An executable staged file becomes executable
-    for every user who may read it. Other staged files become executable for no user.
+    """Gives a new file, which will replace the file `place`, the permissions of `place`. `staged`: the new
+    file. If it is executable, every user who may read it may also execute it; otherwise no user may execute
+    it.
     """
     old, new = place.stat().st_mode, staged.stat().st_mode
     executable = (old & 0o444) >> 2 if new & stat.S_IXUSR else 0

@@ -120,9 +120,9 @@ def _leave_files_of_server(*kept: int) -> None:
 
 
 def _furnish(conversations: Path) -> tuple[int, Show]:
-    """Creates the namespaces of the room (for the agent's commands), and moves this process into its mounts
-    and network. Returns the pid of the room's first process, and a function that makes a conversation visible
-    in the room.
+    """Creates the namespaces of the room, in which the agent's commands run. Moves this process into the
+    room's mount and network namespaces. Returns the pid of the room's first process, and a function that
+    makes the directories of a conversation visible in the room.
     """
     # Opened now and used by its number: soon /proc will be the one of the room, which does not show this
     # process.
@@ -185,8 +185,9 @@ def _be_first(tell: int) -> None:
 
 
 def _show(conversations: Path, name: str) -> None:
-    """Makes the directories of a conversation that belong to the agent visible in the room (the isolated
-    namespaces for commands). A second call changes nothing.
+    """Makes those directories of a conversation that belong to the agent visible in the room (the isolated
+    namespaces for commands). `name`: the name of the conversation's directory in `conversations`. A second
+    call changes nothing.
     """
     if name == FOR_COMMANDS:
         _show_place(_HIDDEN / name, conversations / name, is_read_only=True)

@@ -151,8 +151,9 @@ class Shadow:
         return await asyncio.to_thread(blocked, self.work_tree, plan)
 
     async def mixed(self, target: str, present: str, leave: Collection[str]) -> str:
-        """Returns the id of the git tree to which `restore` leads: the files of the snapshot `target`, but
-        the paths in `leave` as in the snapshot `present`.
+        """Returns the id of a new git tree that mixes two snapshots: the paths in `leave` are as in the
+        snapshot `present`, all other files as in the snapshot `target`. These are the files of the directory
+        after a call of `restore`.
         """
         if not leave:
             return target
@@ -304,8 +305,9 @@ class Shadow:
         return status.st_size if os.access(self.work_tree / path, os.R_OK, effective_ids=True) else -1
 
     async def _record(self, found: "_Found") -> str:
-        """Writes the files that were found to a new git tree and returns its id. Works on a copy of the
-        index, so that the index is never half updated.
+        """Stores the changed files in `found` in the snapshot repository. Returns the id of the new git tree
+        with all files of the directory. Works on a copy of the git index, so that the index is never half
+        updated.
         """
         draft = self.place / f"index-{uuid4().hex}"
         if self._index.exists():
@@ -349,7 +351,7 @@ class _Differing:
 @dataclass(frozen=True)
 class _Found:
     """The changes to make to the git index. `gone`: names of files to remove from the index. `changed`: names
-    of files to read into the index. `skipped`: paths of files that cannot be read.
+    of files to read into the index. `skipped`: paths of files that are too large or cannot be read.
     """
 
     gone: list[bytes]

@@ -39,10 +39,11 @@ class _Program:
 
 
 class Spawner:
-    """The part of the spawner that serves the agent server's requests to start programs.
+    """The server loop of the spawner, the process that starts programs in the room (the isolated namespaces
+    for commands) when the agent server asks for them.
 
-    `show`: a function that makes a conversation's directories visible in the room (the isolated namespaces
-    for commands). `first`: the pid of the room's first process.
+    `show`: a function that makes a conversation's directories visible in the room. `first`: the pid of the
+    room's first process.
     """
 
     def __init__(self, listener: socket.socket, show: Callable[[str], None], first: int) -> None:
@@ -131,8 +132,9 @@ class Spawner:
         self._selector.register(told, selectors.EVENT_READ, lambda: self._begun(program, told))
 
     def _begun(self, program: _Program, told: int) -> None:
-        """Sends the pid of the new process to the agent server as soon as the process runs the wanted
-        program. Sends the error if the program could not be started.
+        """Reports the start of a program to the agent server: the pid if the program runs, or the error if it
+        could not be started. `told`: the pipe from the new process; it contains the error, or is closed
+        without text by a successful start.
         """
         said = os.read(told, _PIECE_BYTES)
         self._selector.unregister(told)
@@ -178,8 +180,10 @@ class Spawner:
 
 
 def serve(listener: socket.socket, show: Callable[[str], None], first: int) -> None:
-    """Serves requests to start programs until this process or the first process of the room (the isolated
-    namespaces for commands) ends.
+    """Serves the agent server's requests to start programs in the room (the isolated namespaces for
+    commands), until this process or the room's first process ends. `listener`: the socket on which the
+    requests arrive. `show`: makes a conversation's directories visible in the room. `first`: the pid of the
+    room's first process.
     """
     for number in (signal.SIGINT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
@@ -224,7 +228,9 @@ def _become(wanted: dict[str, Any], files: dict[int, int], telling: int) -> None
 
 
 def _arrange(files: dict[int, int]) -> None:
-    """Gives each open file the descriptor number under which the new program expects it."""
+    """Prepares a new process for the start of a program: copies each open file to the descriptor number under
+    which the program expects it. `files`: the present descriptors by the expected number.
+    """
     apart = {number: fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE) for number, file in files.items()}
     for number, file in apart.items():
         os.dup2(file, number)

@@ -188,8 +188,9 @@ def _description(words: Sequence[str], cwd: str | Path | None, env: Mapping[str,
 def _files(
     stack: ExitStack, stdin: Stream, stdout: Stream, stderr: Stream
 ) -> tuple[dict[int, int], dict[str, IO[bytes]]]:
-    """Returns two mappings: the file descriptors that the program gets as 0, 1 and 2, and the server's ends
-    of the pipes by the name of the stream. `stack`: closes the descriptors later.
+    """Opens the standard streams of a program to start. Returns the file descriptors that the program gets as
+    0, 1 and 2, and the server's ends of pipes by stream name (`stdin`, `stdout`, `stderr`). `stack`: closes
+    the descriptors later.
     """
     files: dict[int, int] = {}
     ours: dict[str, IO[bytes]] = {}

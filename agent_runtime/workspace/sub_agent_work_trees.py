@@ -44,11 +44,12 @@ class Return:
 
 
 async def begin(directory: Path, place: Path, name: str) -> Path:
-    """Creates a git work tree in the directory `place`. Returns the path in it that corresponds to
-    `directory`. An existing work tree is left unchanged. Raises GitError.
+    """Creates a git work tree for a sub-agent in the directory `place`. Returns the path in it that
+    corresponds to `directory`. An existing work tree is left unchanged. `name`: the name of the sub-agent's
+    task in git refs. Raises GitError.
 
-    For a new `name`, the work tree has the commit HEAD. For a known `name`, it has the commit that was last
-    merged back, or the first commit if nothing was merged back.
+    A new task begins with the commit HEAD. A continued task begins with the commit that was last merged back,
+    or with its first commit if nothing was merged back.
     """
     async with _alone(place):
         top = await top_level(directory)
@@ -66,7 +67,8 @@ async def begin(directory: Path, place: Path, name: str) -> Path:
 
 
 async def bring_back(directory: Path, place: Path, name: str) -> Return:
-    """Merges the changes in the work tree `place` into `directory`, including changes that are not committed.
+    """Merges the changes of a sub-agent in the work tree `place` into `directory`, including changes that are
+    not committed. `name`: the name of the sub-agent's task in git refs.
 
     Removes the work tree; its changes are stored in a git ref. If GitError is raised, nothing in `directory`
     has changed.
@@ -85,7 +87,8 @@ async def bring_back(directory: Path, place: Path, name: str) -> Return:
 
 
 async def forget(directory: Path, place: Path, name: str) -> None:
-    """Removes the git refs with this name, and the work tree in `place` with all its files. Raises GitError.
+    """Removes the work tree of a sub-agent's task in `place` with all its files, and the git refs of the
+    task. `name`: the name of the task in these refs. Raises GitError.
 
     First waits until a running call of `begin` or `bring_back` has ended, so that no ref is left behind.
     """
@@ -101,8 +104,9 @@ def _alone(place: Path) -> asyncio.Lock:
 
 
 def _base_ref(name: str) -> str:
-    """Returns the name of the ref of the commit that was last merged back, or of the first commit if nothing
-    was merged back.
+    """Returns the name of the git ref with which the work tree of the sub-agent task `name` begins. The ref
+    points to the commit that was last merged back, or to the first commit of the work tree if nothing was
+    merged back.
     """
     return f"refs/slipway/returned/{name}"
 
@@ -114,9 +118,9 @@ async def _commit_all(place: Path) -> str:
 
 
 async def _merge(top: Path, base: str, work: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Merges the changes since the commit `base` that the commit `work` contains into the files of the
-    directory `top`. Returns the changed files and the files in conflict. One of the two is always empty: if
-    there are conflicts, nothing is changed.
+    """Merges the changes between the commits `base` and `work` into the files of the directory `top`, which
+    may have other changes. Returns the changed files and the files in conflict. One of the two is always
+    empty: if there are conflicts, nothing is changed.
     """
     ours = await _tree_as_it_is(top)
     # Merges two new commits on `base`, so that `base` is the merge base even if branches were rebased.

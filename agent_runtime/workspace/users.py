@@ -39,7 +39,9 @@ _NO_USER = -1
 
 @dataclass(frozen=True)
 class Users:
-    """The user ids of the server and of the agent. The two ids are different."""
+    """The ids of the two operating system users of a sandbox: the user of the agent server, and the user that
+    runs the agent's commands. The two ids are different.
+    """
 
     server: int
     agent: int
@@ -63,8 +65,8 @@ def can_switch_files(user: int) -> bool:
 
 
 def become(users: Users) -> None:
-    """Makes this process use both users from now on: the server's as real and saved user, the agent's as
-    effective user. The process must be root and have no other thread. This cannot be undone.
+    """Changes the user ids of this process for good: the server's user becomes the real and the saved user,
+    the agent's user becomes the effective user. The process must be root and must have no other thread.
     """
     global _users  # noqa: PLW0603 (of a process)
     os.setresuid(users.server, users.agent, users.server)
@@ -183,7 +185,9 @@ def _require_program(program: str, cwd: str | Path | None, environment: Mapping[
 
 
 def _switch_files(user: int) -> int:
-    """Sets the user for file access of this thread only. Returns the id of the earlier user."""
+    """Sets the user id with which the kernel checks the file accesses of this thread. Returns the id that was
+    set before.
+    """
     return int(_libc.setfsuid(user))
 
 

@@ -76,7 +76,9 @@ def trail_of(principal: Principal, connection: HTTPConnection) -> AuditTrail:
 
 
 async def trail_of_sandbox(session: AsyncSession, user_id: UUID, sandbox_id: UUID) -> AuditTrail:
-    """Returns an audit trail, with which a caller records what a sandbox does on behalf of its user."""
+    """Returns a writer of audit log entries about what a sandbox does on behalf of its user. `user_id`: this
+    user.
+    """
     user = await session.get_one(User, user_id)
     return AuditTrail(Actor(ActorMeans.SANDBOX, user_id, user.name, credential_id=sandbox_id))
 
@@ -105,8 +107,8 @@ async def record_first_use(
 
 
 def trail_of_command_line(owner: User) -> AuditTrail:
-    """Returns an audit trail, with which a caller records what a command on the server's machine does. These
-    commands act as the owner of the installation.
+    """Returns a writer of audit log entries about what a command on the server's machine does. Such commands
+    act as the owner of the installation.
     """
     return AuditTrail(Actor(ActorMeans.COMMAND_LINE, user_id=owner.id, name=owner.name))
 

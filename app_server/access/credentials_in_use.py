@@ -33,7 +33,9 @@ class Credential:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parses `key:ID` or `session:ID`. Raises ValueError for any other text."""
+        """Converts the text `key:ID` (an API key) or `session:ID` (a browser session) to a Credential; ID is
+        the id in the database. Raises ValueError for any other text.
+        """
         kind, _, id_ = text.partition(":")
         if kind not in {"key", "session"}:
             raise ValueError(f"{kind!r} is no kind of credential")

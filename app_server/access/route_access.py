@@ -70,8 +70,8 @@ def permission_missing(permission: Permission) -> Forbidden:
 
 
 def require_stated(router: APIRouter, dependencies: Sequence[Any]) -> None:
-    """Checks that one of the dependencies is a RouteAccess. Otherwise raises RuntimeError with the paths of
-    the router's routes.
+    """Raises RuntimeError with the paths of the router's routes if none of `dependencies` is a RouteAccess
+    (the check of a request's permission). So no router can be added to the app without such a check.
     """
     if not any(isinstance(one.dependency, RouteAccess) for one in dependencies):
         paths = ", ".join(sorted({str(getattr(route, "path", route)) for route in router.routes}))

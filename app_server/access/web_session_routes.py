@@ -1,4 +1,4 @@
-"""Routes for the signed-in browsers of the current user."""
+"""Routes that list, name and sign out the browsers in which the current user is signed in."""
 
 from typing import Annotated
 from uuid import UUID
@@ -56,8 +56,8 @@ async def list_web_sessions(principal: CurrentPrincipal, session: ReadSession) -
 async def name_web_session(
     principal: CurrentPrincipal, session: Session, session_id: UUID, body: NameWebSession
 ) -> WebSessionInfo:
-    """Gives this signed-in browser a name, by which its user recognises it in the list. Returns the
-    description of the browser. 404 `web_session_not_found`.
+    """Gives a name to the browser with the id `session_id`, by which its user recognises it in the list of
+    signed-in browsers. Returns the description of the browser. 404 `web_session_not_found`.
     """
     named = await web_sessions.name_session(session, principal.user.id, session_id, body.name)
     return _info(named, principal)
@@ -65,7 +65,9 @@ async def name_web_session(
 
 @router.delete("/{session_id}", status_code=204)
 async def end_web_session(user: CurrentUser, trail: CurrentTrail, session: Session, session_id: UUID) -> None:
-    """Signs this browser out. Its open streams are closed within two seconds. 404 `web_session_not_found`."""
+    """Signs out the browser with the id `session_id` in which the user is signed in. Its open streams are
+    closed within two seconds. 404 `web_session_not_found`.
+    """
     await web_sessions.end_session(session, user.id, session_id)
     trail.record(session, AuditAction.SESSION_REVOKED, (AuditTarget.SESSION, session_id))
 

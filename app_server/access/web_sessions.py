@@ -32,7 +32,7 @@ async def name_session(
     session: AsyncSession, user_id: UUID, session_id: UUID, name: str | None
 ) -> WebSession:
     """Gives this browser session of the user a name. Returns the session. `name`: None removes the name.
-    Raises NotFound `web_session_not_found`.
+    Raises NotFound `web_session_not_found` if the user has no such session.
     """
     query = select(WebSession).where(
         WebSession.user_id == user_id, WebSession.id == session_id, WebSession.expires_at > now()
@@ -45,7 +45,9 @@ async def name_session(
 
 
 async def end_session(session: AsyncSession, user_id: UUID, session_id: UUID) -> None:
-    """Deletes this session of the user. Raises NotFound `web_session_not_found`."""
+    """Deletes this browser session of the user, and so signs the browser out. Raises NotFound
+    `web_session_not_found` if the user has no such session.
+    """
     statement = delete(WebSession).where(WebSession.user_id == user_id, WebSession.id == session_id)
     if await session.scalar(statement.returning(WebSession.id)) is None:
         raise _not_found()

@@ -45,8 +45,8 @@ class AgentCalls:
         self, http: httpx.AsyncClient, url: str, session_key: str, passage: Mapping[str, str] | None = None
     ) -> None:
         """Creates a client that calls the agent server at `url`. session_key: the key that the client sends
-        with its calls. passage: headers for a proxy between the app server and the agent server, see
-        Machine.headers.
+        with its calls. passage: HTTP headers that a proxy between the app server and the agent server
+        requires; None if there is no proxy.
         """
         self._http = http
         self.url = url
@@ -94,8 +94,8 @@ class AgentCalls:
 
     @asynccontextmanager
     async def _limit(self, seconds: float | None) -> AsyncIterator[None]:
-        """Limits the duration of the `with` block. Raises TimeoutError in the block after `seconds` (None: no
-        limit), or when `end_calls` is called.
+        """Limits the duration of the calls in a `with` block. Raises TimeoutError in the block after
+        `seconds` (None: no limit), or when `end_calls` ends all calls because the sandbox has stopped.
         """
         async with asyncio.timeout(seconds) as limit:
             self._under_way.add(limit)

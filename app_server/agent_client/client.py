@@ -149,13 +149,13 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", route, json=to_json(message), timeout_seconds=SEND_TIMEOUT_SECONDS)
 
     async def log_position(self, conversation_id: UUID) -> int:
-        """Returns the position (`seq`) of the last event in the agent server's log. Raises NotFound."""
+        """Returns the position (`seq`) of the last event in the agent server's log of this conversation."""
         reply = await self._call("GET", f"/api/conversations/{conversation_id}/log")
         return parse(LogPosition, reply).last_seq
 
     async def catch_up(self, conversation_id: UUID, missing: CatchUpRequest) -> None:
-        """Sends the events that are missing in the agent server's log of this conversation. The call may be
-        repeated. Raises Conflict `log_gap`, `log_differs`, `already_running`.
+        """Sends the events that are missing in the agent server's log of this conversation. May be repeated.
+        Raises Conflict `log_gap` or `log_differs` if they do not continue the log, `already_running`.
         """
         route = f"/api/conversations/{conversation_id}/log/catch_up"
         await self._call("POST", route, json=missing.model_dump(mode="json"))
@@ -185,19 +185,21 @@ class AgentClient(AgentFiles, AgentPages):
         self, conversation_id: UUID, answer: ConfirmationResponseRequest
     ) -> None:
         """Sends the user's decision whether the agent may do the actions that wait for confirmation. Raises
-        Conflict `nothing_to_confirm`, `confirmation_outdated`.
+        Conflict `nothing_to_confirm` if no action waits, `confirmation_outdated` if other actions wait now.
         """
         route = f"/api/conversations/{conversation_id}/events/respond_to_confirmation"
         await self._call("POST", route, json=to_json(answer))
 
     async def answer_mcp_change(self, conversation_id: UUID, answer: McpChangeAnswer) -> None:
-        """Sends the user's decision about a changed MCP tool. Raises Conflict `mcp_change_outdated`."""
+        """Sends the user's decision on a changed MCP tool. Conflict `mcp_change_outdated` if it changed
+        again.
+        """
         route = f"/api/conversations/{conversation_id}/mcp/answer_change"
         await self._call("POST", route, json=to_json(answer))
 
     async def answer_mcp_question(self, conversation_id: UUID, answer: McpQuestionAnswer) -> None:
-        """Sends the user's answer to a question of an MCP server. Raises Conflict `mcp_question_closed`,
-        BadRequest `mcp_answer_invalid`.
+        """Sends the user's answer to a question of an MCP server. Raises Conflict `mcp_question_closed` if
+        the question is no longer open, BadRequest `mcp_answer_invalid` if the answer does not fit the form.
         """
         route = f"/api/conversations/{conversation_id}/mcp/answer_question"
         await self._call("POST", route, json=to_json(answer))
@@ -205,7 +207,7 @@ class AgentClient(AgentFiles, AgentPages):
     async def set_safeguards(
         self, conversation_id: UUID, *, policy: dict[str, Any], analyzer: dict[str, Any] | None
     ) -> None:
-        """Sets when the agent asks for confirmation (`policy`), and what rates actions (`analyzer`)."""
+        """Sets `policy` (when the agent asks the user) and `analyzer` (what rates the risk of actions)."""
         route = f"/api/conversations/{conversation_id}"
         await self._call("POST", f"{route}/security_analyzer", json={"security_analyzer": analyzer})
         await self._call("POST", f"{route}/confirmation_policy", json={"policy": policy})
@@ -220,7 +222,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("PATCH", f"/api/conversations/{conversation_id}", json=changes)
 
     async def start_goal(self, conversation_id: UUID, goal: StartGoalRequest) -> None:
-        """Gives the agent a goal to work towards. Raises Conflict `already_running`."""
+        """Gives the agent a goal to work towards. Raises Conflict `already_running` if the agent works."""
         await self._call("POST", f"/api/conversations/{conversation_id}/goal", json=to_json(goal))
 
     async def stop_goal(self, conversation_id: UUID) -> None:
@@ -248,10 +250,8 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(CheckpointDiff, reply)
 
     async def rewind(self, conversation_id: UUID, checkpoint_id: int, wanted: RewindRequest) -> RewindResult:
-        """Resets the conversation's files, its chat or both to an earlier checkpoint, and returns what has
-        changed.
-
-        Raises the errors of `diff_checkpoint`, and Conflict `already_running`, `edited_since` with `diff`.
+        """Resets the conversation's files, its chat or both to a checkpoint. Returns what has changed. Raises
+        NotFound and Conflict, among them `edited_since` with the later changes of the files (`diff`).
         """
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/rewind"
         reply = await self._call(
@@ -314,7 +314,9 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(BashOutput, reply)
 
     async def start_command(self, command: str, *, cwd: str | None, timeout_seconds: int) -> UUID:
-        """Starts a shell command in the sandbox and returns the command's id, for `command_output`."""
+        """Starts a shell command in the sandbox and returns the command's id, with which `command_output`
+        reads the output. `cwd`: the directory in which the command runs.
+        """
         request = ExecuteBashRequest(command=command, cwd=cwd, timeout=timeout_seconds)
         reply = await self._call("POST", "/api/bash/start_bash_command", json=to_json(request))
         return UUID(parse(BashCommand, reply).id)
@@ -344,7 +346,7 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/bash/bash_commands/{command_id.hex}/stop")
 
     async def executables(self, directory: str) -> list[ProjectExecutable]:
-        """Returns the project executables (hooks, MCP servers …) that run only if the user allows it."""
+        """Returns the project executables (hooks, MCP servers …) in `directory`. The user must allow them."""
         body = {"project_dir": directory}
         reply = await self._call("POST", "/api/offers", json=body, timeout_seconds=FIND_TIMEOUT_SECONDS)
         return parse(ExecutablesResponse, reply).offers
@@ -364,8 +366,8 @@ class AgentClient(AgentFiles, AgentPages):
         self, conversation_id: UUID, hashes: Sequence[str], directory: str | None = None
     ) -> None:
         """Informs the agent server that the user allows the project executables with these hashes to run in
-        the conversation (see `executables_of`, also for `directory`). Raises Conflict `offer_changed` if an
-        executable has changed.
+        the conversation. `directory`: the directory of a further project with the executables; None for the
+        project where the agent works. Raises Conflict `offer_changed` if an executable has changed.
         """
         body = {"hashes": list(hashes), "project_dir": directory}
         await self._call("POST", f"/api/conversations/{conversation_id}/consent", json=body)
@@ -384,8 +386,8 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def git_patch(self, path: str, base_ref: str | None = None) -> bytes:
         """Returns the changes in the working tree of the git repository at `path` as one unified diff.
-        `base_ref`: the commit, branch or tag to compare with; None leaves the choice to the agent server.
-        Raises BadGateway if the diff is larger than MAX_PATCH_BYTES.
+        `base_ref`: the commit, branch or tag to compare with; if None, the agent server chooses it. Raises
+        BadGateway if the diff is larger than MAX_PATCH_BYTES.
         """
         params = to_params(path=path, format="git-delta", base_ref=base_ref)
         patch = bytearray()

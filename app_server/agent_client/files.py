@@ -15,7 +15,9 @@ class AgentFiles(AgentCalls):
     """The client that reads and writes files of a sandbox. Paths are absolute paths within the sandbox."""
 
     async def upload_file(self, source: Path, path: str) -> None:
-        """Copies the file `source` of this machine to `path` in the sandbox, in pieces."""
+        """Copies the file `source`, which is on the app server's machine, to `path` in the sandbox. Sends the
+        content in pieces, not as a whole.
+        """
         with source.open("rb") as file:
             await self._call(
                 "POST",

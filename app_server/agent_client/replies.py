@@ -1,4 +1,6 @@
-"""Models of the agent server replies for which `agent_runtime.wire` defines no type."""
+"""Models of replies of the agent server that are parsed only by the app server. The models that both programs
+share are in `agent_runtime.wire`.
+"""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""The data of a running sandbox, with the client of its agent server."""
+"""Defines RunningSandbox: the directory, the URL and the agent server client of a sandbox that runs now."""
 
 import time
 from dataclasses import dataclass, field

@@ -42,8 +42,8 @@ class SettingsSchema(BaseModel):
 
 
 def agent_schema() -> SettingsSchema:
-    """Returns the description of the settings of agents, from which a client builds a form. These are the
-    fields that `agent_settings_diff` may contain.
+    """Returns the description of the settings of agents, from which a client builds a form. The described
+    settings can be changed with the field `agent_settings_diff` of the request that saves settings.
     """
     section: dict[str, Any] = {"section": "llm", "section_label": "Model"}
     price = "Dollars per token; left out, what is listed for the model."
@@ -86,8 +86,9 @@ def agent_schema() -> SettingsSchema:
 
 
 def conversation_schema() -> SettingsSchema:
-    """Returns the description of the settings of conversations, from which a client builds a form. These are
-    the fields that `conversation_settings_diff` may contain.
+    """Returns the description of the settings of conversations, from which a client builds a form. The
+    described settings can be changed with the field `conversation_settings_diff` of the request that saves
+    settings.
     """
     general: dict[str, Any] = {"section": "general", "section_label": "Conversation"}
     asking: dict[str, Any] = {"section": "verification", "section_label": "Asking first"}

@@ -83,7 +83,7 @@ async def save_secret_of_level(
     """Adds or changes a secret of a team, or of the organisation if `team_id` is left out. Agents get the new
     value from their next command on. Returns the secret without its value.
 
-    400 `secret_value_needed`, 404 `team_not_found`, 409 `too_many_items`.
+    400 `secret_value_needed` if a new secret has no value, 404 `team_not_found`, 409 `too_many_items`.
     """
     owner = await _owner(user, session, team_id)
     item, is_new = await secrets.save_for_level(session, cipher, owner, name, body, user.id)
@@ -111,8 +111,11 @@ async def save_mcp_server_of_level(
 ) -> AdministeredItem:
     """Adds or replaces an MCP server of a team, or of the organisation if `team_id` is left out.
     Conversations that are started from now on can use the server. A changed URL and changed headers are used
-    from the next call on. Returns the saved MCP server. 400 `mcp_sign_in_is_personal`, 404 `team_not_found`,
-    409 `mcp_headers_needed`, `mcp_variables_needed`, `too_many_items`.
+    from the next call on. Returns the saved MCP server.
+
+    400 `mcp_sign_in_is_personal` if the server needs a sign-in of each person. 409 `mcp_headers_needed` or
+    `mcp_variables_needed` if stored secret values would be sent to a new address. 404 `team_not_found`, 409
+    `too_many_items`.
     """
     owner = await _owner(user, session, team_id)
     item, is_new = await mcp_servers.save_for_level(session, cipher, owner, name, body, user.id)
@@ -140,7 +143,8 @@ async def save_egress_rule_of_level(
     """Adds or changes a rule that says whether sandboxes may call a host. The rule belongs to a team, or to
     the organisation if `team_id` is left out. It applies to new requests at once.
 
-    `name`: a host as in the network settings. 404 `team_not_found`, 409 `too_many_items`.
+    `name`: a host name or an IP address; a name may begin with `*.` for all names below it, and a port may
+    follow. 404 `team_not_found`, 409 `too_many_items`.
     """
     owner = await _owner(user, session, team_id)
     item = await organisation_rules.save_for_level(session, owner, name, body, user.id)
@@ -168,9 +172,11 @@ async def save_sandbox_spec_of_level(
     body: SaveSandboxSpecOfLevel,
     team_id: UUID | None = None,
 ) -> AdministeredItem:
-    """Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. Sandboxes
-    that are started from now on can use the spec. The first of these sandboxes builds the image. 400
-    `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
+    """Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. A sandbox
+    spec describes from which image and with which resources a sandbox is started. New sandboxes can use the
+    spec; the first of them builds the image.
+
+    400 `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
     """
     if reason := permission_of(
         config, sandboxes.describe(), administers=user.administers_installation
@@ -194,7 +200,8 @@ async def delete_item_of_level(
     team_id: UUID | None = None,
 ) -> None:
     """Deletes an item (a secret, MCP server, network rule or sandbox spec) of a team, or of the organisation
-    if `team_id` is left out. Agents cannot use it any more. 404 `item_not_set`, `team_not_found`.
+    if `team_id` is left out. Agents cannot use it any more. 404 `item_not_set` if there is no such item, 404
+    `team_not_found`.
     """
     owner = await _owner(user, session, team_id)
     await items.delete_item(session, owner, kind, name)

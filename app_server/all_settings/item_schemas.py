@@ -34,10 +34,11 @@ class AdministeredItem(BaseModel):
     """An item (a secret, MCP server, network rule or sandbox spec) of the organisation or a team, as
     administrators see it.
 
-    `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: the MCP server without the values of headers and
-    variables; null for other kinds of items. `set_by`: the name of the administrator who saved the item; null
-    if the account is deleted. `overriding_teams`: the teams with another item of this name that applies in
-    its place. `overriding_people`: how many people have added an item of this name that applies in its place.
+    `allows`: whether a network rule allows the host or denies it. `mcp_server`: the MCP server without the
+    values of headers and variables. These two and `sandbox_spec` are null for other kinds of items. `set_by`:
+    the name of the administrator who saved the item; null if the account is deleted. `overriding_teams`: the
+    teams with another item of this name that applies in its place. `overriding_people`: how many people have
+    added an item of this name that applies in its place.
     """
 
     kind: LevelItemKind

@@ -209,9 +209,9 @@ class SaveSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_fixed(cls, given: Any) -> Any:
-        """Removes from a request those settings that Slipway does not use (see Fixed), if they are null or
-        have their fixed value. Clients send such values back because they have received them. Returns the
-        remaining settings. Raises ValueError for any other value of such a setting.
+        """Removes from a request those settings of the OpenHands API that have one fixed value in Slipway, if
+        they are null or have this value. Clients send such values back because they have received them.
+        Returns the remaining settings. Raises ValueError for any other value of such a setting.
         """
         if not isinstance(given, Mapping):
             return given

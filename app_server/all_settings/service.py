@@ -90,11 +90,12 @@ class SettingsStore:
         )
 
     async def save(self, changes: SaveSettings, trail: AuditTrail) -> None:
-        """Saves the changes of the settings.
+        """Saves the settings that `changes` contains; the other settings stay.
 
-        Raises BadRequest `inherited_marketplaces`, Forbidden `setting_enforced`, and the errors of the
-        features whose settings change: Conflict `api_key_needed`, NotFound `sandbox_spec_not_found`,
-        Forbidden `sandbox_specs_not_allowed` …
+        Raises BadRequest `inherited_marketplaces` if `changes` contains other plugin marketplaces of the
+        whole installation than the stored ones, and Forbidden `setting_enforced` if the organisation or a
+        team enforces another value. Also raises the errors of the features whose settings change: Conflict
+        `api_key_needed`, NotFound `sandbox_spec_not_found`, Forbidden `sandbox_specs_not_allowed` …
         """
         await self._save_marketplaces(changes, trail)
         await self._save_skills(changes, trail)
@@ -172,7 +173,9 @@ class SettingsStore:
         trail.record(self.session, AuditAction.PROFILE_CHANGED, target, change="saved", model=wanted.model)
 
     async def _own_model(self) -> LLMProfile | None:
-        """Returns the active model profile if the user can change it, else None."""
+        """Returns the active model profile if it belongs to the user and is not built in. Otherwise returns
+        None.
+        """
         active = await profile_lookup.active_profile(self.session, self.user.id)
         is_changeable = active and active.user_id == self.user.id and active.name != demo.PROFILE
         return active if is_changeable else None
@@ -210,8 +213,8 @@ class SettingsStore:
         return default if value is None else value.value
 
     async def _save_level(self, name: SettingName, value: Any) -> None:
-        """Stores the user's own value of a setting. Stores nothing if the client sends back the value that
-        applies already.
+        """Stores the user's own value of a setting, which takes priority over a value of the organisation or
+        of a team. Stores nothing if `value` is the value that already applies to the user.
         """
         now = await value_for(self.session, self.user.id, name)
         if now is None or now.value != value:
@@ -230,7 +233,7 @@ def _mode(asks: bool, analyzer: str | None) -> ConfirmationMode:
 
 
 def _llm(row: LLMProfile, user_id: UUID) -> dict[str, Any]:
-    """Returns the model settings of a profile. user_id: the user who reads these settings."""
+    """Returns the model settings of a profile, as the user `user_id` may see them, without the API key."""
     info = shown(row, user_id)
     names = ("model", "base_url", "input_cost_per_token", "output_cost_per_token")
     return {name: getattr(info, name) for name in names} | {"api_key": None}

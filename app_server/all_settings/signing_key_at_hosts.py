@@ -59,8 +59,9 @@ async def get_commit_address(
     """Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
     account there. If it is not, the host shows signed commits as unverified.
 
-    host: as in AddSigningKey. Only GitHub, GitLab, Forgejo and Gitea can answer this. 409
-    `commit_identity_missing`; 403 `no_git_credential`.
+    host: a git host for which the user has stored a token, such as `github.com`. Only GitHub, GitLab, Forgejo
+    and Gitea can answer this. 409 `commit_identity_missing` if the user has set no address for commits; 403
+    `no_git_credential` if there is no token.
     """
     # A session that ends before the host is asked.
     async with database.read() as session:

@@ -91,11 +91,12 @@ class Archives:
 
     async def lay_out(self, sandbox_id: UUID, archive_id: UUID, backend: Backend, report: Report) -> Archive:
         """Replaces the sandbox's workspace by the files of an archive, and returns the archive's database
-        row. Calls `report` with a line about the progress. Raises StartFailure; the archive then stays the
-        valid copy of the sandbox's files.
+        row. Calls `report` with a line about the progress. Raises StartFailure if the files cannot be
+        restored; the archive then stays the valid copy of the sandbox's files.
 
-        If the archive is not a backup, this method also calls `take_up`. For a backup, the caller must call
-        `take_up` later. Until then, the backup stays the valid copy of the sandbox's files.
+        If the archive is not a backup, the workspace becomes the valid copy of the sandbox's files
+        (`take_up`). For a backup, the caller must call `take_up` later. Until then, the backup stays the
+        valid copy.
         """
         archive = await self.find(archive_id)
         size = f"{archive.size_bytes / 1024**2:.1f} MB"
@@ -110,8 +111,8 @@ class Archives:
         return archive
 
     async def take_up(self, sandbox_id: UUID, archive: Archive) -> None:
-        """Marks the restored workspace as the valid copy of the sandbox's files, instead of the archive.
-        Deletes an archive of the kind ARCHIVE. Does not delete a snapshot or a backup.
+        """Stores that the files of a sandbox are in its workspace again, because they were restored from
+        `archive`. Deletes `archive` if it is of the kind ARCHIVE. Does not delete a snapshot or a backup.
         """
         is_own = archive.kind == ArchiveKind.ARCHIVE
         async with self._database.session() as session:
@@ -123,9 +124,11 @@ class Archives:
             await self._remove_strays(sandbox_id)
 
     async def copy_project(self, archive_id: UUID, sink: TarSink, folder: str | None = None) -> None:
-        """Writes the project directory of an archive to the sink as a tar. Raises StartFailure.
+        """Writes the project directory of an archive to `sink` as an uncompressed tar. Raises StartFailure if
+        the archive's file is missing or damaged.
 
-        `folder`: a directory in the project; if given, only the content of this directory is written.
+        `sink`: an object whose method `write` gets the bytes of the tar. `folder`: a directory in the
+        project; if given, only the content of this directory is written.
         """
         archive = await self.find(archive_id)
 

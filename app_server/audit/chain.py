@@ -128,7 +128,9 @@ def _forget(session: SyncSession, ended: SessionTransaction) -> None:
 
 
 def _organisations_of(session: SyncSession, entries: Sequence[NewEntry]) -> Mapping[UUID | None, UUID]:
-    """Returns the id of the organisation of each user who is the actor of an entry, by user id."""
+    """Returns the organisations of the users who did the actions in these entries of the audit log: the id of
+    the organisation, by user id.
+    """
     ids = {entry.actor.user_id for entry in entries if entry.actor.user_id is not None}
     if not ids:
         return {}
@@ -158,8 +160,8 @@ def _row(entry: NewEntry, id_: int, previous_hash: str, organisation_id: UUID | 
 
 
 def _bounded(value: Any) -> Any:
-    """Returns the value as JSON types. Texts are cut after MAX_TEXT characters and collections after 100
-    members.
+    """Returns a detail of an entry of the audit log in a form that can be stored as JSON. Texts are cut after
+    MAX_TEXT characters and collections after 100 members.
     """
     if isinstance(value, str):
         return str(value)[:MAX_TEXT]

@@ -19,8 +19,8 @@ class AuditEntry(Base):
     """One row of the audit log: an action that was done or refused.
 
     `id`: 1, 2, 3 … without gaps, in the order of the commits. Users are named without a foreign key, so that
-    entries remain when a user is deleted. `details` contains names and numbers, never a secret. `hash`:
-    computed from all other columns, including the hash of the entry before (see chain.py).
+    entries remain when a user is deleted. `details` contains names and numbers, never a secret. `hash`: the
+    SHA-256 of all other columns, one of which is the hash of the entry before.
     """
 
     __tablename__ = "audit_entries"

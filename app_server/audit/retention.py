@@ -25,7 +25,12 @@ UnsentAfter = Callable[[AsyncSession], Awaitable[int | None]]
 
 
 def trimmer(database: Database, days: int, unsent_after: UnsentAfter | None = None) -> Handler:
-    """Returns the handler of the job that deletes entries which are more than `days` days old."""
+    """Returns the handler of the background job that deletes entries of the audit log which are more than
+    `days` days old.
+
+    `unsent_after`: a function that returns the id of the last entry that was sent to the receiver of the
+    audit log; later entries are not deleted. None: no receiver is considered.
+    """
 
     async def run(_attempt: JobAttempt) -> None:
         await trim(database, days, unsent_after)
@@ -37,8 +42,8 @@ async def trim(database: Database, days: int, unsent_after: UnsentAfter | None =
     """Deletes entries of the audit log that are more than `days` days old; 0 means that no entry is deleted.
     Only the oldest entries are deleted: if one entry must stay, all later entries stay too.
 
-    `unsent_after`: a function for the id of the last entry that was sent to the receiver of the audit log;
-    later entries must stay. Each deletion is recorded as a new entry.
+    `unsent_after`: returns the id of the last entry that was sent to the receiver of the audit log; later
+    entries must stay. Each deletion is recorded as a new entry.
     """
     has_more = days > 0
     while has_more:
@@ -47,7 +52,9 @@ async def trim(database: Database, days: int, unsent_after: UnsentAfter | None =
 
 
 async def _trim(session: AsyncSession, age: timedelta, unsent_after: UnsentAfter | None) -> int:
-    """Deletes one batch of old entries and returns how many entries it has deleted."""
+    """Deletes one batch of entries of the audit log that are older than `age` and were already sent to the
+    receiver of the audit log. Returns how many entries it has deleted.
+    """
     locked = select(AuditHead.anchor_id, AuditHead.last_id).where(AuditHead.id == HEAD_ID).with_for_update()
     anchor_id, last_id = (await session.execute(locked)).one()
     youngest = select(func.min(AuditEntry.id)).where(AuditEntry.happened_at >= now() - age)

@@ -52,8 +52,9 @@ class AuditFilter:
 async def search(
     session: AsyncSession, wanted: AuditFilter, *, before: int | None, limit: int
 ) -> tuple[Sequence[AuditEntry], int | None]:
-    """Returns one page of entries, newest first, and the value of `before` for the next page. This value is
-    None on the last page. `before`: only entries with smaller ids are returned.
+    """Returns one page of entries of the audit log, newest first, and the value of `before` for the next
+    page. This value is None on the last page. `wanted`: the conditions that the entries must meet. `before`:
+    only entries with smaller ids are returned.
     """
     query = wanted.apply(select(AuditEntry)).order_by(AuditEntry.id.desc()).limit(limit + 1)
     if before is not None:

@@ -75,7 +75,9 @@ class StreamDelivery:
         return {"sent": sent}
 
     async def send(self, stream: AuditStream, entries: list[AuditEntryInfo]) -> None:
-        """Makes one attempt to send these entries. Raises StreamFailed."""
+        """Makes one attempt to send these entries of the audit log to its receiver. Raises StreamFailed if
+        the receiver does not accept them. `stream`: the settings of the receiver.
+        """
         messages = [
             syslog.message(
                 one.happened_at,
@@ -89,7 +91,10 @@ class StreamDelivery:
         await self._send(stream, messages, bodies, name=f"{entries[0].id}-{entries[-1].id}")
 
     async def send_test(self, stream: AuditStream) -> None:
-        """Sends a test message, which is not an entry of the audit log. Raises StreamFailed."""
+        """Sends a test message, which is not an entry of the audit log, to the receiver of the audit log.
+        Raises StreamFailed if the receiver does not accept the message. `stream`: the settings of the
+        receiver.
+        """
         body = {"test": True, "slipway": VERSION}
         text = orjson.dumps(body).decode()
         await self._send(stream, [syslog.message(now(), "test", text)], [body], name=f"test-{time.time_ns()}")
@@ -129,8 +134,9 @@ class StreamDelivery:
             raise StreamFailed(f"The receiver answered {reply.status_code}.")
 
     async def _note(self, stream: AuditStream, **values: Any) -> None:
-        """Stores the outcome of an attempt in the row of AuditStream, unless the receiver was changed
-        meanwhile.
+        """Stores in the database what an attempt to send entries has changed, for example the last sent entry
+        or the error. `values`: the new values of columns of AuditStream. Stores nothing if the receiver was
+        changed meanwhile.
         """
         async with self.database.session() as session:
             same = update(AuditStream).where(

@@ -1,4 +1,6 @@
-"""The table with the receiver of the audit log, and with the id of the last entry that was sent."""
+"""The database table with the receiver of the audit log (the outside server to which all entries are sent),
+and with the id of the last entry that was sent.
+"""
 
 from datetime import datetime
 from enum import StrEnum

@@ -116,16 +116,18 @@ async def set_audit_stream(
 
 @router.delete("", status_code=204)
 async def delete_audit_stream(trail: CurrentTrail, session: Session) -> None:
-    """Stops sending the audit log. 404 `audit_stream_not_found`."""
+    """Stops sending the audit log to its receiver. 404 `audit_stream_not_found` if there is no receiver."""
     await session.delete(await _stream(session))
     trail.record(session, AuditAction.AUDIT_STREAM_DELETED, (AuditTarget.AUDIT_LOG, "stream"))
 
 
 @router.post("/test", status_code=204)
 async def test_audit_stream(database: ServerDatabase, cipher: ServerCipher, request: Request) -> None:
-    """Sends a test message to the receiver at once. The message is not an entry of the audit log.
+    """Sends a test message to the receiver of the audit log at once. The message is not an entry of the audit
+    log.
 
-    404 `audit_stream_not_found`, 502 `audit_stream_failed`.
+    404 `audit_stream_not_found` if there is no receiver, 502 `audit_stream_failed` if it does not accept the
+    message.
     """
     async with database.read() as session:
         stream = await _stream(session)
@@ -140,8 +142,8 @@ async def test_audit_stream(database: ServerDatabase, cipher: ServerCipher, requ
 
 
 async def unsent_after(session: AsyncSession) -> int | None:
-    """Returns the id of the last entry that was sent to the receiver. Returns None if the audit log has no
-    receiver.
+    """Returns the id of the last entry of the audit log that was sent to its receiver, the outside server
+    that gets all entries. Returns None if there is no receiver.
     """
     position: int | None = await session.scalar(select(AuditStream.sent_up_to))
     return position

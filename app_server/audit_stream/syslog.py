@@ -17,8 +17,9 @@ _WARNING, _INFORMATIONAL = 4, 6
 
 
 def message(moment: datetime, message_id: str, text: str, *, is_refusal: bool = False) -> bytes:
-    """Returns one syslog message. message_id: at most 32 printable characters. text: the body of the message,
-    as JSON.
+    """Returns one syslog message for an entry of the audit log. moment: the time in the message. message_id:
+    at most 32 printable characters. text: the body of the message, as JSON. is_refusal: the entry records a
+    refused action; the message then has the severity "warning", otherwise "informational".
     """
     priority = _FACILITY_AUDIT * 8 + (_WARNING if is_refusal else _INFORMATIONAL)
     stamp = moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

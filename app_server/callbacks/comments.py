@@ -70,9 +70,9 @@ class Commenting:
         """Writes a comment about an event on the issues and pull requests of the conversation, with the
         user's tokens for the git hosts. Returns the number of these issues and pull requests.
 
-        `description`: describes the event. `is_repeated`: whether an earlier attempt may have written the
-        comment already; then the comment is written only where it is missing. Raises Forbidden
-        `no_git_credential` and the errors of the git hosts.
+        `description`: the title, text and URL that tell what has happened. `is_repeated`: whether an earlier
+        attempt may have written the comment already; then the comment is written only where it is missing.
+        Raises Forbidden `no_git_credential` and the errors of the git hosts.
         """
         async with self.database.read() as session:
             places = await self.places(session, conversation_id)

@@ -104,8 +104,9 @@ class Deliveries:
         self._start_task = start_task
 
     async def deliver(self, attempt: JobAttempt) -> dict[str, Any] | None:
-        """Tries once to deliver an event for a callback, and stores the result in the delivery's row. Returns
-        the result of the job. Does nothing if the delivery, its callback or its event was deleted meanwhile.
+        """Tries once to deliver an event for a callback, and stores in the delivery's database row how the
+        attempt ended. Returns the result of the background job, for its row. Does nothing if the delivery,
+        its callback or its event was deleted meanwhile.
 
         Raises TryAgain if the job should try again later, and GiveUp if no more attempts are useful.
         """
@@ -293,9 +294,10 @@ class Deliveries:
         *,
         is_counted: bool = False,
     ) -> None:
-        """Stores the result of an attempt in the delivery's database row. `status`: the HTTP status of the
-        receiver's reply. `error`: None if the event was delivered. `began`: the monotonic time at the start
-        of the attempt. `is_counted`: whether the column `attempts` already includes this attempt.
+        """Stores in the delivery's database row how one attempt to deliver the event has ended. `status`: the
+        HTTP status of the receiver's reply. `error`: why the attempt failed; None if the event was delivered.
+        `began`: the monotonic time at the start of the attempt. `is_counted`: whether the column `attempts`
+        already includes this attempt.
         """
         duration = int((time.monotonic() - began) * 1000) if began else None
         async with self._database.session() as session:

@@ -1,5 +1,6 @@
-"""Finds the callbacks that match new events, and stores a delivery for each. Callers store the events in the
-same database transaction.
+"""Finds the callbacks that must run for new events of conversations. For each pair of event and callback,
+stores a delivery: the database row from which a background job runs the callback. Callers store the events in
+the same database transaction.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +28,8 @@ async def enqueue_matching(
     sets_off_tasks: bool,
 ) -> None:
     """Stores a delivery and a background job for each new event of a conversation and each callback that
-    matches the event.
+    matches the event. A delivery is the database row with the event for one callback; the job runs the
+    callback.
 
     `user_id`: the owner of the conversation. `events`: pairs of the event's position in the log and the
     event. `sets_off_tasks`: whether callbacks of the kind `task` may start conversations. It is False for a

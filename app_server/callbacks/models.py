@@ -1,4 +1,6 @@
-"""Database tables of callbacks and of the deliveries of events for callbacks."""
+"""Database tables of callbacks (actions that run for matching events of conversations), and of the deliveries
+of single events for these callbacks.
+"""
 
 from datetime import datetime
 from enum import StrEnum

@@ -1,4 +1,6 @@
-"""Routes with which the current user manages callbacks and sees their deliveries."""
+"""Routes with which the current user manages callbacks (actions that run for matching events of the user's
+conversations) and sees for which events they have run.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -143,7 +145,7 @@ async def redeliver(
     user: CurrentUser, session: Session, callback_id: UUID, delivery_id: UUID
 ) -> DeliveryInfo:
     """Delivers the event of an earlier delivery again, with the same value of the header `webhook-id`. 409
-    `delivery_waits` if the delivery has not ended yet, 409 `callback_disabled`.
+    `delivery_waits` if the delivery has not ended yet, 409 `callback_disabled` if the callback is disabled.
     """
     callback = await service.callback_of(session, user.id, callback_id)
     return await service.redeliver(session, callback, delivery_id)

@@ -1,4 +1,6 @@
-"""Schemas of requests and replies about callbacks and their deliveries."""
+"""Schemas of requests and replies about callbacks (actions that run for matching events of conversations) and
+about the deliveries of single events for these callbacks.
+"""
 
 from enum import StrEnum
 from typing import Annotated, Self

@@ -135,8 +135,9 @@ async def deliveries(
 
 async def redeliver(session: AsyncSession, callback: Callback, delivery_id: UUID) -> DeliveryInfo:
     """Starts another delivery of the event of an earlier delivery, with the same value of the header
-    `webhook-id`. Returns the delivery, which waits now. Raises NotFound, and Conflict `delivery_waits`,
-    `callback_disabled`.
+    `webhook-id`. Returns the delivery, which now waits for its attempt. Raises NotFound if the callback has
+    no such delivery, and Conflict: `delivery_waits` if the delivery has not ended yet, `callback_disabled` if
+    the callback is disabled.
     """
     delivery = await session.get(Delivery, delivery_id, with_for_update=True)
     if delivery is None or delivery.callback_id != callback.id:

@@ -16,7 +16,8 @@ def new_secret() -> str:
 
 def signed_headers(message_id: str, timestamp: int, body: bytes, keys: Sequence[str]) -> dict[str, str]:
     """Returns the HTTP headers of a webhook request: the id, the timestamp, and one signature of both and the
-    body for each key. `timestamp`: seconds since 1970. `keys`: secrets in the form of `new_secret`.
+    body for each key. `timestamp`: seconds since 1970. `keys`: the secrets that sign, each `whsec_` and
+    base64.
     """
     signed = f"{message_id}.{timestamp}.".encode() + body
     signatures = [

@@ -31,7 +31,7 @@ def task_of(delivery_id: UUID) -> UUID:
 
 def title_of_task(name: str, description: EventDescription) -> str:
     """Returns the title of the new conversation, at most 200 characters. `name`: the name of the callback.
-    `description`: describes the event.
+    `description`: the title, text and URL that tell what has happened in the other conversation.
     """
     return f"{name}: {description.title}"[:200]
 
@@ -41,7 +41,8 @@ def message_of_task(instructions: str, description: EventDescription, delivery_i
     event. The description contains text that the agent of the other conversation has written. It is put
     between marks, so that the new agent can tell it from the user's instructions.
 
-    `description`: describes the event.
+    `description`: the title, text and URL that tell what has happened in the other conversation.
+    `delivery_id`: the delivery for which the new conversation is started.
     """
     return (
         f"{instructions}\n\nThis was asked for because of an event in another conversation "

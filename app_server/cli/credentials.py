@@ -23,8 +23,8 @@ class ServerCredential(BaseModel):
 
 
 class UnreadableCredentials(Exception):
-    """The error that is raised if the file is damaged, or if other users of the machine can read it. The
-    message is for the person at the terminal.
+    """The error that is raised if the file with the API keys of `slipway login` is damaged, or if other users
+    of the machine can read it. The message is for the person at the terminal.
     """
 
 
@@ -37,7 +37,9 @@ class CredentialFile:
         self.path = path or _directory() / "slipway" / "credentials.json"
 
     def all(self) -> dict[str, ServerCredential]:
-        """Returns the credentials by the server's address. Raises UnreadableCredentials."""
+        """Returns the credentials (API keys) by the server's address; empty if the file does not exist.
+        Raises UnreadableCredentials if the file is damaged, or if other users of the machine can read it.
+        """
         try:
             with self.path.open() as file:
                 mode = os.fstat(file.fileno()).st_mode & 0o777
@@ -54,12 +56,16 @@ class CredentialFile:
             raise UnreadableCredentials(f"{self.path} is damaged. Remove it and sign in again.") from None
 
     def save(self, url: str, credential: ServerCredential) -> None:
-        """Stores the credential of a server, and replaces an earlier one. Raises UnreadableCredentials."""
+        """Stores the credential (API key) for the server at `url`, and replaces an earlier one. Raises
+        UnreadableCredentials if the present file is damaged, or if other users of the machine can read it.
+        """
         with self._locked():
             self._write({**self.all(), url: credential})
 
     def remove(self, url: str) -> None:
-        """Removes the credential of a server. Raises UnreadableCredentials."""
+        """Removes the credential (API key) for the server at `url`. Raises UnreadableCredentials if the
+        present file is damaged, or if other users of the machine can read it.
+        """
         with self._locked():
             self._write({other: one for other, one in self.all().items() if other != url})
 
@@ -78,7 +84,7 @@ class CredentialFile:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Locks the file during the `with` block, so that no other process writes to it."""
+        """Locks the credentials file during the `with` block, so that no other process writes to it."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(self.path.parent, os.O_RDONLY)
         try:

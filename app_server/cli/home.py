@@ -1,4 +1,6 @@
-"""Helpers for commands that work on a home directory: they load its configuration and open its database."""
+"""Helpers for commands that work on a home directory (the directory with all data of a Slipway server). They
+load its configuration and open its database.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -27,8 +29,8 @@ Result = TypeVar("Result")
 
 
 def configuration(**options: object) -> Config:
-    """Loads the configuration. Ends the program with an error text if a setting is wrong. Returns the
-    configuration.
+    """Loads the configuration of the server and returns it. Ends the program with an error text if a setting
+    is wrong. `options`: settings from the command line, which take priority.
     """
     try:
         return load_config(**options)
@@ -42,8 +44,8 @@ def leave(sentence: str) -> NoReturn:
 
 
 def require_database(config: Config) -> None:
-    """Ends the program with an error text if no server was ever started in this home, so that there is no
-    database.
+    """Ends the program with an error text if no Slipway server was ever started with this data directory
+    (`config.home`), so that there is no database.
     """
     if config.database_file and not config.database_file.exists():
         leave(NO_SERVER_YET)
@@ -52,7 +54,7 @@ def require_database(config: Config) -> None:
 def in_database(
     config: Config, work: "Callable[[AsyncSession, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Opens the database of this home, calls `work` in one transaction, and returns the result of `work`.
+    """Opens the database of the server, calls `work` in one transaction, and returns the result of `work`.
     Ends the program with an error text if `work` fails or the database cannot be opened.
     """
 
@@ -66,8 +68,9 @@ def in_database(
 def in_whole_database(
     config: Config, work: "Callable[[Database, Config], Coroutine[Any, Any, Result]]"
 ) -> Result:
-    """Opens the database of this home, calls `work`, which opens database sessions itself, and returns the
-    result of `work`. Ends the program with an error text if `work` fails.
+    """Opens the database of the server, calls `work`, which opens as many database sessions as it needs, and
+    returns the result of `work`. Ends the program with an error text if `work` fails or the database cannot
+    be opened.
     """
     try:
         return asyncio.run(_in_database(config, work))

@@ -34,10 +34,11 @@ class ImageLocation:
 
 
 async def image_locations(config: Config, *, prune: bool) -> list[ImageLocation]:
-    """Returns the images of each engine. With `prune`, removes unused images and returns the removed ones.
+    """Returns the sandbox images of each container engine: the engine of this machine, or those of the
+    configured sandbox hosts. With `prune`, removes unused images and returns the removed ones.
 
-    Raises StartFailure if this machine's engine does not answer, Unavailable if it is unknown which images
-    users have chosen.
+    Raises StartFailure if this machine's engine does not answer, and Unavailable if it cannot be determined
+    which base images the sandboxes of users need.
     """
     chosen = await chosen_bases(config)
     if config.sandbox == "remote":

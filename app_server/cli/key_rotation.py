@@ -50,7 +50,9 @@ async def rotate(database: Database, config: Config, cipher: Cipher) -> Rotation
 
 
 async def is_finished(database: Database, cipher: Cipher) -> bool:
-    """Returns whether the newest key has encrypted all values in the database."""
+    """Returns whether every encrypted text in the database was encrypted with the newest key, so that the
+    older keys are no longer needed.
+    """
     async for _place, token in _stored(database):
         if not cipher.is_newest(token):
             return False
@@ -58,10 +60,11 @@ async def is_finished(database: Database, cipher: Cipher) -> bool:
 
 
 def encrypted_columns() -> Iterator[tuple[Table, list[Column[Any]]]]:
-    """Yields the tables with encrypted values, and the columns that hold the encrypted values.
+    """Yields the tables that contain encrypted values, each with the columns that contain them.
 
-    A column is encrypted if its name begins with `encrypted_` or ends with `_encrypted`. In columns of JSON,
-    all values are encrypted. The payloads of jobs have encrypted values with such names.
+    These are the columns whose name begins with `encrypted_` or ends with `_encrypted`; all values in such a
+    column of JSON are encrypted. In the table of jobs, it is the column `payload`, a JSON object in which the
+    values with such names are encrypted.
     """
     for table in Base.metadata.sorted_tables:
         columns = [one for one in table.columns if _is_encrypted(one.name)]
@@ -124,7 +127,8 @@ async def _batch(
     is_for_update: bool,
 ) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Returns the next rows of a table, in the order of the primary key. `last`: the primary key after which
-    the rows begin. Each row is a pair: the primary key, and the values by column name.
+    the rows begin. `is_for_update`: locks the rows until the transaction ends. Each row is a pair: the
+    primary key, and the values by column name.
     """
     identity = list(table.primary_key.columns)
     query = select(*identity, *columns).order_by(*identity).limit(BATCH)
@@ -140,8 +144,8 @@ async def _batch(
 
 
 def _changed(table: Table, value: Any, change: _Change) -> Any:
-    """Returns a copy of the value of a column in which each encrypted text was replaced by the result of
-    `change`.
+    """Returns a copy of the value of one column of one row, in which `change` was applied to each encrypted
+    text. The value is one text, or a JSON object with texts.
     """
     if isinstance(value, dict):
         is_payload = table is Job.__table__
@@ -153,7 +157,9 @@ def _changed(table: Table, value: Any, change: _Change) -> Any:
 
 
 def _texts(table: Table, value: Any) -> list[str]:
-    """Returns the encrypted texts in the value of a column."""
+    """Returns the encrypted texts in the value of one column of one row. The value is one text, or a JSON
+    object with texts.
+    """
     found: list[str] = []
 
     def note(token: str) -> str:

@@ -44,8 +44,9 @@ def rotate_keys(home: Home = None) -> None:
 
 
 def _alone(config: Config) -> AbstractContextManager[None]:
-    """Returns a context manager that locks the home directory. While it is locked, no server can start with
-    this home. A server that starts during the rotation would not know the new key.
+    """Returns a context manager that locks the server's home directory while the encryption keys are
+    replaced. Until the lock is released, no server can start with this directory, because it would not know
+    the new key. Locks nothing if SLIPWAY_ENCRYPTION_KEYS contains the keys.
     """
     from app_server.http.listeners import home_of_our_own
 

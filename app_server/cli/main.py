@@ -206,8 +206,9 @@ def sign_in_link(port: Port = None, home: Home = None) -> None:
 
 
 def _run_headless(where: "Config | tuple[str, str]", what: "Run", *, as_json: bool) -> None:
-    """Runs the task and ends the program with its exit code. `where`: the home of the server, or the server's
-    address and API key.
+    """Runs a task without a browser and ends the program with its exit code. `where`: the configuration of
+    the server to use or start, or the address and the API key of a running server. `what`: the task and its
+    settings. `as_json`: prints the progress as JSON.
     """
     from app_server.headless.client import RunFailed
     from app_server.headless.printer import JsonPrinter, TerminalPrinter

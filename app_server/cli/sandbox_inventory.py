@@ -1,5 +1,5 @@
-"""Lists the sandboxes of a home directory and the state of their containers, for the `slipway sandboxes`
-commands. It works with or without a running server.
+"""Lists and stops the sandboxes of one Slipway server (of one home directory) and shows the state of their
+containers, for the `slipway sandboxes` commands. It works with or without a running server.
 """
 
 import asyncio
@@ -71,13 +71,15 @@ class Inventory:
 
     async def last_words(self, prefix: str) -> LastWords:
         """Returns the end of the output of a sandbox's agent server. prefix: the beginning of the sandbox's
-        id. Raises NotFound, StartFailure.
+        id. Raises NotFound if not exactly one sandbox has this prefix, and StartFailure if the container
+        engine does not answer.
         """
         return await self._backend.last_words(await self._find(prefix))
 
     async def stop(self, prefix: str) -> UUID:
         """Stops the sandbox and returns its id. The sandbox's files stay. A running app server notices the
-        stop. prefix: the beginning of the sandbox's id. Raises NotFound, StartFailure.
+        stop. prefix: the beginning of the sandbox's id. Raises NotFound if not exactly one sandbox has this
+        prefix, and StartFailure if the sandbox cannot be stopped.
         """
         sandbox_id = await self._find(prefix)
         # The row changes first. Otherwise a server that finds the machine dead would start it again.
@@ -100,7 +102,10 @@ class Inventory:
 
 @asynccontextmanager
 async def open_inventory(config: Config) -> AsyncIterator[Inventory]:
-    """Opens the inventory of this home. Raises StartFailure if the engine does not answer."""
+    """Opens the server's database and the sandbox backend, and yields an Inventory, which lists and stops the
+    sandboxes. Closes both at the end of the `with` block. Raises StartFailure if the container engine does
+    not answer.
+    """
     database = Database(config.resolved_database_url)
     try:
         backend, _ = await choose_backend(config)

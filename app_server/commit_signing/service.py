@@ -74,12 +74,13 @@ async def sign(
     session: AsyncSession, cipher: Cipher, user_id: UUID, sandbox_id: UUID, payload: bytes
 ) -> Signed:
     """Signs a commit or a tag with the user's key and returns the signature. `payload`: the bytes for which
-    git requests a signature.
+    git requests a signature. `sandbox_id`: the sandbox in which git runs.
 
     The author and the committer of the commit, or the tagger of the tag, must have the name and the e-mail
     address in the user's settings. Otherwise raises Forbidden `not_the_committer`. Also raises Forbidden
-    `commit_signing_off`, Conflict `commit_identity_missing`, BadRequest `not_signable`, TooManyRequests
-    `too_many_signatures`.
+    `commit_signing_off`, Conflict `commit_identity_missing` if the user has set no e-mail address for
+    commits, BadRequest `not_signable` if `payload` is neither a commit nor a tag or is already signed, and
+    TooManyRequests `too_many_signatures` after 1000 signatures for the sandbox in one hour.
     """
     key = await session.get(CommitSigningKey, user_id)
     if key is None or not key.is_on:

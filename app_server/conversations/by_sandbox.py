@@ -1,5 +1,5 @@
-"""Finds the conversations in a sandbox. The egress proxy, the LLM gateway and other lower layers use these
-functions.
+"""Finds the conversations that work in a sandbox. The egress proxy, the LLM gateway and other parts that know
+only the sandbox of a request use these functions.
 """
 
 from collections import defaultdict
@@ -48,9 +48,9 @@ async def owner_of_conversation(session: AsyncSession, conversation_id: UUID) ->
 
 
 async def attribution_of(session: AsyncSession, user_id: UUID, sandbox_ids: Collection[UUID]) -> Attribution:
-    """Returns the user's conversations in these sandboxes, grouped by the id of the sandbox. The egress log
-    uses them to show which conversations a network request can come from. The function has the type
-    AttributionOf (egress/attribution.py).
+    """Returns the user's conversations in these sandboxes, grouped by the id of the sandbox. The log of the
+    network requests of sandboxes (egress log) shows these conversations, because each of them may have sent a
+    request of its sandbox.
     """
     query = (
         select(Conversation.sandbox_id, Conversation.id, Conversation.title, Conversation.created_at)
@@ -91,11 +91,11 @@ async def llm_caller_of(session: AsyncSession, sandbox: Sandbox, conversation_id
 
 
 async def program_of(session: AsyncSession, sandbox: Sandbox, key_hash: str) -> Program | None:
-    """Returns the conversation in the sandbox whose model key has this hash, with its model profile and
-    caller. A model key lets programs in the sandbox call the conversation's model.
+    """Returns the conversation in the sandbox whose model key has this hash, with its model profile and with
+    who pays for its model calls. A model key lets programs in the sandbox call the conversation's model.
 
-    Returns None if no conversation in the sandbox has such a key, or if the key has expired. The function has
-    the type ProgramOf (llm_gateway/program_routes.py).
+    Returns None if no conversation in the sandbox has such a key, if the key has expired, or if the
+    conversation's owner is disabled.
     """
     query = (
         select(Conversation.id, Conversation.llm_profile)

@@ -25,10 +25,11 @@ from app_server.users.models import User
 def starter(
     config: Config, database: Database, cipher: Cipher, sandboxes: Sandboxes, start_worker: StartWorker
 ) -> StartTask:
-    """Returns the function that starts a new conversation when a callback of the kind `task` runs.
+    """Returns the function that a callback of the kind `task` calls to start a new conversation, when an
+    event happens in another conversation.
 
     The returned function raises Forbidden if the callback's user may not start conversations. It raises
-    NotFound if the conversation whose event ran the callback no longer exists.
+    NotFound if the conversation in which the event happened no longer exists.
     """
 
     async def start(user: User, origin_id: UUID, task_id: UUID, title: str, text: str) -> None:

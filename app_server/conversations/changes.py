@@ -62,7 +62,7 @@ class BatchProblem(BaseModel):
 
 
 class BatchResult(BaseModel):
-    """The result of a batch for one conversation.
+    """What a request that changes many conversations at once has done to one of them.
 
     conversation: the conversation after the change; null if it was deleted or not changed. problem: the
     error; null if the conversation was changed or deleted.
@@ -74,15 +74,18 @@ class BatchResult(BaseModel):
 
 
 class BatchResults(BaseModel):
-    """The reply to a batch: one result for each conversation, in the order of the ids in the request."""
+    """The reply to a request that changes many conversations at once: one result for each conversation, in
+    the order of the ids in the request.
+    """
 
     results: list[BatchResult]
 
 
 @dataclass(frozen=True)
 class ConversationChanges:
-    """The operations with which one user updates and deletes conversations. `state`: the shared objects of
-    the app server.
+    """The operations with which one user updates and deletes conversations. `state`: the objects that all
+    requests of the app server share, such as the database. `viewer`: builds the form of a conversation for
+    the API.
     """
 
     state: State
@@ -99,7 +102,8 @@ class ConversationChanges:
         """Changes the title, repository, tags, archive state or visibility of a conversation, and returns the
         conversation. A new title is also sent to the agent server.
 
-        `added_tags`: tags to add to the conversation's tags. Raises what labels.change raises.
+        `added_tags`: tags to add to the conversation's tags. Raises NotFound and Forbidden if the user is not
+        the owner or may not use the repository, InvalidRepository, and Conflict `too_many_tags`.
         """
         state = self.state
         async with state.database.session() as session:
@@ -122,8 +126,9 @@ class ConversationChanges:
         return shown
 
     async def delete(self, conversation_id: UUID) -> list[UUID]:
-        """Deletes the conversation with its sub-conversations. Returns the ids of all deleted conversations.
-        Raises what service.require raises.
+        """Deletes the conversation with its sub-conversations, and notifies all users who see it. Returns the
+        ids of all deleted conversations. Raises NotFound if the user may not see the conversation, and
+        Forbidden `conversation_access_missing` if the user is not its owner.
         """
         state = self.state
         async with state.database.session() as session:

@@ -75,8 +75,9 @@ class Forks:
         The fork is hidden until its event log is complete. If the app server is killed before that, the fork
         is removed.
 
-        Raises the errors of require_files, NotFound `event_not_found`, Unavailable `log_behind` and
-        `copy_cut_off`, and the errors of snapshot_of and service.start.
+        Raises Conflict if the conversation has not started or its files cannot be copied now, NotFound
+        `event_not_found`, TooManyRequests `quota_reached`, Unavailable `log_behind` and `copy_cut_off`, and
+        the errors of the start of a new conversation.
         """
         async with self.database.read() as session:
             task = await session.get_one(StartTask, original.id)

@@ -41,7 +41,8 @@ async def change(
     `home`: the data directory of the server. `added_tags`: tags that are added to the conversation's current
     tags; if the conversation already has a tag with the same key, the tag gets the new value.
 
-    Raises what `service.require` raises, InvalidRepository (422), Forbidden `repository_not_allowed`,
+    Raises NotFound if the user may not see the conversation, and Forbidden `conversation_access_missing` if
+    the user is not its owner. Raises InvalidRepository (422), Forbidden `repository_not_allowed`,
     `repository_of_team`, and Conflict `too_many_tags`.
     """
     conversation = await service.require(session, user.id, conversation_id)

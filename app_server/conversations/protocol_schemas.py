@@ -39,8 +39,8 @@ class LaunchedAgentProfile(BaseModel):
 
 
 class SetTitleProcessor(BaseModel):
-    """An entry of a start request that asks for a title made from the first message. The entry changes
-    nothing, because each conversation without a `title` gets such a title anyway.
+    """An element of a start request's list of processors: it asks for a title made from the first message. It
+    changes nothing, because each conversation without a `title` gets such a title anyway.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -49,8 +49,9 @@ class SetTitleProcessor(BaseModel):
 
 
 class LoggingProcessor(BaseModel):
-    """An entry of a start request that asks for a callback. The callback writes each event of the
-    conversation to the app server's log. `GET /api/v1/callbacks` lists this callback, with its deliveries.
+    """An element of a start request's list of processors: it asks for a callback that writes each event of
+    the conversation to the app server's log. `GET /api/v1/callbacks` lists this callback, with its
+    deliveries.
     """
 
     model_config = ConfigDict(extra="forbid")

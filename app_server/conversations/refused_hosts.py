@@ -91,7 +91,9 @@ async def network_of(
 async def answer(session: AsyncSession, conversation: Conversation, body: AnswerNetwork) -> None:
     """Stores the user's decision about a refused host.
 
-    Raises BadRequest `no_repository`, Conflict `too_many_hosts`, Forbidden `setting_enforced`.
+    Raises BadRequest `no_repository` if the host is to be allowed for the repository but the conversation has
+    none, and Conflict `too_many_hosts` if the list of hosts has its maximum length. Raises Forbidden
+    `setting_enforced` if an enforced rule of the organisation or of a team denies the host.
     """
     rule = HostRule(body.host, None if body.port in DEFAULT_PORTS else body.port)
     match body.answer:

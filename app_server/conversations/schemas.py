@@ -1,5 +1,5 @@
-"""Schemas of the requests and replies of the conversation routes. Field names are those of docs/protocol.md
-§5.
+"""Schemas of the requests and replies of the conversation routes. The field names are those of the OpenHands
+protocol, as docs/protocol.md §5 describes them.
 """
 
 from collections.abc import Mapping

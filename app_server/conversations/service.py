@@ -85,12 +85,11 @@ async def start(
     If other conversations can join the sandbox, the database row of the sandbox is also created. `specs`: the
     sandbox specs and images that the user may choose.
 
-    Raises NotFound `llm_profile_not_found` and `llm_model_not_found`, BadRequest `llm_model_differs`,
-    InvalidRepository (422), Forbidden `repository_not_allowed`, `repository_of_team`, the errors of
-    with_directories and with_directory, require_sendable, Conflict `conversation_id_taken`, NotFound
-    `snapshot_not_found`, BadRequest `two_origins`, Forbidden `sandbox_specs_not_allowed` and
-    `setting_enforced`, NotFound `sandbox_spec_not_found`, TooManyRequests `quota_reached`, and the errors of
-    sandbox_choice.join.
+    Raises NotFound `llm_profile_not_found`, `llm_model_not_found`, `snapshot_not_found` and
+    `sandbox_spec_not_found`, BadRequest `llm_model_differs`, `two_origins` and other codes for wrong fields,
+    InvalidRepository (422), PayloadTooLarge, Forbidden `repository_not_allowed`, `repository_of_team`,
+    `sandbox_specs_not_allowed` and `setting_enforced`, Conflict `conversation_id_taken`, TooManyRequests
+    `quota_reached`. Raises NotFound or Conflict if the requested sandbox cannot be used.
     """
     if request.conversation_id and (known := await _known_task(session, user, request.conversation_id)):
         return known
@@ -192,8 +191,8 @@ async def bring_back(session: AsyncSession, task: StartTask) -> bool:
 
 
 async def _begin_again(session: AsyncSession, task: StartTask, statuses: Collection[SandboxStatus]) -> bool:
-    """Reopens the start task if the sandbox of the conversation has one of these statuses. Returns whether
-    the task was reopened. The reopened start waits if the server has too little free memory for the sandbox.
+    """Reopens the start task if the sandbox of the conversation has one of these statuses, so that the start
+    worker brings the sandbox up again when there is enough memory. Returns whether the task was reopened.
     """
     sandbox = await session.get(Sandbox, task.sandbox_id, with_for_update=True)
     if sandbox is None or sandbox.status not in statuses:
@@ -209,7 +208,8 @@ async def delete(session: AsyncSession, user_id: UUID, conversation_id: UUID) ->
     """Deletes the conversation and its sub-conversations: they are hidden at once, and the start worker
     removes their data later.
 
-    Returns the ids of all deleted conversations. Raises what `require` raises.
+    Returns the ids of all deleted conversations. Raises NotFound if the user may not see the conversation,
+    and Forbidden `conversation_access_missing` if the user is not its owner.
     """
     conversation = await require(session, user_id, conversation_id)
     # The row is locked, because a conversation that joins the sandbox must see whether this was the last one
@@ -234,8 +234,8 @@ async def send_message(
     the message and sends it later. Returns whether the message was sent or stored.
 
     Also stores the message if it is unknown whether the agent has received it. The owner of the conversation
-    pays for the model calls. Raises the errors of require_sendable, NotFound, Forbidden, TooManyRequests,
-    BadGateway, LogFull, Conflict `sandbox_not_running`, `sandbox_holds_private_work`.
+    pays for the model calls. Raises BadRequest `message_empty`, PayloadTooLarge, NotFound, Forbidden,
+    TooManyRequests, BadGateway, LogFull, Conflict `sandbox_not_running`, `sandbox_holds_private_work`.
     """
     message_id = message.id or uuid4().hex
     require_sendable(message, max_bytes)
@@ -289,8 +289,8 @@ async def queue_message(
     """Stores a message for a conversation that is starting. If the conversation is READY, sends the message
     at once. Returns whether the message waits, and its position in the queue.
 
-    Raises the errors of require_sendable, TooManyRequests, and what `locked_task` raises. If the conversation
-    is READY, also raises what `send_message` raises.
+    Raises BadRequest `message_empty`, PayloadTooLarge, TooManyRequests, NotFound, Forbidden and Conflict. If
+    the conversation is READY, raises what `send_message` raises.
     """
     message_id = message.id or uuid4().hex
     require_sendable(message, max_bytes)
@@ -314,10 +314,8 @@ async def workplace(
     access: Access = Access.OWN,
 ) -> Workplace:
     """Returns the workplace of the conversation: the directories of its repositories in the sandbox
-    (checkouts), and a client of its agent server.
-
-    Raises what `require` raises, and Conflict `sandbox_not_running`, `repository_not_ready`,
-    `sandbox_holds_private_work`.
+    (checkouts), and a client of its agent server. Raises NotFound or Forbidden if the user has less access
+    than `access`, Conflict `sandbox_not_running`, `repository_not_ready` and `sandbox_holds_private_work`.
     """
     conversation = await require(session, user_id, conversation_id, access)
     await require_no_private_neighbours(session, user_id, conversation, access)
@@ -350,10 +348,9 @@ def _id_taken() -> Conflict:
 
 async def locked_task(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> StartTask:
     """Locks the database row of the conversation's start task and returns the task. The user must have the
-    right to steer the conversation, that is, to send messages and to control the agent.
-
-    Raises NotFound, Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work`,
-    `conversation_imported` and `sandbox_deleted`.
+    right to steer the conversation, that is, to send messages and to control the agent. Raises NotFound,
+    Forbidden `conversation_access_missing`, Conflict `sandbox_holds_private_work`. Raises Conflict
+    `conversation_imported` or `sandbox_deleted` if the conversation has no sandbox.
     """
     conversation = await require(session, user_id, conversation_id, Access.STEER)
     await require_no_private_neighbours(session, user_id, conversation, Access.STEER)

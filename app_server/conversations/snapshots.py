@@ -19,8 +19,9 @@ async def snapshot_of(
     """Takes a snapshot of the conversation's current files. Returns the database row of the snapshot. If the
     sandbox is a container, it is paused while the files are copied.
 
-    Raises Conflict `sandbox_shared` and `sandbox_not_at_rest`, TooManyRequests `quota_reached`, and
-    Unavailable.
+    Raises Conflict `sandbox_shared` if the directory also has files of other conversations, and
+    `sandbox_not_at_rest` if the sandbox is starting or could not be started. Raises TooManyRequests
+    `quota_reached` if the user's storage quota is used up, and Unavailable if the files cannot be copied.
     """
     async with database.read() as session:
         await _require_own_files(session, conversation)
@@ -35,8 +36,10 @@ async def copy_of_files(database: Database, sandboxes: Sandboxes, conversation: 
     closes the file, the file is deleted.
 
     The agent's home directory and the data of the agent server are left out. Raises Conflict
-    `conversation_imported`, `sandbox_deleted`, `conversation_not_started`, `sandbox_shared`,
-    `sandbox_not_at_rest`, `download_running`, and Unavailable.
+    `conversation_imported` or `sandbox_deleted` if there is no sandbox, `conversation_not_started`,
+    `sandbox_shared` (the directory also has files of other conversations), `sandbox_not_at_rest` (the sandbox
+    is starting or could not be started), `download_running` (an earlier copy is still open). Raises
+    Unavailable if the files cannot be copied.
     """
     async with database.read() as session:
         await require_files(session, conversation)

@@ -56,7 +56,7 @@ def conversation_rows(
     ShareRole | None,
 ]:
     """Returns the SQL query for the conversations that one user may see. The query selects all columns that
-    `Viewer.show` needs.
+    are needed to show a conversation in the API.
 
     user_id: None means the conversations of all users, for internal use only.
     """

@@ -30,11 +30,12 @@ async def waiting_messages(
 async def take_back(
     session: AsyncSession, user_id: UUID, conversation_id: UUID, message_id: str
 ) -> UUID | None:
-    """Deletes a message that waits for the agent. Returns None, or the id of a sandbox that stays paused: a
-    paused sandbox was being started only for this message, and need not start any more.
+    """Deletes a message that waits for the agent. If a paused sandbox was being started only for this
+    message, the sandbox stays paused, and its id is returned. Otherwise returns None.
 
-    Raises what `locked_task` raises, NotFound `message_not_waiting` if the agent already has the message, and
-    Conflict `message_on_its_way` if it is being sent.
+    Raises NotFound, also `message_not_waiting` if the agent already has the message; Forbidden
+    `conversation_access_missing`; Conflict `message_on_its_way` if the message is being sent,
+    `sandbox_holds_private_work`, `conversation_imported`, `sandbox_deleted`.
     """
     task = await locked_task(session, user_id, conversation_id)
     if not await pending.forget(session, conversation_id, message_id):

@@ -21,7 +21,9 @@ class HeldBlocks(Generic[CauseT]):
 
     @property
     def causes(self) -> Collection[CauseT]:
-        """The causes (conditions, such as permissions) that the running blocks depend on."""
+        """The conditions, such as permissions, on which the blocks of code that are running now depend. A
+        block is cancelled when its condition ends.
+        """
         return set(self._timeouts)
 
     def count(self, cause: CauseT) -> int:
@@ -29,8 +31,8 @@ class HeldBlocks(Generic[CauseT]):
 
     @asynccontextmanager
     async def until_ended(self, cause: CauseT, error: type[Exception]) -> AsyncIterator[None]:
-        """Runs the `async with` block until it ends, or until `end` is called with the same cause. In the
-        second case, cancels the block and raises `error`.
+        """Runs the code in the `async with` block as long as the condition `cause` holds. If `end` is called
+        for this condition first, cancels the block and raises `error`.
         """
         try:
             async with asyncio.timeout(None) as timeout:
@@ -45,7 +47,9 @@ class HeldBlocks(Generic[CauseT]):
             raise
 
     def end(self, cause: CauseT) -> None:
-        """Cancels all running blocks that depend on this cause. They raise their `error`."""
+        """Cancels all running blocks that depend on the condition `cause`. Each of these blocks raises the
+        error that was given to `until_ended`.
+        """
         for timeout in self._timeouts.pop(cause, ()):
             timeout.reschedule(asyncio.get_running_loop().time())
 

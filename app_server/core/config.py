@@ -326,7 +326,7 @@ class Config(SignInConfig):
     @property
     def preview_suffix(self) -> str | None:
         """The domain at the end of the host names under which browsers reach the ports of sandboxes. None if
-        the ports have no host names of this kind and are reached below a path of the server.
+        ports have no separate host names and are reached below a path of Slipway's address.
         """
         if self.preview_domain is None:
             return None if self.public_url else "localhost"

@@ -194,8 +194,8 @@ async def on_database_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def _create_engines(url: str) -> tuple[AsyncEngine, AsyncEngine]:
-    """Returns two database engines: one for ordinary sessions and one for brief sessions. On PostgreSQL both
-    are the same engine.
+    """Returns two database engines: one for ordinary sessions, and one for sessions with only a few short
+    statements. On PostgreSQL both are the same engine.
     """
     if url.startswith("sqlite"):
         return sqlite.create_engines(url)

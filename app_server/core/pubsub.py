@@ -168,7 +168,9 @@ def publish_after_commit(
 
 
 class LocalPubSub:
-    """A PubSub that sends frames (messages) only to the subscribers in this process."""
+    """A sender of frames (messages to clients about new data) that reaches only the subscribers in this
+    process.
+    """
 
     def __init__(self, *, queue_frames: int = QUEUE_FRAMES) -> None:
         self._subscriptions: dict[UUID, set[Subscription]] = defaultdict(set)
@@ -387,7 +389,7 @@ async def require_redis(url: str) -> None:
 
 
 def make_pubsub(redis_url: str | None) -> PubSub:
-    """Returns a RedisPubSub, or a LocalPubSub if `redis_url` is None. Must be called in a
-    running event loop.
+    """Returns the object that sends frames (messages) to connected clients: a RedisPubSub, or a LocalPubSub
+    if `redis_url` is None. Must be called in a running event loop.
     """
     return RedisPubSub(redis_url) if redis_url else LocalPubSub()

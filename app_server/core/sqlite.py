@@ -108,7 +108,9 @@ class WriteTurns:
 
 
 class _OrderedConnection(aiosqlite.Connection):
-    """An SQLite connection that waits for its turn in WriteTurns before it begins to write."""
+    """An SQLite connection that waits for its turn in the queue of the writers of this process before it
+    begins to write.
+    """
 
     def __init__(self, connector: Callable[[], sqlite3.Connection], turns: WriteTurns) -> None:
         super().__init__(connector, iter_chunk_size=64)

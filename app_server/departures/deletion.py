@@ -99,7 +99,9 @@ async def begin_deletion(
 
 
 def deleter(database: Database, sandboxes: Sandboxes) -> Handler:
-    """Returns the handler of the job that deletes a person whose conversations are gone."""
+    """Returns the handler of the job that deletes a person's account and unused sandboxes. If the removal of
+    the person's conversations has not ended yet, the job is tried again later.
+    """
 
     async def run(attempt: JobAttempt) -> None:
         person_id = UUID(attempt.payload["person_id"])

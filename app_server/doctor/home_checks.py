@@ -81,11 +81,12 @@ async def _ask_for_revision(config: Config) -> None:
 
 
 async def check_workspaces(config: Config, backend: str) -> list[Finding]:
-    """Checks whether this app server can start all existing sandboxes. Sandboxes of the other kind cannot be
-    started, so their conversations cannot continue.
+    """Checks whether this app server can start all existing sandboxes, and returns the result. A sandbox that
+    was created as a process can be started only if the server now uses processes, and a container only if it
+    now uses containers. The conversations in other sandboxes cannot continue.
 
-    `backend`: the kind of sandboxes that the server now starts, "docker" or "process". Returns an empty list
-    if the SQLite file does not exist yet.
+    `backend`: the kind of sandboxes that the server now starts; "process" for processes. Returns an empty
+    list if the SQLite file does not exist yet.
     """
     if config.database_file and not await asyncio.to_thread(config.database_file.exists):
         return []

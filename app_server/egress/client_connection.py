@@ -105,7 +105,9 @@ class ClientSide:
     ) -> None:
         """Creates the proxy's side of a connection from a program in a sandbox.
 
-        read: parses a request. head_seconds: the time limit in seconds for the head of the first request.
+        read: the function that finds out where a request goes; by default, requests must be addressed to a
+        proxy (CONNECT or a complete http:// address). head_seconds: the time limit in seconds for the head of
+        the first request.
         """
         self._head_seconds = head_seconds
         self._reader = reader

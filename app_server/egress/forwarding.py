@@ -35,7 +35,7 @@ class Changes:
     sent to one; None if it is sent to the host. dropped: names of headers to remove from the request, in
     lower case. added: headers to add to the request. redaction: masks the secrets of the added headers in the
     reply. cache_writer: stores the reply in the package cache; None if the reply is not stored. With a cache
-    writer, the request has the headers SENT instead of those of the program.
+    writer, the program's headers are replaced by fixed ones, so that they cannot influence the reply.
     """
 
     default_port: int = 80
@@ -53,12 +53,13 @@ async def pass_on(
     traffic: Traffic,
     changes: Changes | None = None,
 ) -> None:
-    """Sends the request over the connection `world` to its host, and the reply to the program in the sandbox.
-    Adds the numbers of bytes to `traffic`. The connection `world` cannot be used for another request
-    afterwards.
+    """Sends the request `asked` over the connection `world` to the called host, and sends the host's reply to
+    the program in the sandbox. Adds the numbers of bytes to `traffic`. The connection `world` cannot be used
+    for another request afterwards.
 
-    Raises Malformed if the body of the request is incomplete, Broken if the reply is incomplete or not valid
-    HTTP, OSError if a connection is lost, and TimeoutError if the host does not reply in time.
+    `changes`: what the egress proxy changes in the request and in the reply; None means nothing. Raises
+    Malformed if the body of the request is incomplete, Broken if the reply is incomplete or not valid HTTP,
+    OSError if a connection is lost, and TimeoutError if the host does not reply in time.
     """
     changes = changes or Changes()
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)

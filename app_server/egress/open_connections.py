@@ -33,7 +33,7 @@ class OpenConnections:
     @contextmanager
     def place(self, sandbox_id: UUID) -> Iterator[ConnectionSlot | None]:
         """Counts the current task as one open connection of the sandbox during the `with` block. Yields the
-        entry of the connection. Yields None if the sandbox already has MAX_CONNECTIONS connections.
+        record of this connection. Yields None if the sandbox already has MAX_CONNECTIONS connections.
         """
         places = self._places.setdefault(sandbox_id, set())
         if len(places) >= MAX_CONNECTIONS:

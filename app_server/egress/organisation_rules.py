@@ -64,7 +64,8 @@ async def save_for_level(
     """Adds or replaces the rule of the organisation or of a team for one host, and returns it. Raises
     Conflict `too_many_items`.
 
-    owner: the organisation or the team. name: the host, in the form of `str(HostRule)`.
+    owner: the organisation or the team. name: the host as text, such as `example.org`, `*.example.org` or
+    `example.org:8443`. set_by: the id of the administrator who saves the rule.
     """
     value = {"allows": body.allows, "description": body.description}
     return await items.save_item(

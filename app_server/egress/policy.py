@@ -16,11 +16,11 @@ from app_server.levels.resolution import LevelValue, in_order
 
 @dataclass(frozen=True)
 class RuleOfLevel:
-    """A rule of the organisation or of a team that allows or forbids sandboxes to call a host.
+    """A rule of the organisation or of a team that allows or forbids sandboxes to call certain hosts.
 
-    rule: the host. level_value: its `value` is True if the rule allows the host, and False if it forbids the
-    host. It also says which organisation or team has made the rule, and whether the rule is enforced. Users
-    cannot override an enforced rule.
+    rule: the hosts that the rule is about. level_value: its `value` is True if the rule allows these hosts,
+    and False if it forbids them. It also says which organisation or team has made the rule, and whether the
+    rule is enforced. Users cannot override an enforced rule.
     """
 
     rule: HostRule
@@ -107,15 +107,15 @@ class Policy:
         """Returns the reason why this policy refuses requests to the host and port. Returns None if it allows
         them.
 
-        host: a host name or address that `addresses.parse_host` has normalized.
+        host: an IP address, or a host name in lower case without a dot at the end.
         """
         policies = (self, *self.others)
         refusals = (_refusal(policy, host, port) for policy in policies)
         return next((reason for reason in refusals if reason), None)
 
     def parts(self) -> frozenset[tuple[EgressMode, frozenset[HostRule]]]:
-        """Returns the mode and the allowed hosts of this policy and of each policy in `others`. `equals`
-        compares them.
+        """Returns the mode and the allowed hosts of this policy and of each policy in `others`. Two policies
+        are regarded as equal if these values are equal.
         """
         return frozenset((policy.mode, frozenset(policy.rules)) for policy in (self, *self.others))
 
@@ -134,8 +134,9 @@ def _refusal(policy: Policy, host: str, port: int) -> Reason | None:
 
 
 def _decided(policy: Policy, host: str, port: int) -> bool | None:
-    """Returns True if the rules of the organisation, the teams and the user allow the host, and False if they
-    deny it. Returns None if the organisation and the teams have no rule for the host.
+    """Returns True if the rules of the organisation, the teams and the user together allow the host, and
+    False if they deny it. Returns None if neither the organisation nor a team has a rule for the host; then
+    the user's own settings decide alone.
 
     An enforced rule of the organisation has the highest priority. Then follow enforced rules of teams, rules
     of the user, other rules of teams, and other rules of the organisation. Of two rules with the same owner,

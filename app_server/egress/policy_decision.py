@@ -78,8 +78,8 @@ class AllowedRoute:
         return next((one for one in self.held if one.opens(asked.path or "")), None)
 
     def exchange(self, asked: Asked) -> Exchange:
-        """Returns the headers of the request in which placeholders of secret variables were replaced by the
-        real values.
+        """Replaces the placeholders of secret variables in the headers of the request `asked` by the real
+        values. Returns the changed headers.
         """
         return exchange(asked.request.headers, self.brokered)
 

@@ -151,8 +151,9 @@ class EgressProxy:
         not TLS, the proxy reads plain HTTP, but not on port 443 and not for a host with a credential: there,
         the data must be TLS.
 
-        early: the data that the sandbox has already sent for the tunnel. Raises TimeoutError if no data
-        arrives.
+        line: the connection to the program in the sandbox. early: the data that the program has already sent
+        in the tunnel. way: the checked route to the host. place: the record of this connection among the open
+        connections of the sandbox. Raises TimeoutError if no data arrives.
         """
         if way.target.port != PLAIN_PORT:
             async with asyncio.timeout(HELLO_SECONDS):
@@ -165,7 +166,7 @@ class EgressProxy:
         self, line: PinnedConnection, early: bytes, way: AllowedRoute, sandbox: Sandbox, place: ConnectionSlot
     ) -> None:
         """Serves a tunnel with plain HTTP requests. All requests go to the host that was checked when the
-        tunnel was opened, even if they name another host.
+        tunnel was opened, even if they name another host. The arguments are those of `_speak`.
         """
         inside = ClientSide(
             _Begun(early, line.reader), line.writer, of_host(way.target.host, way.target.port)
@@ -183,11 +184,12 @@ class EgressProxy:
         return None
 
     async def _pass(self, client: ClientSide, asked: Asked, sandbox: Sandbox, place: ConnectionSlot) -> bool:
-        """Sends one plain HTTP request to its host and the reply to the program in the sandbox. Serves
-        package files from the package cache if they are stored there.
+        """Sends one plain HTTP request to the called host, and the reply to the program in the sandbox. If
+        the package cache contains the requested package file, serves the file from there instead.
 
-        Returns False if the request was refused. Then the connection must be closed. Returns True if another
-        request may follow on the connection.
+        place: the record of this connection among the open connections of the sandbox. Returns False if the
+        request was refused. Then the connection must be closed. Returns True if another request may follow on
+        the connection.
         """
         way = await self._admit(client, asked, sandbox, place)
         if way is None:

@@ -32,8 +32,9 @@ class EventSortOrder(StrEnum):
 
 @dataclass(frozen=True)
 class Appended:
-    """The result of the function `append`. `acknowledged_seq`: the position of the newest event in the log.
-    `new`: the frames (messages of the sandbox, each with one event) whose events were not in the log before.
+    """The result of appending events to the event log of a conversation. `acknowledged_seq`: the position of
+    the newest event in the log. `new`: the frames (messages of the sandbox, each with one event) whose events
+    were not in the log before.
     """
 
     acknowledged_seq: int

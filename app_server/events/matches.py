@@ -28,8 +28,8 @@ async def search(
     full: bool = False,
 ) -> str:
     """Returns one page of the conversation's events that contain all words of the query and meet the
-    criteria, in the order of the log. The result is a JSON text with the fields of schemas.FoundEvents. The
-    page is empty if the query contains no word.
+    criteria, in the order of the log. The result is a JSON text with the events, the passages around the
+    searched words, and the id of the next page. The page is empty if the query contains no word.
 
     `page_id`: the id of the page; None for the first page. `full`: whether the events contain their large
     parts instead of references to them.

@@ -160,8 +160,8 @@ class DeltaFrame(_ItemFrame):
 
 
 class Retry(BaseModel):
-    """The part of an ItemAbortedFrame that announces that a failed model call will be tried again, possibly
-    with another model. `wait_seconds`: the time until then.
+    """The part of a frame (message of the live stream) about a failed model call. It announces that the call
+    will be tried again, possibly with another model. `wait_seconds`: the time until then.
     """
 
     model_config = ConfigDict(extra="ignore")

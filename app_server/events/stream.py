@@ -1,8 +1,9 @@
 """Sends the live stream of a conversation over a WebSocket: first the stored events, then new frames
 (messages) as they arrive. No event is missing or sent twice.
 
-The caller checks the user's access and supplies the frames that follow the `sync` frame (see the package
-conversations).
+The frame `sync` names the positions of the stored events that follow. Between this frame and the events, the
+stream sends frames about the present state of the conversation. The caller supplies these frames and checks
+the user's access.
 """
 
 import asyncio
@@ -62,10 +63,11 @@ async def serve(
     ends the stream.
 
     `after_seq`: the position of the newest event that the client already has. `greeting`: a function that
-    returns the frames after the `sync` frame. `opening`: a function that returns the position of the first
-    event to send, and a frame that is sent before all others; None means that the stream begins after
-    `after_seq`. `shown`: a function that returns the part of a frame that the client may see, or None if the
-    client may not see the frame; without this function, all frames are sent.
+    returns the frames about the present state of the conversation. They are sent before the stored events,
+    after the `sync` frame, which names the positions of these events. `opening`: a function that returns the
+    position of the first event to send, and a frame that is sent before all others; None means that the
+    stream begins after `after_seq`. `shown`: a function that returns the part of a frame that the client may
+    see, or None if the client may not see the frame; without this function, all frames are sent.
     """
     source = _Source(database, conversation_id, after_seq, greeting, opening)
 

@@ -85,7 +85,7 @@ def is_prefix(word: str) -> bool:
 
 def passage(text: str, wanted: Sequence[str]) -> list[PassagePart]:
     """Returns about 200 characters of the text around the first searched word. They are split into parts:
-    searched words and other text. `wanted`: the searched words, as `wanted_words` returns them.
+    searched words and other text. `wanted`: the searched words, in lower case and without accents.
     """
     first = next(_matches(text, wanted, 0), None)
     begin = max(0, (first.start() if first else 0) - _BEFORE)

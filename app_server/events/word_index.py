@@ -147,10 +147,10 @@ def having(
     session: AsyncSession, query: Select[Any], conversation_id: UUID, words: Sequence[str]
 ) -> tuple[Select[Any], SQLColumnExpression[int]]:
     """Adds to an SQL query the condition that an event contains all these words. Returns the new query, in
-    which each event is joined with its row of EventWords. Also returns the column by which the events must be
-    sorted to be in the order of the log.
+    which each event is joined with its row in the search index (EventWords). Also returns the column by which
+    the events must be sorted to be in the order of the log.
 
-    `words`: the searched words, at least one; see texts.wanted_words.
+    `words`: the searched words, at least one, in lower case and without accents.
     """
     key = _key(conversation_id)
     if session.get_bind().dialect.name == _SQLITE:
@@ -175,8 +175,9 @@ def of_event() -> ColumnElement[bool]:
 
 
 def sort_value_of(session: AsyncSession, conversation_id: UUID, seq: int) -> ColumnElement[int]:
-    """Returns an SQL subquery for the sort value of the event at the position `seq`. The column that `having`
-    returns contains these values, so a search can continue after this event.
+    """Returns an SQL subquery that gives the place of the event at the position `seq` in the sort order of
+    search results. A search uses it to continue after this event. The value is the id of the event's row on
+    SQLite, and `seq` on PostgreSQL.
     """
     is_sqlite = session.get_bind().dialect.name == _SQLITE
     sort_values = select(EventWords.id if is_sqlite else EventWords.seq)

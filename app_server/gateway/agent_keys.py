@@ -34,15 +34,15 @@ _ADDRESS = re.compile(rf"{_PREFIX}([0-9a-f]{{32}})")
 
 
 def address_of(sandbox_id: UUID) -> str:
-    """Returns the text that identifies a sandbox in the URL of its agent server. The URLs of other links have
-    a token at the same position.
+    """Returns the part of the URL of a sandbox's agent server that names the sandbox: `agent-` and the id of
+    the sandbox. The URL of a link to another port has the token of the link in this part.
     """
     return f"{_PREFIX}{sandbox_id.hex}"
 
 
 def sandbox_of(token: str) -> UUID | None:
-    """Returns the id of the sandbox that this part of a URL identifies (see `address_of`). Returns None if it
-    is the token of a link.
+    """Returns the id of the sandbox that `token` names. `token`: the part of a URL that is either `agent-`
+    with the id of a sandbox, or the token of a link. Returns None for the token of a link.
     """
     found = _ADDRESS.fullmatch(token)
     return UUID(found[1]) if found else None
@@ -99,7 +99,7 @@ def read(cipher: Cipher, connection: HTTPConnection, sandbox_id: UUID) -> Previe
 
 def asks_for_health(connection: HTTPConnection, place: PreviewLocation) -> UUID | None:
     """Returns the id of the sandbox if the request is a health check of its agent server without a key.
-    Returns None for all other requests.
+    Returns None for all other requests. `place`: the address of the request.
     """
     if not isinstance(place, Below) or place.path not in OPEN_PATHS or connection.scope["method"] != "GET":
         return None

@@ -54,8 +54,9 @@ _NOT_PASSED_ON = (_KEY, b"authorization", b"x-expose-secrets")
 
 
 def require_allowed(method: str, path: str, conversation_id: UUID | None = None) -> None:
-    """Checks that a link or a key allows a request to the agent server. Raises Forbidden `not_by_link` and
-    `other_conversation`.
+    """Checks that a link or a key allows a request to the agent server. Raises Forbidden `not_by_link` if
+    links and keys do not allow this method and path, and `other_conversation` if the path names another
+    conversation than `conversation_id`.
 
     `path`: the raw path, so that an encoded character cannot change its meaning. `conversation_id`: the only
     conversation that the path may name; None means any in the sandbox.

@@ -85,7 +85,7 @@ class Gateway:
         await response(scope, receive, send)
 
     async def _answer(self, connection: HTTPConnection, place: PreviewLocation) -> Response | None:
-        """Returns the gateway's own response. Returns None if the request must go on to the sandbox."""
+        """Returns the reply if the gateway itself replies, or None if the request goes on to the sandbox."""
         if connection.scope["type"] == "websocket":
             return None
         if isinstance(place, OwnName) and connection.scope["path"] == OPEN_PATH:
@@ -335,8 +335,8 @@ def _method(connection: HTTPConnection) -> str:
 
 
 def _addition(connection: HTTPConnection, place: PreviewLocation, grant: PreviewGrant) -> Addition | None:
-    """Returns the HTML elements that the gateway must add to a page so that it works at this address. Returns
-    None if none are needed, for example if the program itself serves its pages below the link's path.
+    """Returns the HTML elements that a sandbox's page needs to work at its address (`place`). Returns None if
+    it needs none, for example because the program itself uses the path prefix of its link.
     """
     is_below = isinstance(place, Below)
     program_uses_prefix = is_below and (grant.keeps_prefix or grant.to_agent_server)

@@ -71,7 +71,8 @@ def reply_headers(
     """Returns the headers that the gateway sends to the browser for a sandbox's reply. `given`: the headers
     of the sandbox's reply.
 
-    `framed_by`: the origins whose pages may show this page in a frame.
+    `place`: where the browser sees the page, at a separate host name or below a path. `port`: the port of the
+    program in the sandbox. `framed_by`: the origins whose pages may show this page in a frame.
     """
     if isinstance(place, OwnName):
         return [

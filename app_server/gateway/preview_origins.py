@@ -80,8 +80,9 @@ class PreviewOrigins:
 
 
 def origin_of_port(config: Config, sandbox_id: UUID, port: int, asked_at: str) -> str | None:
-    """Returns the origin of the pages on this port of the sandbox, with a separate host name. Returns None if
-    this installation has no host names for ports; then the pages are shown below a path.
+    """Returns the origin (scheme, host name and port of the URL) at which a browser opens this port of the
+    sandbox. The host name belongs to this port only. Returns None if there are no such host names; then the
+    pages are shown below a path of Slipway's own address.
 
     `asked_at`: the Host header of the user's request.
     """
@@ -107,7 +108,9 @@ def has_names(config: Config, asked_at: str) -> bool:
 
 
 def own_origin(config: Config, asked_at: str) -> str:
-    """Returns the origin of Slipway's own pages. `asked_at`: the Host header of the user's request."""
+    """Returns the origin of Slipway's own pages: that of the configured public URL. If none is configured, it
+    is built from `asked_at`, the Host header of the user's request.
+    """
     if config.public_url:
         own_url = urlsplit(config.base_url)
         return f"{own_url.scheme}://{own_url.netloc}"

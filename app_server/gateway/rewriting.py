@@ -70,15 +70,16 @@ def wants_page(scope: Scope, *, framed: bool) -> bool:
 
 
 def unpacked(headers: list[Header]) -> list[Header]:
-    """Returns the request's headers, changed so that the program replies with a complete, uncompressed
-    page.
+    """Returns the headers of a browser's request, changed so that the program in the sandbox replies with a
+    complete, uncompressed page, which the gateway can rewrite.
     """
     return [*without(headers, _CONDITIONS), (b"accept-encoding", b"identity")]
 
 
 def rewriting(send: Send, addition: Addition) -> Send:
-    """Returns an ASGI `send` function that forwards a reply to `send`. If the reply is an HTML page, it adds
-    the elements of `addition` and rewrites the URLs in the HTML piece by piece.
+    """Returns an ASGI `send` function that forwards the reply of a program in a sandbox to `send`. If the
+    reply is an HTML page, the function adds the HTML elements in `addition` to the page's head and rewrites
+    the URLs in the page. It does so piece by piece, without waiting for the whole page.
     """
     page: PageRewriter | None = None
 

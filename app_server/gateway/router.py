@@ -63,8 +63,8 @@ async def _link_in_use(
     request: Request, sandbox_id: UUID, body: CreateLink, made_by: Credential
 ) -> Link | None:
     """Returns an earlier link to this port if the program on the port already serves its pages below the path
-    of that link. Returns None if no such link exists, if the program does not reply, or if the request
-    decides about `keeps_prefix` itself.
+    of that link. Returns None if no such link exists, or if the program does not reply. Also returns None if
+    the request sets `keeps_prefix` or names the port by its name, or if ports have separate host names.
     """
     state, asked_at = request.state, request.headers["host"]
     if body.keeps_prefix is not None or body.name or has_names(state.config, asked_at):

@@ -11,14 +11,16 @@ _NEED_NAMES: Final = {NAMED_PORTS["VSCODE"]: "VS Code"}
 
 
 def needs_name(port: int) -> bool:
-    """Returns whether the runtime plugin on this port can be shown only at a separate host name, and not
-    below a path.
+    """Returns whether this port is the port of VS Code, which can be shown only at a separate host name and
+    not below a path of Slipway's address.
     """
     return port in _NEED_NAMES
 
 
 def needs_name_problem(port: int) -> Conflict:
-    """Returns the error Conflict `host_name_needed` for a port for which `needs_name` is true."""
+    """Returns the error Conflict `host_name_needed`, which says that the runtime plugin on this port (VS
+    Code) can be shown only at a separate host name.
+    """
     return Conflict(
         f"{_NEED_NAMES[port]} cannot be shown at this address: it needs a separate host name.",
         code="host_name_needed",

@@ -27,9 +27,9 @@ async def grants_of(session: AsyncSession, rows: Sequence[GitCredential]) -> Map
 
 
 async def forget_grant(session: AsyncSession, row: GitCredential) -> None:
-    """Deletes the GitGrant row of this credential, if the credential has one. Stores a background job that
-    revokes the token at the git host. The caller must call this function before it changes the token in
-    `row`.
+    """Deletes the record that the user got this token by a sign-in at the git host, and stores a background
+    job that revokes the token there. Does nothing if the user has pasted the token. `row`: the stored token.
+    The caller must call this function before it changes the token in `row`.
     """
     grant = await session.get(GitGrant, row.id, with_for_update=True, populate_existing=True)
     if grant is None:

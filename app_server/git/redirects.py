@@ -54,7 +54,8 @@ async def moved_address(url: str, credentials: Credentials | None, guard: Guard 
 
 async def require_member_of_moved(database: Database, user_id: UUID, place: str) -> None:
     """Checks that the user may work on the repository to which a git host has redirected. `place`: the
-    address of that repository. Raises Forbidden `repository_of_team`.
+    address of that repository. Raises Forbidden `repository_of_team` if a team reserves the repository for
+    its members and the user is not a member.
     """
     async with database.read() as session:
         await require_member(session, user_id, [parse_address(place).identity])

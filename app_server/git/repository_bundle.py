@@ -54,9 +54,9 @@ async def pack(
 
     `branch`: the branch to check out, which must exist; None means the default branch. `report`: is called
     with progress lines. `credentials`: the user's credentials for the host; they work over HTTP only, so ssh
-    is not used if they are given. `guard`: keeps the user from reaching hosts in the server's private
-    network, see `pinned_git.guard_for`. `require_moved`: is called with the address to which the host
-    redirects, before the repository there is fetched; may raise.
+    is not used if they are given. `guard`: keeps git from connecting to private network addresses; None means
+    that all addresses are allowed. `require_moved`: is called with the address to which the host redirects,
+    before the repository there is fetched; may raise an error to refuse it.
 
     Raises StartFailure: `repository_not_found`, `repository_not_allowed`, `branch_not_found`,
     `repository_clone_failed`, `certificate_not_trusted`.
@@ -84,8 +84,10 @@ async def check_out(
     """Fetches a repository and returns a folder in `directory` with the files of a branch. The folder has no
     `.git` directory.
 
-    `branch`: None means the default branch. `credentials`, `guard`: as in `pack`. Raises the same errors as
-    `pack`.
+    `branch`: None means the default branch. `credentials`: the user's credentials for the git host; None if
+    there are none. `guard`: keeps git from connecting to private network addresses; None means that all
+    addresses are allowed. Raises StartFailure: `repository_not_found`, `repository_not_allowed`,
+    `branch_not_found`, `repository_clone_failed`, `certificate_not_trusted`.
     """
     clone, tree = directory / "clone.git", directory / "tree"
     await _clone(address, clone, timeout_seconds, lambda _line: None, credentials, guard)

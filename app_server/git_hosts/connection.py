@@ -54,7 +54,9 @@ class _TryAgain(Exception):
 
 @dataclass(frozen=True)
 class HostReply:
-    """A successful reply of a host with its whole body. Names in `headers` ignore case."""
+    """A successful reply of a git host with its whole body. `headers`: upper and lower case in the names do
+    not matter. `url`: the address that replied.
+    """
 
     status: int
     headers: httpx.Headers
@@ -62,7 +64,7 @@ class HostReply:
     url: str
 
     def json(self) -> Any:
-        """Returns the body of the reply, parsed as JSON. Raises ValueError."""
+        """Returns the body of the reply, parsed as JSON. Raises ValueError if the body is not JSON."""
         return orjson.loads(self.content)
 
     @property
@@ -104,14 +106,14 @@ class HostConnection:
 
     @property
     def rate_key(self) -> str:
-        """The key under which the rate limit of this host and token is stored. The key does not reveal the
-        token.
+        """The key under which the rate limit of this git host and token is stored. The key does not reveal
+        the token.
         """
         token = repr(sorted(self.headers.items())).encode()
         return f"{self.host} {hashlib.sha256(token).hexdigest()}"
 
     def with_rate_limit(self, user: HostUser) -> HostUser:
-        """Returns `user` with the rate limit that the host stated in its last reply to this token."""
+        """Returns `user` with the rate limit that the git host stated in its last reply to this token."""
         seen = self.limits.of(self.rate_key)
         if seen.remaining is None:
             return user
@@ -127,7 +129,7 @@ class HostConnection:
         accept: str | None = None,
         max_bytes: int = MAX_REPLY_BYTES,
     ) -> HostReply:
-        """Sends a GET request and returns the reply. Repeats the request up to twice if the host does not
+        """Sends a GET request and returns the reply. Repeats the request up to twice if the git host does not
         reply or fails.
 
         `path`: a path below `api_url` with quoted segments, or a whole address on the same host, as in links
@@ -136,8 +138,9 @@ class HostConnection:
         return await self._repeated("GET", path, query, None, accept, max_bytes)
 
     async def send(self, method: str, path: str, body: Any = None, query: Query | None = None) -> HostReply:
-        """Sends a request that changes data at the host. `body`: a FormFile, or data to send as JSON. The
-        request is never repeated, because a host that did not reply may still have carried it out.
+        """Sends a request that changes data at the git host, and returns the reply. `body`: a file to send as
+        a form (FormFile), or data to send as JSON. The request is never repeated, because a host that did not
+        reply may still have carried it out.
         """
         try:
             return await self._once(method, path, query, body, None, MAX_REPLY_BYTES)
@@ -207,8 +210,8 @@ class HostConnection:
 
     def _redirected(self, method: str, reply: httpx.Response) -> str | None:
         """Returns the address to which a redirected request must be sent again. Returns None if the request
-        must not be sent again. A request that changes data is sent again only to the same host, and only if
-        the redirect keeps the HTTP method, as for a renamed repository.
+        must not be sent again. A request that changes data is sent again only to the same git host, and only
+        if the redirect keeps the HTTP method, as for a renamed repository.
         """
         if not reply.is_redirect or "location" not in reply.headers:
             return None
@@ -276,9 +279,10 @@ class HostConnection:
 
 @dataclass(frozen=True)
 class HostAccess:
-    """A user's token for a git host, and the data needed to call the host. Slipway creates a client of the
-    host from this object. `origin`: the host as `https://host`. `username`: the user name that the host
-    requires beside the token; None if it requires none. `api_url`: None means the usual address of the API.
+    """A user's token for a git host, with the data needed to call the host. A client of the host is created
+    from this object. `origin`: the host as `https://host`. `http`: the HTTP client for the calls. `limits`:
+    stores the rate limits that hosts state. `username`: the user name that the host requires beside the
+    token; None if it requires none. `api_url`: None means the usual address of the API.
     """
 
     origin: str
@@ -300,7 +304,9 @@ class HostAccess:
         missing_scope: MissingScope = _unknown_scope,
     ) -> HostConnection:
         """Returns a connection to the git host that sends these headers with each request. `api_url`: the
-        base URL of the host's API.
+        base URL of the host's API. `reason_of`: a function that returns the host's message in an error reply.
+        `missing_scope`: a function that returns the permission that the token lacks according to an error
+        reply.
         """
         base = api_url.rstrip("/")
         return HostConnection(self.host, base, headers, self.http, self.limits, reason_of, missing_scope)

@@ -67,8 +67,8 @@ def failed(host: str, why: str) -> AppError:
 
 
 def untrusted(host: str, problem: str) -> AppError:
-    """Returns the error for a host whose TLS certificate was not accepted. `problem`: the reason that the TLS
-    library states.
+    """Returns the error for a git host whose TLS certificate was not accepted. `problem`: the reason that the
+    TLS library states.
     """
     return BadGateway(
         f"The certificate of {host} is not trusted: {_short(problem)}.",
@@ -95,7 +95,7 @@ def rate_limited(host: str, wait_seconds: float) -> AppError:
 
 
 def refused(host: str, status: int, reason: str, *, missing_scope: str | None = None) -> AppError:
-    """Returns the error to raise for a reply of the host with an HTTP status of 400 or more.
+    """Returns the error to raise for a reply of the git host with an HTTP status of 400 or more.
 
     `reason`: the host's message; may be empty. `missing_scope`: the permission that the token does not have,
     or the address at which the user can add it.

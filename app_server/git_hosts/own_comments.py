@@ -22,8 +22,9 @@ def mark(of: UUID) -> str:
 async def find_marked(
     client: GitHostClient, repository: str, kind: ItemKind, number: int, of: UUID
 ) -> str | None:
-    """Returns the id of the comment that contains the mark for `of`. Returns None if no comment on the issue
-    or pull request contains this mark.
+    """Returns the id of the comment that Slipway has written for the object with the id `of`, such as a
+    conversation. Finds it by its invisible mark. Returns None if no comment on the issue or pull request has
+    this mark.
     """
     wanted, page = mark(of), None
     while True:

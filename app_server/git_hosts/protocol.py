@@ -43,13 +43,13 @@ class GitHostClient(Protocol):
     with a sentence that says so."""
 
     async def me(self) -> HostUser:
-        """Returns the owner of the token: a user of the host."""
+        """Returns the owner of the token: a user of the git host."""
         ...
 
     async def add_signing_key(self, title: str, public_key: str) -> bool:
-        """Adds an OpenSSH public key to the user's account. The host uses the key only to verify signatures.
-        Returns False if the account has the key already. Raises `git_host_cannot` if the host's API cannot
-        add keys.
+        """Adds an OpenSSH public key to the user's account. The git host uses the key only to verify
+        signatures. Returns False if the account has the key already. Raises `git_host_cannot` if the host's
+        API cannot add keys.
         """
         ...
 
@@ -90,17 +90,18 @@ class GitHostClient(Protocol):
         ...
 
     async def may_push(self, repository: str, login: str) -> bool:
-        """Returns whether this user of the host may push to the repository."""
+        """Returns whether this user of the git host may push to the repository."""
         ...
 
     async def create_pull_request(self, repository: str, new: NewPullRequest) -> OpenedPullRequest:
-        """Opens a pull request in `repository`, which contains the target branch. If the same branch already
-        has an open pull request to the same base, returns that pull request, so the call can be repeated.
+        """Opens a pull request in `repository`, which contains the target branch, and returns it. If an open
+        pull request for the same source and target branch exists, returns the existing one. So the call can
+        be repeated.
         """
         ...
 
     async def pull_request(self, repository: str, number: int) -> PullRequest:
-        """Returns one pull request. Its field `mergeability` is set if the host knows whether the pull
+        """Returns one pull request. Its field `mergeability` is set if the git host knows whether the pull
         request can be merged.
         """
         ...
@@ -154,7 +155,7 @@ class GitHostClient(Protocol):
         ...
 
     async def resolve_thread(self, repository: str, number: int, thread_id: str) -> None:
-        """Marks a review thread as resolved. Raises `git_host_cannot` if the host cannot mark threads as
+        """Marks a review thread as resolved. Raises `git_host_cannot` if the git host cannot mark threads as
         resolved.
         """
         ...
@@ -168,7 +169,9 @@ class GitHostClient(Protocol):
         ...
 
     async def check_log(self, repository: str, check_id: str) -> str:
-        """Returns the end of a check's log, at most 64 KiB. `check_id`: `Check.id`."""
+        """Returns the end of the log of a check, such as a CI job: at most 64 KiB. `check_id`: the field `id`
+        of the check.
+        """
         ...
 
     async def suggested_tasks(self) -> Sequence[HostTask]:
@@ -192,5 +195,5 @@ _IMAGE_HOSTS = frozenset((GitProvider.GITLAB, GitProvider.FORGEJO))
 
 
 def image_host(client: GitHostClient) -> ImageHost | None:
-    """Returns the client as an ImageHost if the host's API accepts images. Otherwise returns None."""
+    """Returns the client as an ImageHost if the git host's API accepts images. Otherwise returns None."""
     return cast("ImageHost", client) if client.provider in _IMAGE_HOSTS else None

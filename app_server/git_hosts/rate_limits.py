@@ -41,21 +41,21 @@ class RateLimits:
         self._seen: OrderedDict[str, Allowance] = OrderedDict()
 
     def wait_seconds(self, key: str) -> float:
-        """Returns for how many seconds no call may be made to this host with this token. Returns 0 if a call
-        may be made now. `key`: see `HostConnection.rate_key`.
+        """Returns how many seconds a caller must wait before the next call to a git host with a certain
+        token. Returns 0 if a call may be made now. `key`: a text that identifies the host and the token.
         """
         return max(0.0, self.of(key).blocked_until - self._now())
 
     def of(self, key: str) -> Allowance:
-        """Returns the rate limit that a host stated last for a token. `key`: identifies host and token, see
-        `HostConnection.rate_key`.
+        """Returns the rate limit that a git host stated last for a token. If the host has stated none yet,
+        returns an empty Allowance. `key`: a text that identifies the host and the token.
         """
         return self._seen.get(key, Allowance())
 
     def note(self, key: str, reply: httpx.Response) -> float:
         """Stores the rate limit that the headers of a reply state. If the reply refuses the call because of
         the rate limit, returns for how many seconds the git host accepts no more calls. Otherwise returns 0.
-        `key`: see `HostConnection.rate_key`.
+        `key`: a text that identifies the host and the token.
         """
         limit, remaining, reset = _numbers(reply.headers)
         now = self._now()

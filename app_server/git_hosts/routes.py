@@ -81,7 +81,7 @@ Connected = Annotated[ConnectedHost, Depends(_connected)]
 @router.get("/installations/search")
 async def search_installations(connected: Connected, page_id: PageId = None, limit: Limit = 100) -> Page[str]:
     """Returns the ids of the namespaces in which the user may see repositories. These are installations of an
-    app if the host has apps, and otherwise organisations, groups, workspaces or projects.
+    app if the git host has apps, and otherwise organisations, groups, workspaces or projects.
     """
     found = await connected.client.organizations(_host_page(page_id), limit)
     ids = [one.installation_id or one.id for one in found.items]
@@ -97,8 +97,9 @@ async def search_repositories(
     limit: Limit = 100,
     sort_order: SortOrder | None = None,
 ) -> Page[Repository]:
-    """Returns repositories of the user at one host. `query`: a part of the name, or the URL of a repository
-    at this host. `sort_order`: the order within each page; the orders by number of forks are not possible.
+    """Returns repositories of the user at one git host. `query`: a part of the name, or the URL of a
+    repository at this host. `sort_order`: the order within each page; the orders by number of forks are not
+    possible.
     """
     words = (query or "").strip()
     if "://" in words:

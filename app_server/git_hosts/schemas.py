@@ -74,8 +74,7 @@ class OwnerKind(StrEnum):
 
 class Organization(Value):
     """An organisation, group, workspace or project that contains repositories at a git host.
-    `installation_id`: the id of the app's installation in this organisation, if the host has apps; otherwise
-    None.
+    `installation_id`: the id of a GitHub App's installation in this organisation; None if there is none.
     """
 
     id: str
@@ -181,7 +180,7 @@ class NewPullRequest(Value):
 class OpenedPullRequest(Value):
     """The result of a request to open a pull request. `is_new`: False if the branch already had an open pull
     request; then the result contains this earlier pull request. `left_out`: sentences for the user about
-    fields that the host did not accept.
+    fields that the git host did not accept.
     """
 
     pull_request: PullRequest
@@ -200,8 +199,8 @@ class PullRequestChanges(Value):
 
 
 class ItemKind(StrEnum):
-    """The kinds of numbered items in a repository: issue or pull request. Some hosts number issues and pull
-    requests separately, so a number needs a kind.
+    """The kinds of numbered items in a repository: issue or pull request. Some git hosts number issues and
+    pull requests separately, so a number needs a kind.
     """
 
     ISSUE = "issue"
@@ -209,7 +208,7 @@ class ItemKind(StrEnum):
 
 
 class Comment(Value):
-    """A comment on an issue or a pull request. `url`: None if the host has no page for it."""
+    """A comment on an issue or a pull request. `url`: None if the git host has no page for it."""
 
     id: str
     author: str
@@ -222,7 +221,7 @@ class Comment(Value):
 class ReviewThread(Value):
     """A thread of review comments on one line or file of a pull request, oldest comment first. `line`:
     counted from 1; None for a comment on a whole file, and for a line that the pull request no longer
-    contains. `can_be_resolved`: whether the host can mark the thread as resolved.
+    contains. `can_be_resolved`: whether the git host can mark the thread as resolved.
     """
 
     id: str
@@ -248,7 +247,9 @@ class Review(Value):
 
 
 class Issue(Value):
-    """An issue (at Azure DevOps a work item). `body`: Markdown, or plain text made from the host's HTML."""
+    """An issue (at Azure DevOps a work item). `body`: Markdown, or plain text that was made from the HTML of
+    the git host.
+    """
 
     number: int
     title: str
@@ -268,8 +269,8 @@ class CheckState(StrEnum):
 
 
 class Check(Value):
-    """A check of a commit, such as a CI job. `id`: the argument for `check_log`; None if the host stores no
-    log of the check.
+    """A check of a commit, such as a CI job. `id`: identifies the check in a request for its log; None if the
+    git host stores no log of the check.
     """
 
     id: str | None

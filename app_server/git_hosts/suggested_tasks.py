@@ -22,7 +22,10 @@ class SuggestedTasks:
         self._kept: OrderedDict[tuple[UUID, str], tuple[float, Sequence[HostTask]]] = OrderedDict()
 
     async def of(self, user_id: UUID, host: ConnectedHost) -> Sequence[HostTask]:
-        """Returns the suggested tasks of the user at this host. Raises the errors of `errors.py`."""
+        """Returns the suggested tasks of the user at this git host. If the host was asked less than a minute
+        ago, returns the cached tasks. Raises an AppError of `git_hosts/errors.py` if the call of the host
+        fails.
+        """
         key = (user_id, host.origin)
         asked_at, tasks = self._kept.get(key, (float("-inf"), ()))
         if self._now() - asked_at < KEPT_SECONDS:

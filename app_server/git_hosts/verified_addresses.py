@@ -25,8 +25,8 @@ class AddressHost(Protocol):
 
 async def knows_address(client: GitHostClient, address: str) -> bool | None:
     """Returns whether this e-mail address is a verified address of the user's account at the git host.
-    Returns None if the host's API does not return addresses, or if the token may not read them. Raises the
-    other errors of the host.
+    Returns None if the host's API does not return addresses, or if the token may not read them. Raises an
+    AppError of `git_hosts/errors.py` if the call of the host fails for another reason.
     """
     if client.provider not in _ASKED:
         return None

@@ -38,7 +38,7 @@ MAX_MOVES = 1000
 class ConversationRepository:
     """A repository that a conversation works on. `base_branch`: the branch that the user chose to begin from;
     None if the user chose no branch. `is_submodule`: the repository is a submodule, which can only be read.
-    `uses_token`: whether the user's token may be sent to the host for this repository.
+    `uses_token`: whether the user's token may be sent to the git host for this repository.
     """
 
     address: Address
@@ -88,10 +88,11 @@ class RepositoryAccess:
 
     @classmethod
     async def of(cls, request: Request, name: str) -> "RepositoryAccess":
-        """Identifies the sandbox that sends this request by its session key, and returns the sandbox's access
-        to the repository. The repository must belong to one of the conversations in the sandbox.
+        """Identifies the sandbox that sends this git request by its session key, and returns the sandbox's
+        access to the repository. `name`: `host/owner/name`, with or without `.git`.
 
-        `name`: `host/owner/name`, with or without `.git`. Raises Refusal.
+        Raises Refusal if the key is not valid, if no conversation in the sandbox works on the repository, or
+        if no valid token for the git host can be obtained.
         """
         state = request.state
         async with state.database.read() as session:
@@ -126,9 +127,9 @@ class RepositoryAccess:
         return self.moves.current_address(self.sandbox.id, self.target.url)
 
     async def remember(self, address: str) -> None:
-        """Stores the address to which the git host redirects the repository (`address`). Later requests use
-        this address. Raises Refusal if the repository at that address belongs to a team that the user is not
-        a member of.
+        """Stores the address to which the git host has redirected this repository (`address`). Later git
+        requests of the sandbox use this address. Raises Refusal if the repository at that address belongs to
+        a team and the sandbox's user is not a member of it.
         """
         if address != self.target.url:
             try:
@@ -180,7 +181,10 @@ async def _target(
     session: AsyncSession, sandbox: Sandbox, work: Sequence[ConversationRepository], name: str
 ) -> tuple[UpstreamRepository, ConversationRepository]:
     """Finds the repository with this name among the repositories of a sandbox's conversations. Returns the
-    repository without credentials, and the item of `work` that describes it. Raises Refusal.
+    repository without credentials, and the item of `work` that describes it. `work`: these repositories.
+    `name`: `host/owner/name`, with or without `.git`.
+
+    Raises Refusal if no conversation works on the repository, or if it is on the user's computer.
     """
     wanted = name.rstrip("/").removesuffix(".git")
     names = [known for one in work if (known := proxied_name(one.address))]

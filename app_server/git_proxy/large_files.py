@@ -82,11 +82,12 @@ class Ticket(BaseModel):
 
 
 async def asked(access: RepositoryAccess, cipher: Cipher, content: bytes, here: str) -> bytes:
-    """Asks the git host for the addresses of large files. Returns the host's reply, in which addresses of
-    this server replace the host's addresses.
+    """Asks the git host for the addresses of large files (Git LFS). Returns the host's reply, in which
+    addresses of this server replace the host's addresses.
 
     `content`: the request of git-lfs. `here`: the base URL of the new addresses; an encrypted ticket (the
-    permission for one file) is appended for each file. Raises Refusal.
+    permission for one file) is appended for each file. Raises Refusal if the request cannot be read, a file
+    is too large, or the sandbox may not upload to this repository.
     """
     try:
         batch = Batch.model_validate_json(content)
@@ -143,7 +144,7 @@ async def _batch_reply(access: RepositoryAccess, content: bytes, operation: str)
 def _with_tickets(
     access: RepositoryAccess, cipher: Cipher, found: dict[str, Any], file: LargeFile, here: str
 ) -> dict[str, Any]:
-    """Returns the host's reply about one file, in which addresses of this server replace the host's
+    """Returns the git host's reply about one file, in which addresses of this server replace the host's
     addresses. Each new address contains an encrypted ticket (the permission for this file). `here`: the base
     URL of these addresses.
     """
@@ -196,8 +197,10 @@ def _check_address(access: RepositoryAccess, href: str) -> None:
 
 
 def opened(access: RepositoryAccess, cipher: Cipher, text: str, *actions: Action) -> Ticket:
-    """Decrypts a ticket (the permission to transfer one large file) and returns it. `text`: the encrypted
-    ticket from the request. Raises Refusal if the ticket was made for another sandbox or for none of
+    """Decrypts a ticket (the permission of a sandbox to transfer one large file) and returns it. `text`: the
+    encrypted ticket from the URL of the request. `actions`: what the request does, such as `download`.
+
+    Raises Refusal if the ticket is not valid, has expired, was made for another sandbox, or permits none of
     `actions`.
     """
     try:

@@ -63,7 +63,7 @@ class ReportReader:
             self._report.clear()
 
     def outcomes(self) -> dict[str, str | None]:
-        """Returns the outcome of the push for each ref: None if the host has changed the ref, or else the
+        """Returns the outcome of the push for each ref: None if the git host has changed the ref, or else the
         host's reason. If a ref is missing, its outcome is unknown.
         """
         found: dict[str, str | None] = {}

@@ -100,8 +100,8 @@ async def upload_large_file(name: str, ticket: str, cipher: ServerCipher, reques
 
 @router.post("/{name:path}/info/lfs/transfers/{ticket}")
 async def verify_large_file(name: str, ticket: str, cipher: ServerCipher, request: Request) -> Response:
-    """Tells the git host that the sandbox has uploaded the file of a ticket (the permission for one large
-    file) completely.
+    """Tells the git host that git-lfs has completely uploaded a large file. `ticket`: the encrypted
+    permission of the sandbox for this file, which Slipway has put into the URL.
     """
     try:
         access = await RepositoryAccess.of(request, name)

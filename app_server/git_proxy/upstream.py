@@ -62,10 +62,11 @@ class UpstreamRepository:
 async def advertised(
     http: httpx.AsyncClient, target: UpstreamRepository, service: Service, given: Mapping[str, str]
 ) -> tuple[httpx.Response, str]:
-    """Requests the list of refs from the git host and follows the host's redirects.
+    """Requests the list of refs (branches and tags) from the git host and follows the host's redirects.
+    Returns the reply, whose body is not read yet, and the repository's address after the redirects. `given`:
+    the headers of the sandbox's request.
 
-    Returns the reply, whose body is not read yet, and the repository's address after the redirects. Raises
-    Refusal.
+    Raises Refusal if the host refuses the request, does not reply, or redirects to another host or too often.
     """
     url, ending = target.url, f"/info/refs?service={service}"
     for _ in range(MAX_REDIRECTS + 1):
@@ -88,8 +89,12 @@ async def called(
     given: Mapping[str, str],
     body: AsyncIterator[bytes],
 ) -> httpx.Response:
-    """Sends a fetch or push request (`service`) to the git host and returns the reply, whose body is not read
-    yet. Raises Refusal.
+    """Sends a git request to the git host and returns the reply, whose body is not read yet. `service`:
+    `git-upload-pack` for a fetch or `git-receive-pack` for a push. `url`: the repository's address after
+    redirects. `given`: the headers of the sandbox's request.
+
+    Raises Refusal if the host refuses the request, redirects it, does not reply (HostSilent), or has a
+    certificate or an address that is not allowed.
     """
     headers = _headers(target, given) | {
         "content-type": f"application/x-{service}-request",
@@ -147,8 +152,11 @@ async def _send(
 
 def _moved(target: UpstreamRepository, reply: httpx.Response, ending: str) -> str:
     """Returns the address to which the git host redirects the repository. Raises Refusal for a redirect to
-    another host, because the credentials and the user's consent do not apply to that host, and for a redirect
-    to a page that is not a git repository.
+    another host, because the user's credentials must not be sent there. Also raises Refusal for a redirect to
+    a page that is not a git repository.
+
+    `reply`: the git host's redirect. `ending`: the path that follows the repository's address in the request,
+    which is not part of the result.
     """
     wanted = reply.next_request.url if reply.next_request else None
     address = str(wanted)

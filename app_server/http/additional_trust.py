@@ -28,7 +28,9 @@ class AdditionalTrust:
     origins: tuple[str, ...]
 
     def is_for(self, url: httpx.URL) -> bool:
-        """Returns whether the additional authorities are trusted for the server of this URL."""
+        """Returns whether the additional certificate authorities of this object are trusted for the server of
+        this URL.
+        """
         return any(is_same_origin(origin, str(url)) for origin in self.origins)
 
 
@@ -65,7 +67,9 @@ def trust_of(request: httpx.Request) -> AdditionalTrust | None:
 
 @lru_cache(maxsize=64)
 def context_with(authorities: str) -> ssl.SSLContext:
-    """Returns a TLS context that trusts the public authorities and the given ones. Raises ssl.SSLError."""
+    """Returns a TLS context that trusts the public certificate authorities and additional ones.
+    `authorities`: their certificates as PEM. Raises ssl.SSLError if the text contains no valid certificates.
+    """
     context = httpx.create_ssl_context()
     # Newer versions of Python refuse authorities without certain extensions. Many private ones lack them, and
     # git accepts them.

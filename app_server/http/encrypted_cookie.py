@@ -39,8 +39,8 @@ class EncryptedCookie:
         )
 
     def forget(self, reply: Response, config: Config) -> None:
-        """Removes the cookie from the browser when the response `reply` arrives there, because each sign-in
-        can be completed only once.
+        """Makes the response `reply` remove this cookie from the browser. This happens when the sign-in ends,
+        because each sign-in can be completed only once.
         """
         reply.delete_cookie(self._full_name(config), httponly=True, samesite="lax", secure=_is_https(config))
 

@@ -79,8 +79,8 @@ class FairResolver:
 
 @dataclass(frozen=True)
 class Route:
-    """The way in which a client connects to a host: directly to the IP address `address`, or through the
-    proxy `proxy`. One of the two fields is None.
+    """The way in which a client connects to a server: directly to the IP address `address`, or through the
+    outgoing proxy `proxy`. One of the two fields is None.
     """
 
     address: str | None = None
@@ -88,11 +88,11 @@ class Route:
 
 
 class Guard:
-    """A check that a host is not private, which is made before a connection to the host. `named`: the private
-    hosts and networks that an administrator allows.
+    """A check that a host is not in a private network. It is made before each connection. `named`: the
+    private hosts and networks that are allowed nevertheless, as an administrator has configured.
 
-    `upstream`: the proxies for requests to the internet. `home`: a URL whose origin is allowed even if it is
-    private; None means that there is no such origin.
+    `upstream`: the outgoing proxies. `home`: a URL whose origin is allowed even if it is private; None means
+    that there is no such origin.
     """
 
     def __init__(
@@ -115,10 +115,12 @@ class Guard:
         return Guard(self._named, self._resolve, self._upstream, home=url)
 
     async def route_to(self, host: str, scheme: str = "https", port: int | None = None) -> Route:
-        """Resolves and checks a host, and returns how to connect to it. `port`: None means the default port.
+        """Resolves a host, checks that its address is not private, and returns how to connect to it. `port`:
+        None means the default port of the scheme.
 
-        If only the proxy can resolve the host name, the proxy must check the address. Raises Forbidden
-        `private_address`, OSError and TimeoutError.
+        If this server cannot resolve the name and a proxy is used, the address is not checked here: then the
+        proxy must check it. Raises Forbidden `private_address` for a private address, and OSError or
+        TimeoutError if the name cannot be resolved and no proxy is used.
         """
         if self._home is not None and is_at(self._home, scheme, host, port):
             return Route(proxy=self._upstream.proxy_for(host, "http" if scheme == "http" else "https"))
@@ -185,9 +187,10 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
 
 class BoundClient(httpx.AsyncClient):
-    """An HTTP client for administrators that may call any address. If a request has the extensions that the
-    function `bound_to` returns and goes to another origin than its configured URL, the client `guarded` sends
-    the request, so that private addresses are refused. `guard`: the guard of the client `guarded`.
+    """An HTTP client that may call any address, for URLs that an administrator has configured. A server may
+    answer with other URLs, for example in redirects. A request to such a URL has the extensions of
+    `bound_to`. If it goes to another origin than the configured URL, it is sent with the client `guarded`,
+    which refuses private addresses. `guard`: the guard of the client `guarded`.
     """
 
     def __init__(self, guarded: httpx.AsyncClient, guard: Guard, **options: Any) -> None:
@@ -208,8 +211,8 @@ class BoundClient(httpx.AsyncClient):
 
 def bound_to(home: str) -> dict[str, Any]:
     """Returns the httpx extensions for a request to a URL that a server has returned: in a redirect, a link
-    or a document. `home`: the URL that was configured. The request may go to a private address only if it has
-    the same origin as `home`, see BoundClient.
+    or a document. With them, a BoundClient sends the request to a private address only if the URL has the
+    same origin as `home`. `home`: the URL that an administrator has configured for this server.
     """
     return {_HOME: home}
 

@@ -304,7 +304,9 @@ def _netloc(origin: str) -> str | None:
 
 
 def is_safe(scope: Scope) -> bool:
-    """Returns whether the request cannot change anything: it uses a safe method and is not a WebSocket."""
+    """Returns whether the request cannot change anything: it uses the method GET, HEAD or OPTIONS and is not
+    a WebSocket.
+    """
     return scope["type"] != "websocket" and (scope["type"] != "http" or scope["method"] in _SAFE_METHODS)
 
 

@@ -6,7 +6,9 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def is_same_origin(one: str, other: str) -> bool:
-    """Returns whether two URLs have the same scheme, host and port. Raises httpx.InvalidURL."""
+    """Returns whether two URLs have the same scheme, host and port. Raises httpx.InvalidURL if one of them is
+    not a valid URL.
+    """
     url = httpx.URL(other)
     return is_at(httpx.URL(one), url.scheme, url.host, url.port)
 

@@ -88,7 +88,8 @@ class Frontend(StaticFiles):
 
 def _as_accepted(path: Path, accepted: str) -> tuple[str | None, Path]:
     """Chooses the best content encoding that the client accepts. Returns the encoding and the file that has
-    this encoding. The encoding is None for the uncompressed file.
+    this encoding. The encoding is None for the uncompressed file. `path`: the uncompressed file. `accepted`:
+    the request's header Accept-Encoding.
     """
     names = {name for name, weight in map(_parts, accepted.lower().split(",")) if not _is_zero(weight)}
     for encoding, suffix in _ENCODINGS.items():

@@ -1,1 +1,3 @@
-"""A backup of a whole installation in one file: the database, the home and a list of their checksums."""
+"""Writes and restores backups of a whole installation. A backup is one file with the database, the home (the
+server's data directory) and a list of checksums.
+"""

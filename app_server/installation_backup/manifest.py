@@ -1,4 +1,6 @@
-"""The manifest of a backup: the last member of its tar file, `manifest.json`."""
+"""Defines the manifest of a backup. The manifest is the file `manifest.json`, the last member of the backup's
+tar file. It describes the backup and contains the checksums of its files.
+"""
 
 import os
 from datetime import datetime
@@ -17,21 +19,23 @@ KEY_CHECK = "the encryption key fits"
 
 
 def listed(name: str) -> str:
-    """Returns the name of a tar member in percent-encoded form, as `Manifest` contains it. File names are
-    bytes, and JSON cannot contain names that are not UTF-8.
+    """Returns the name of a tar member in percent-encoded form, for the manifest. Names of files are bytes,
+    and JSON cannot contain names that are not UTF-8.
     """
     return quote(os.fsencode(name))
 
 
 class Manifest(BaseModel):
-    """The content of `manifest.json`, the description of a backup inside the backup file.
+    """The content of `manifest.json`, the description of a backup inside the backup's tar file.
 
-    `sha256`: the SHA-256 of each regular file in the tar file, in hexadecimal, by its `listed` name there.
-    `unreadable`: the paths in the home (the server's data directory) that could not be read and are not in
-    the tar file, also in the form of `listed`.
+    `slipway`: the version that made the backup. `home`: the path of the home (the server's data directory).
+    `schema_revision`: the revision of the database schema. `has_key`: whether the backup contains the
+    encryption key of the installation. `key_check`: a known text, encrypted with this key; a restore decrypts
+    it to find out whether it has the right key.
 
-    `home`: the path of the home. `schema_revision`: the revision of the database schema. `key_check`:
-    `KEY_CHECK`, encrypted with the installation's key.
+    `sha256`: the SHA-256 of each regular file in the tar file, in hexadecimal digits. The keys of this
+    dictionary are the names in the tar file, percent-encoded. `unreadable`: the paths in the home, also
+    percent-encoded, that could not be read and are not in the tar file.
     """
 
     format: Literal[1] = 1

@@ -185,8 +185,9 @@ def _require_usable(config: Config, manifest: Manifest, staging: Path) -> None:
 
 
 def _put_in_place(config: Config, staging: Path) -> None:
-    """Moves all restored files from `staging` to their places in the home. The folder `staging` is removed
-    last, because no server starts while it exists.
+    """Moves all restored files from `staging` to their places in the home (the server's data directory), and
+    the database file if the database is SQLite. The folder `staging` is removed last, because no server
+    starts while it exists.
     """
     below = staging / HOME
     for path in sorted(below.iterdir()) if below.is_dir() else []:

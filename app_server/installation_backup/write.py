@@ -1,4 +1,6 @@
-"""Writes a backup of the installation."""
+"""Writes a backup of the installation: a compressed tar file with the database, the files of the home (the
+server's data directory) and a manifest.
+"""
 
 import asyncio
 import gzip
@@ -33,11 +35,12 @@ _PIECE_BYTES = 1024**2
 
 
 def write_backup_file(config: Config, target: Path, *, with_key: bool) -> Manifest:
-    """Writes a backup of the installation to the new file `target`, with mode 0600. Blocking; see
-    `write_backup`.
+    """Writes a backup of the installation to the new file `target`, which only its owner can read (mode
+    0600). Returns the backup's manifest. The function blocks its thread. `with_key`: whether the backup
+    contains the key that decrypts the stored secrets.
 
     `target` appears only when the whole backup is on the disk. Raises ConfigurationError if `target` exists
-    or lies in the home.
+    or lies in the home (the server's data directory).
     """
     if target.exists():
         raise ConfigurationError(f"{target} exists already. Choose another name.")
@@ -58,7 +61,9 @@ def write_backup_file(config: Config, target: Path, *, with_key: bool) -> Manife
 
 
 def write_backup(config: Config, sink: IO[bytes], *, with_key: bool) -> Manifest:
-    """Writes the database and the home to `sink`, as a gzipped tar. Blocking.
+    """Writes the database and the files of the home (the server's data directory) to `sink`, as a gzipped
+    tar. Returns the backup's manifest. The function blocks its thread. `with_key`: whether the backup
+    contains the key that decrypts the stored secrets.
 
     The server may run meanwhile: first a consistent copy of the database is written, then the files.
 
@@ -115,9 +120,11 @@ def _database_files(config: Config) -> list[Path]:
 
 def _add(tar: tarfile.TarFile, path: Path, name: str, sha256: dict[str, str], scratch: Path) -> None:
     """Adds a folder, a link or a file to the tar. A file that grows in the meantime is added with its earlier
-    size.
+    size. A file that was deleted in the meantime is left out.
 
-    Raises PermissionError for a file that cannot be read; nothing is added then.
+    `name`: the name in the tar. `sha256`: the checksum of a regular file is added to this dictionary.
+    `scratch`: a folder for a temporary copy of the file. Raises PermissionError for a file that cannot be
+    read; nothing is added then.
     """
     try:
         member = tar.gettarinfo(path, name)

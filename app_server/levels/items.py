@@ -48,8 +48,8 @@ class LevelItem:
 
     @property
     def encrypted_part(self) -> str:
-        """The encrypted part of this item. The item must have an encrypted part, otherwise an AssertionError
-        is raised.
+        """The encrypted part of this item, such as the value of a secret. Raises AssertionError if the item
+        has no encrypted part.
         """
         assert self.encrypted is not None
         return self.encrypted
@@ -58,11 +58,12 @@ class LevelItem:
 async def items_for(
     session: AsyncSession, user_id: UUID, *kinds: LevelItemKind
 ) -> Mapping[tuple[LevelItemKind, str], Sequence[LevelItem]]:
-    """Returns the items that the user gets from the organisation and from the user's teams. The key of the
-    result is the kind and name of the items.
+    """Returns the items (secrets, MCP servers, network rules and sandbox specs) that the user's organisation
+    and teams provide to the user. The keys of the result are the kind and the name of an item. The values are
+    lists, because the organisation and several teams can provide items of the same kind and name. The first
+    item of a list applies to the user.
 
-    Several items may have the same kind and name. Then the first item of the list applies. kinds: the kinds
-    of items to return; if empty, all kinds.
+    kinds: the kinds of items to return; if empty, all kinds.
     """
     found: defaultdict[tuple[LevelItemKind, str], list[LevelItem]] = defaultdict(list)
     for row, team_name in await session.execute(rows_for(user_id).where(_is_of(*kinds))):
@@ -78,7 +79,8 @@ async def in_effect(
     own: Mapping[str, T],
     given: Callable[[LevelItem], T],
 ) -> dict[str, T]:
-    """Returns the items of one kind that apply to a user, as a dictionary that is sorted by name.
+    """Returns the items of one kind that apply to a user, by name: the user's items, and the items that the
+    organisation and the user's teams provide. The rule for settings decides between items with the same name.
 
     own: the items that the user has added, by name. given: a function that converts an item of the
     organisation or a team to the type of the items in `own`.
@@ -90,8 +92,9 @@ async def in_effect(
 
 
 async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: LevelItemKind, name: str) -> None:
-    """Checks that a user may add their own item with this name. Raises Forbidden `setting_enforced` if the
-    organisation or a team of the user enforces an item with this name.
+    """Checks that a user may add a personal item (such as a secret or an MCP server) with this kind and name.
+    Raises Forbidden `setting_enforced` if the organisation or a team of the user enforces an item with this
+    kind and name.
     """
     for item in (await items_for(session, user_id, kind)).get((kind, name), ()):
         if item.level_value.enforced:
@@ -101,7 +104,8 @@ async def require_not_enforced(session: AsyncSession, user_id: UUID, kind: Level
 async def all_items(
     session: AsyncSession, organisation_id: UUID | None, *kinds: LevelItemKind
 ) -> Sequence[LevelItem]:
-    """Returns the items of an organisation and of all its teams, sorted by kind and name.
+    """Returns the items (secrets, MCP servers, network rules and sandbox specs) that an organisation and its
+    teams provide to their members, sorted by kind and name.
 
     organisation_id: None means all organisations. kinds: the kinds of items to return; if empty, all kinds.
     """
@@ -168,8 +172,9 @@ async def save_item(
 async def change_value(
     session: AsyncSession, owner: LevelOwner, kind: LevelItemKind, name: str, value: Any
 ) -> None:
-    """Replaces the part of an item that all members may read. The encrypted part of the item does not change.
-    Does nothing if the owner has no such item.
+    """Replaces the value of an item (a secret, MCP server, network rule or sandbox spec), which is the part
+    that all members may read. The encrypted part does not change. Does nothing if the organisation or team
+    `owner` has no such item.
     """
     this = LevelSetting.owner_id == owner.id, LevelSetting.name == _stored_name(kind, name)
     await session.execute(update(LevelSetting).where(*this).values(value=value))
@@ -217,8 +222,8 @@ def _stored_name(kind: LevelItemKind, name: str) -> str:
 
 
 def _is_of(*kinds: LevelItemKind) -> ColumnElement[bool]:
-    """Returns the SQL condition that a row of the table is an item of one of these kinds. Without kinds, the
-    condition is that the row is an item of any kind.
+    """Returns the SQL condition that a row of the settings table (LevelSetting) contains an item of one of
+    these kinds. Without kinds, the condition is that the row contains an item of any kind.
     """
     return or_(
         *(LevelSetting.name.startswith(f"{kind}:", autoescape=True) for kind in kinds or LevelItemKind)

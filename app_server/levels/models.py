@@ -46,7 +46,9 @@ class SettingName(StrEnum):
 
 
 class LevelItemKind(StrEnum):
-    """The kinds of items that the organisation and teams provide to their members, see items.py."""
+    """The kinds of items that an organisation or a team can provide to all its members: a secret, an MCP
+    server, a rule for network access of sandboxes, or a sandbox spec.
+    """
 
     SECRET = "secret"  # noqa: S105 (a kind of thing)
     MCP_SERVER = "mcp_server"
@@ -58,8 +60,9 @@ MAX_NAME_CHARACTERS = 300
 
 
 class LevelSetting(Base):
-    """A row of the table that contains the settings and items of organisations, teams and users. A row is the
-    value of one setting, or one item, of one owner.
+    """A row of the table that contains the settings of organisations, teams and users, and the items of
+    organisations and teams. An item is a secret, an MCP server, a network rule or a sandbox spec that is
+    provided to all members. A row is one setting, or one item, of one owner.
 
     owner_id: the id of the organisation, team or user that the row belongs to. team_id, user_id: the same id
     again if the owner is a team or a user, so that the database deletes the row with its owner. name: the

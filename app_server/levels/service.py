@@ -23,8 +23,8 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class LevelOwner:
-    """The owner of a setting or an item: the team, the person, or the organisation if `team` and `person` are
-    None.
+    """The owner of a setting or of an item (such as a secret that is provided to all members). The owner is
+    the team `team`, the user `person`, or, if both are None, the organisation.
     """
 
     organisation_id: UUID
@@ -136,9 +136,9 @@ async def delete_value(session: AsyncSession, owner_id: UUID, name: SettingName)
 async def all_values(
     session: AsyncSession, organisation_id: UUID
 ) -> Sequence[tuple[LevelSetting, str | None]]:
-    """Returns all values of settings that the organisation, its teams and its users have set, sorted by
-    setting and level. The second part of each pair is the team's name; it is None if the value does not
-    belong to a team.
+    """Returns all values of settings that the organisation, its teams and its users have set. They are sorted
+    by setting, and then by level: organisation, team or user. The second part of each pair is the name of the
+    team that has set the value; None if no team has set it.
     """
     query = rows_with_team().where(LevelSetting.name.in_(SettingName), is_in(organisation_id))
     rows = await session.execute(query.order_by(LevelSetting.name, LevelSetting.level, Team.name_key))
@@ -147,10 +147,10 @@ async def all_values(
 
 def as_value(row: LevelSetting, team_name: str | None, first_team_id: UUID | None = None) -> LevelValue:
     """Converts a row of the settings table to a LevelValue. team_name: the name of the team that owns the
-    row, if any.
+    row; None if no team owns it.
 
-    first_team_id: the team whose values have priority over the values of other teams; None if there is no
-    such team.
+    first_team_id: the team that owns the repository of the conversation, so that its values have priority
+    over the values of other teams; None if there is no such team.
     """
     comes_first = first_team_id is not None and row.team_id == first_team_id
     return LevelValue(row.level, row.value, row.enforced, row.team_id, team_name, row.owner_id, comes_first)

@@ -15,7 +15,8 @@ from app_server.users.models import User
 
 @dataclass(frozen=True)
 class Caller:
-    """The conversation that makes a model call, with the data that the gateway needs.
+    """The conversation that makes a model call, with the data that the gateway needs to charge and forward
+    the call. `user`: the user of the conversation, who pays.
 
     `working_dir`: the conversation's working directory; None until the conversation has one. `is_alone`: no
     other conversation works in the sandbox. `events`: the number of events of the conversation.

@@ -19,7 +19,9 @@ def proof_of(cipher: Cipher, conversation_id: UUID) -> str:
 
 
 def is_proof(cipher: Cipher, conversation_id: UUID, given: str) -> bool:
-    """Returns whether `given` is the proof of this conversation, made with any current key of this server."""
+    """Returns whether `given` is the secret text that proves that a model call comes from this conversation.
+    The text may be made with any current key of this server.
+    """
     keys = cipher.signing_keys(_PURPOSE)
     return any(hmac.compare_digest(_proof(key, conversation_id).encode(), given.encode()) for key in keys)
 

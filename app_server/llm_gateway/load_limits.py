@@ -33,10 +33,11 @@ decoding.
 
 
 class CallCapacity:
-    """A limiter for the model calls that run at the same time, per sandbox and per user.
+    """A limiter for the model calls that run at the same time, for each sandbox and each user.
 
-    `large_at_once`: how many large request bodies are read and decoded at the same time on this server. Each
-    sandbox may have one of them, and each user LARGE_OF_A_USER.
+    `large_at_once`: how many large request bodies (over 2 MiB) this server reads and decodes at the same
+    time. Each sandbox may have one of them, and each user three. `wait_seconds`: how long a call waits before
+    it is refused.
     """
 
     def __init__(
@@ -61,8 +62,10 @@ class CallCapacity:
     async def slot(
         self, sandbox_id: UUID, user_id: UUID, quota: LevelValue | None
     ) -> AsyncIterator["CallSlot"]:
-        """Waits for a slot (the permission for one model call), as `enter` does, and yields the slot. Frees
-        the slot if the `with` block raises an error.
+        """Waits until one more model call may run, yields the permission for it (the slot), and frees the
+        slot if the `with` block raises an error. Otherwise the caller must free it. `quota`: the user's quota
+        of parallel calls. Raises TooManyRequests `too_many_model_calls` or `quota_reached` if the wait takes
+        too long.
         """
         slot = await self.enter(sandbox_id, user_id, quota)
         try:
@@ -174,7 +177,7 @@ class _Share:
 
     async def take(self, until: float) -> None:
         """Takes a slot (the permission for one model call). If none is free, waits until the time `until` of
-        the event loop's clock. Raises TooManyRequests.
+        the event loop's clock. Raises TooManyRequests if no slot is free by then.
         """
         try:
             async with asyncio.timeout_at(until):

@@ -47,7 +47,10 @@ async def search_models(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[LLMModel]:
-    """Lists the known models. `query`: a part of the name; upper and lower case do not matter."""
+    """Lists the models in the model catalogue. `query`: a part of the name; upper and lower case do not
+    matter. `verified__eq`: true returns only models that the catalogue lists as verified, and false only the
+    others. `provider__eq`: only models of this vendor.
+    """
     found = [
         one
         for one in await _models()
@@ -64,7 +67,9 @@ async def search_providers(
     page_id: PageId = None,
     limit: Limit = 100,
 ) -> Page[Provider]:
-    """Lists the vendors whose models Slipway can call, sorted by name. `query`: a part of the name."""
+    """Lists the vendors whose models Slipway can call, sorted by name. `query`: a part of the name.
+    `verified__eq`: true returns only vendors with a verified model, and false only the others.
+    """
     verified = {one.provider for one in await _models() if one.verified}
     vendors = sorted({*OPENAI_COMPATIBLE, *OTHER_PROTOCOLS})
     found = [Provider(name=name, verified=name in verified) for name in vendors]

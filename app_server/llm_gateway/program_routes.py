@@ -76,8 +76,9 @@ messages_router = APIRouter(prefix="/programs/v1", tags=["LLM gateway"], route_c
 
 @router.get("/models")
 async def list_models(sandbox: CurrentSandbox, request: Request) -> dict[str, Any]:
-    """Lists the only model that the model key gives access to: the model profile of the conversation. The
-    reply has the fields that the packages of OpenAI and of Anthropic read.
+    """Lists the models that a program in a sandbox can call with its model key. This is only the model of the
+    conversation that the key belongs to. The reply has the fields that the packages of OpenAI and of
+    Anthropic read.
     """
     program, profile, _ = await _program(sandbox, request)
     created = program.caller.user.created_at
@@ -122,10 +123,11 @@ async def send_message(sandbox: CurrentSandbox, request: Request) -> Response:
 
 @messages_router.post("/messages/count_tokens")
 async def count_tokens(sandbox: CurrentSandbox, request: Request) -> Response:
-    """Returns the number of tokens of a call as `{"input_tokens": …}`. For Anthropic's own models, Anthropic
-    counts the tokens. For other models, the number is estimated.
+    """Returns the number of input tokens of a call in Anthropic's Messages protocol as `{"input_tokens": …}`,
+    without making the call. For Anthropic's own models, Anthropic counts the tokens. For other models, the
+    number is estimated.
 
-    Returns 400 for the same reasons as the call itself.
+    400 `vendor_tool_refused`, `unknown_model_input`, `unknown_model_field`.
     """
     return await _call(calls.counted, sandbox, request)
 
@@ -139,10 +141,10 @@ async def _call(paid: calls.Paid, sandbox: Sandbox, request: Request) -> Respons
 
 
 async def _program(sandbox: Sandbox, request: Request) -> tuple[Program, LLMProfile, LevelValue | None]:
-    """Finds the program that sends the request. Returns the program, its model profile, and the user's quota
-    for the number of parallel calls.
+    """Finds the program that sends the request by its model key. Returns the program, its model profile, and
+    the user's quota for the number of parallel calls (None if there is no limit).
 
-    Raises NotAuthenticated `model_key_invalid`.
+    Raises NotAuthenticated `model_key_invalid` if the key is wrong, has expired or was revoked.
     """
     key = request.headers.get(PROGRAM_KEY_HEADER) or request.headers.get("x-api-key", "")
     database: Database = request.state.database

@@ -64,8 +64,9 @@ async def respond_with_proof(
 async def complete_in_conversation(
     profile_name: str, conversation_id: UUID, sandbox: CurrentSandbox, request: Request
 ) -> Response:
-    """Sends a chat completion for the only conversation of a sandbox and returns the reply. This route exists
-    for older conversations, whose model URL contains no proof.
+    """Sends a chat completion for a conversation to its model and returns the reply. The URL contains no
+    secret text that proves which conversation calls, so the conversation must be the only one in its sandbox.
+    Only older conversations use this URL.
     """
     return await _call(completion, profile_name, conversation_id, sandbox, request)
 
@@ -138,7 +139,7 @@ async def message(
 ) -> Response:
     """Sends a model call in Anthropic's Messages protocol and returns the reply. Anthropic's own models get
     the call unchanged. For other models the call is translated to a chat completion, and the reply is
-    translated back.
+    translated back. `place`: the slot (permission) of the call, which is freed when the reply has ended.
     """
     given, size = await place.body_of(request)
     vendor = vendor_of(profile.model, profile.base_url)
@@ -165,9 +166,9 @@ async def message(
 async def counted(
     place: CallSlot, _payer: Payer, profile: LLMProfile, caller: Caller, request: Request
 ) -> Response:
-    """Returns the number of tokens of a call in Anthropic's Messages protocol. For Anthropic's own models,
-    Anthropic counts the tokens at no cost. For other models, and for servers that cannot count, the number is
-    estimated.
+    """Returns the number of input tokens of a call in Anthropic's Messages protocol, without making the call.
+    For Anthropic's own models, Anthropic counts the tokens at no cost. For other models, and for servers that
+    cannot count, the number is estimated. `place`: the slot (the permission) of the call.
     """
     body, _ = await place.body_of(request)
     fields.check(body, messages.CountFields)

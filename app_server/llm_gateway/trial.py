@@ -41,9 +41,9 @@ def call_of(profile: LLMProfile, *, with_image: bool, is_native: bool) -> dict[s
 
 
 def cached_call_of(profile: LLMProfile, key: str, *, is_native: bool) -> dict[str, Any]:
-    """Returns the body of a call with a long system prompt, which the vendor caches if it is sent twice.
-    `key`: the text at the beginning of the prompt; a prompt with a new text is in no cache yet. `is_native`:
-    the body has a tool.
+    """Returns the body of a test call with a long system prompt, which the vendor caches if it is sent twice.
+    `key`: the text at the beginning of the prompt; with a new text, no vendor has the prompt in its cache
+    yet. `is_native`: whether the call contains the test's tool.
     """
     lines = (
         f"Line {number}: nothing in this long text matters, it is only read." for number in range(_LINES)

@@ -43,14 +43,16 @@ _OF_CALLERS = frozenset({401, 402, 403, 429})
 class ProfileTrial(BaseModel):
     """The reply about the test of a model profile: which features of the model work.
 
-    `answers`: whether the model replied. `tool_calls`: `native`, or `in_text` if the model writes calls into
-    the text of its reply, or `none`. `native_tool_calling`: what agents with this profile use; calls
-    `in_text` are run only if it is false. `images`: null if no image was sent because the model takes none.
-    `caching`: whether a repeated call read tokens from the vendor's prompt cache; null if this was not
-    tested, for the reason in `caching_skipped`: `no_answer` of the model, or `no_cache`: the catalogue lists
-    no price for cached input. `cached_tokens`: the number of those tokens. `prompt_tokens`,
-    `completion_tokens`: the tokens of all test calls together. `cost`: dollars for all calls; null if the
-    model's price is not known. `refusal`: the vendor's error text if it refused a call or the image in it.
+    `answers`: whether the model replied. `tool_calls`: how the model called the tool of the test: `native`
+    (in the field for tool calls), `in_text` (in the text of its reply) or `none`. `native_tool_calling`: the
+    profile's setting for tool calls; agents run calls in the text only if it is false. `images`: whether the
+    model saw the right colour in the image; null if none was sent because the model takes none. `caching`:
+    whether a repeated call read tokens from the vendor's prompt cache; null if this was not tested.
+    `caching_skipped`: the reason for that: `no_answer` (the model did not reply) or `no_cache` (the model
+    catalogue lists no price for cached input). `cached_tokens`: the number of tokens that were read from the
+    cache. `prompt_tokens`, `completion_tokens`: the tokens of all test calls together. `cost`: dollars for
+    all calls; null if the model's price is not known. `refusal`: the vendor's error text if it refused a call
+    or the image in it.
     """
 
     answers: bool
@@ -117,7 +119,9 @@ class _Answer:
 
 
 class _Calls:
-    """The calls of one test of a model profile, with their token usage and cost."""
+    """The sender of the test calls for one model profile. It collects the replies, with their token usage and
+    cost.
+    """
 
     def __init__(self, profile: LLMProfile, user: User, request: Request) -> None:
         self.profile = profile
@@ -207,8 +211,8 @@ async def _tried(calls: _Calls, *, began: float) -> ProfileTrial:
 
 
 def _skipped(profile: LLMProfile, *, answers: bool) -> Literal["no_answer", "no_cache"] | None:
-    """Returns the reason why prompt caching is not tested. Returns None if caching is tested, which requires
-    a price for cached input in the profile.
+    """Returns the reason why the test of a model profile leaves out prompt caching. Returns None if caching
+    is tested. `answers`: whether the model has replied to the test calls so far.
     """
     if not answers:
         return "no_answer"
@@ -231,7 +235,9 @@ async def _cached(calls: _Calls, *, is_native: bool) -> _Answer:
 
 
 async def _read(response: Response) -> tuple[int, bool, bytes]:
-    """Returns the status of the reply, whether it is a stream, and its content."""
+    """Reads the whole reply of a test call. Returns its HTTP status, whether it was streamed, and its
+    content. Raises BadGateway `llm_reply_too_long` or, if the reply breaks off, `llm_vendor_silent`.
+    """
     started = httpx.Response(response.status_code)
     received: list[bytes] = []
     left = MAX_REPLY_BYTES

@@ -28,11 +28,11 @@ CHAT, RESPONSES = "/chat/completions", "/responses"
 async def ask(
     profile: LLMProfile, user: User, body: dict[str, Any], request: Request, *, working_dir: str
 ) -> Response:
-    """Sends a chat completion to the profile's model and returns the reply.
+    """Sends a chat completion to the profile's model and returns the reply. If the profile names a recording
+    (stored replies for a demo) in place of a model, returns the recording's next reply.
 
-    If the profile names a recording, returns the next reply of the recording. Raises Forbidden
-    `private_address` if the profile's owner is not an administrator and the profile's base URL is a private
-    address.
+    Raises Forbidden `private_address` if the profile's base URL is a private address and no administrator of
+    the installation has set it.
     """
     added = additions_of(profile, request.state.cipher, request.state.config)
     match vendor_of(profile.model, profile.base_url):
@@ -75,9 +75,11 @@ async def passed(
     own_headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Sends a request body to the vendor without translation, and returns the vendor's reply. `path`: the
-    path of the protocol's endpoint below the base URL. `own_headers`: as in `pass_through`.
+    path of the protocol's endpoint below the base URL. `own_headers`: the headers of a protocol whose key is
+    sent as `x-api-key`; None for a protocol of OpenAI, whose key is a bearer token.
 
-    Raises the errors of `pass_through`, and Forbidden `private_address`.
+    Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent`, `llm_base_url_wrong` and
+    `llm_vendor_redirected`, and Forbidden `private_address`.
     """
     is_guarded = profile.base_url is not None and not _is_trusted(user, profile)
     with _address_hidden(profile, user):

@@ -64,7 +64,7 @@ class MarketplacePlugin:
 class MarketplaceContents:
     """All plugins and skills that one marketplace lists. A marketplace is a git repository.
 
-    `problems`: for each plugin or skill in its list that cannot be used, a sentence that says why.
+    `problems`: for each listed plugin or skill that cannot be used, a sentence that says why.
     """
 
     plugins: tuple[MarketplacePlugin, ...]
@@ -77,11 +77,12 @@ class _Lenient(BaseModel):
 
 
 class _Place(_Lenient):
-    """The part of a list entry that says in which repository the plugin is.
+    """The location of a plugin: the field `source` of a plugin's entry in the marketplace's list, if the
+    field is an object. It says in which git repository the plugin is.
 
-    `source`: the kind of this part. The kind `github` needs `repo` (`OWNER/REPO`). The kinds `url` and
-    `git-subdir` need `url`. `sha`: a commit; it is used instead of `ref`. `path`: the directory of the plugin
-    in the repository.
+    `source`: the kind of location. The kind `github` needs `repo` (`OWNER/REPO`). The kinds `url` and
+    `git-subdir` need `url`. `ref`: a branch or tag. `sha`: a commit; it is used instead of `ref`. `path`: the
+    directory of the plugin in the repository.
     """
 
     source: str

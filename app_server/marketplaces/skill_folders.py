@@ -89,8 +89,8 @@ def skill_folders(files: Files) -> SkillFolders:
 
 
 def _left_out(files: Files) -> Iterator[str]:
-    """Yields a sentence with the reason for each path that could be a skill but was not read: a SKILL.md
-    file, or a path without a file extension, such as a link or a submodule.
+    """Yields a sentence for each path of the repository that was not read although a skill may be there: a
+    SKILL.md file, or a path without a dot in its name, such as a link or a submodule. The sentence says why.
     """
     for path, why in sorted(files.left_out.items()):
         last = PurePosixPath(path).name

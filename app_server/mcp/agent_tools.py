@@ -52,19 +52,24 @@ _AGENT = "slipway.agent"
 
 
 def add(tool: McpTool, is_offered: Callable[[Config, Collection[GitProvider]], bool]) -> None:
-    """Adds a tool to AGENT_TOOLS, the tools that agents can get. Must be called while modules are loaded.
-    `is_offered`: see AgentTool.
+    """Adds an MCP tool to AGENT_TOOLS, the list of tools that agents in sandboxes can get. Must be called
+    while modules are loaded. `is_offered`: returns whether an agent gets the tool, from the configuration and
+    the kinds of git hosts of the conversation's repositories.
     """
     AGENT_TOOLS.append(AgentTool(tool, is_offered))
 
 
 def tools_for(config: Config, providers: Collection[GitProvider]) -> Sequence[McpTool]:
-    """Returns the MCP tools that an agent gets. `providers`: see AgentTool."""
+    """Returns the MCP tools that an agent gets. `providers`: the kinds of git hosts, such as GitHub, where
+    the repositories of the agent's conversation are and for which the user has a token.
+    """
     return [one.tool for one in AGENT_TOOLS if one.is_offered(config, providers)]
 
 
 def has_tools(config: Config, providers: Collection[GitProvider]) -> bool:
-    """Returns whether an agent gets at least one MCP tool. `providers`: see AgentTool."""
+    """Returns whether an agent gets at least one MCP tool. `providers`: the kinds of git hosts, such as
+    GitHub, where the repositories of the agent's conversation are and for which the user has a token.
+    """
     return bool(tools_for(config, providers))
 
 

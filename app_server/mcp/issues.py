@@ -71,6 +71,7 @@ TOOLS = (
 
 def are_offered(_config: Config, providers: Collection[GitProvider]) -> bool:
     """Returns whether an agent gets the tools for issues. It gets them if a repository of its conversation is
-    at a git host that has issues. `providers`: see AgentTool.
+    at a git host that has issues. `providers`: the kinds of these git hosts, such as GitHub; only hosts for
+    which the user has a token.
     """
     return not _WITH_ISSUES.isdisjoint(providers)

@@ -76,8 +76,8 @@ async def exchange_with_agent(
     request: Request,
 ) -> Response:
     """Replies to one MCP request (streamable HTTP) that the agent of a conversation sends. The request needs
-    the session key of the sandbox in which the conversation runs, and the `proof` that Slipway created for
-    this conversation (see app_server.llm_gateway.conversation_proof).
+    the session key of the sandbox in which the conversation runs. `proof`: a secret text that shows which
+    conversation of the sandbox sends the request (see app_server.llm_gateway.conversation_proof).
 
     404 if the conversation is not in this sandbox or the proof is wrong.
     """

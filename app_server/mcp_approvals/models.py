@@ -33,7 +33,8 @@ class McpApproval(Base):
     """The database row of the tools of one MCP server that a user has approved for conversations about one
     repository.
 
-    `repository`: the Address.identity of the repository; empty for conversations without a repository.
+    `repository`: the host and path of the repository, such as github.com/owner/name; empty for conversations
+    without a repository.
     `server`: the name of the MCP server. `tools`: the tool definitions by tool name, as JSON.
     """
 

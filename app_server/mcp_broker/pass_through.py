@@ -103,12 +103,12 @@ class ReplySlot:
 async def pass_through(
     http: httpx.AsyncClient, target: UpstreamServer, request: Request, place: ReplySlot
 ) -> Response:
-    """Sends the request of the sandbox to the MCP server and returns a streamed reply. `place`: the slot
-    (permission) of the request; it is released at the end of the reply.
+    """Sends the request of the sandbox to the MCP server `target` and returns the server's reply as a stream.
+    `place`: the permission for one open request of the sandbox; it is given back at the end of the reply.
 
-    If the server replies 401, tries once more with renewed headers. Raises BadGateway
-    `mcp_server_unreachable`, `mcp_server_redirected`, `mcp_credentials_refused` and `mcp_scope_needed`, and
-    the errors of `renewed`.
+    If the server replies 401, gets new headers from `target.renewed` and tries once more. Raises BadGateway:
+    `mcp_server_unreachable`, `mcp_server_redirected` (the reply is a redirect), `mcp_credentials_refused`, or
+    `mcp_scope_needed` (the server asks for a further OAuth scope). Errors of `target.renewed` are not caught.
     """
     headers = target.headers
     reply = await _send(http, target, headers, request)

@@ -104,8 +104,9 @@ def _hosts(definition: Definition) -> Iterable[tuple[str, list[HostRule]]]:
 
 
 def _cores(cipher: Cipher, server_id: UUID, name: str) -> list[str]:
-    """Returns the placeholders of a variable without their prefixes, one for each encryption key, the newest
-    first.
+    """Returns the placeholders that a command in the sandbox may have in place of the value of the
+    environment variable `name`, without a prefix such as `ghp_`. There is one placeholder for each encryption
+    key of the app server, the newest first.
 
     A placeholder does not depend on the value, so running conversations use a new value at once.
     """

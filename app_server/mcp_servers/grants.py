@@ -124,7 +124,8 @@ class Grants:
         address only if it has the same origin as `url`. `refused`: a token that the server has refused; it is
         not returned again, even if it has not expired.
 
-        Raises SignInNeeded, BadGateway `mcp_sign_in_unreachable` and Forbidden `private_address`.
+        Raises SignInNeeded if there is no token or it cannot be renewed, BadGateway `mcp_sign_in_unreachable`
+        if the token endpoint does not reply, and Forbidden `private_address`.
         """
         while True:
             row = await self._row(server_id)
@@ -171,8 +172,9 @@ class Grants:
         await self._change(row, is_refused=True, claimed_until=None)
 
     async def _change(self, row: McpGrant, *conditions: Any, **values: Any) -> bool:
-        """Updates the database row with `values`. Does not update it if its tokens were replaced after `row`
-        was read, or if one of the SQL `conditions` does not hold. Returns whether the row was updated.
+        """Updates the database row of a user's sign-in to an MCP server with `values`. Does not update it if
+        its tokens were replaced after `row` was read, or if one of the SQL `conditions` does not hold.
+        Returns whether the row was updated.
         """
         statement = update(McpGrant).where(
             McpGrant.server_id == row.server_id,

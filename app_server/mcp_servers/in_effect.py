@@ -32,7 +32,7 @@ class ServerInEffect:
     organisation.
 
     `is_given`: whether the server belongs to the organisation or a team. Then an administrator has set its
-    address. `definition_encrypted`: the encrypted Definition as JSON.
+    address. `definition_encrypted`: the server's definition (address, headers and so on) as encrypted JSON.
     """
 
     id: UUID
@@ -75,10 +75,12 @@ async def save_for_level(
     set_by: UUID,
 ) -> tuple[LevelItem, bool]:
     """Adds or replaces an MCP server of the organisation or a team. Returns the stored server, and whether it
-    is new. `set_by`: the id of the user who saves the server.
+    is new. `owner`: the organisation or team. `set_by`: the id of the user who saves the server.
 
-    Raises BadRequest `mcp_sign_in_is_personal`, `mcp_headers_needed`, `mcp_variables_needed`, Conflict
-    `mcp_headers_needed`, `mcp_variables_needed`, `too_many_items`.
+    Raises BadRequest `mcp_sign_in_is_personal` if the server needs an OAuth sign-in. Raises BadRequest
+    `mcp_headers_needed` or `mcp_variables_needed` if a value is MASK (asterisks) but no value is stored, and
+    Conflict with the same codes if a stored value would be sent to a new address or host. Raises Conflict
+    `too_many_items`.
     """
     if body.auth is not None:
         raise BadRequest(

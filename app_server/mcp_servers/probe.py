@@ -31,7 +31,8 @@ async def probe(
     """Tests an MCP server. Returns a report with the server's tools, or with the reason why the server cannot
     be reached.
 
-    `headers`: all headers that the server needs. `guard`: see `mcp_client`.
+    `headers`: all headers that the server needs. `guard`: decides which addresses may be called; None allows
+    every address.
     """
     # The first test loads the library in a thread, because this takes most of a second.
     await asyncio.to_thread(importlib.import_module, "mcp.client.streamable_http")
@@ -59,9 +60,10 @@ async def list_tools(
 ) -> list[McpToolInfo]:
     """Connects to an MCP server and returns its tools. Reads at most MAX_TOOL_PAGES pages of tools.
 
-    `auth`: the sign-in to use; None means that only `headers` are sent. `guard`: see `mcp_client`.
-    `refusals`: a list to which the function adds error responses of the server. Raises ExceptionGroup,
-    MCPError and httpx2.HTTPError.
+    `auth`: adds the credentials of an OAuth sign-in to each request; None means that only `headers` are sent.
+    `guard`: decides which addresses may be called; None allows every address. `refusals`: a list to which the
+    function adds the server's error responses. If the connection fails or the server replies with an error,
+    raises ExceptionGroup, MCPError or httpx2.HTTPError.
     """
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client

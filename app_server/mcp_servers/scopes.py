@@ -32,8 +32,9 @@ def asked_for(challenge: str) -> str | None:
 
 
 def union(*scopes: str | None) -> str:
-    """Returns one OAuth scope with all words of the given scopes, each word once and in the given order. A
-    sign-in asks for all of them, so that a new permission does not remove an old one.
+    """Returns one OAuth scope with all permissions (the words, separated by spaces) of the given scopes, each
+    once and in the given order. A sign-in asks for all of them, so that a new permission does not remove an
+    old one.
     """
     return " ".join(dict.fromkeys(word for scope in scopes for word in (scope or "").split()))
 

@@ -61,9 +61,10 @@ def server_not_found(name: str) -> NotFound:
 async def add_server(
     session: AsyncSession, cipher: Cipher, user_id: UUID, name: str, given: SaveMcpServer
 ) -> McpServer:
-    """Adds an MCP server of the user and returns it. Raises Conflict `mcp_server_exists` and
-    `too_many_mcp_servers`, BadRequest `mcp_headers_needed` and `mcp_variables_needed`, and Forbidden
-    `setting_enforced`.
+    """Adds an MCP server of the user and returns it. Raises Conflict `mcp_server_exists` if the user has a
+    server with this name, and Conflict `too_many_mcp_servers`. Raises BadRequest `mcp_headers_needed` or
+    `mcp_variables_needed` if a value is MASK (asterisks), because a new server has no stored values. Raises
+    Forbidden `setting_enforced` if an administrator enforces a server with this name.
     """
     await require_not_enforced(session, user_id, LevelItemKind.MCP_SERVER, name)
     if len(await list_servers(session, user_id)) >= MAX_SERVERS:
@@ -108,10 +109,11 @@ async def delete_server(session: AsyncSession, user_id: UUID, name: str) -> None
 
 
 async def connect(session: AsyncSession, cipher: Cipher, user_id: UUID, signed_in: SignedInTo) -> str:
-    """Stores the tokens that a finished OAuth sign-in has returned, and returns the name of the MCP server.
+    """Stores the OAuth tokens that a finished sign-in has returned, and returns the name of the MCP server.
+    `signed_in`: the tokens, with the id and the address of the server.
 
-    Raises NotFound `mcp_server_not_found` if the server has been deleted, has another address now, or needs
-    no sign-in any more.
+    Raises NotFound `mcp_server_not_found` if, since the sign-in began, the server was deleted, got another
+    address or was changed to need no sign-in.
     """
     server = await session.get(McpServer, signed_in.server_id)
     definition = definition_of(cipher, server) if server and server.user_id == user_id else None

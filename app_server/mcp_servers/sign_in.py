@@ -79,8 +79,8 @@ class SignIns:
         """Starts a sign-in to an MCP server and returns the address that the user's browser must open.
 
         `url`: the address of the MCP server. `redirect_uri`: the address to which the authorization server
-        sends the browser back. `guard`: see `mcp_client`. `scope`: the OAuth scope to ask for; None means the
-        scope that the server names.
+        sends the browser back. `guard`: refuses calls to private addresses; None allows every address.
+        `scope`: the OAuth scope to ask for; None means the scope that the server names.
 
         Raises Forbidden `private_address`, BadGateway `mcp_sign_in_failed` and BadRequest
         `mcp_sign_in_not_wanted`.

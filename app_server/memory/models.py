@@ -39,8 +39,8 @@ class MemoryNote(Base):
     """The database row of a note about a repository that later conversations about the repository get. The
     user has accepted the note, or an earlier version of Slipway has stored it without asking the user.
 
-    `repository`: the `Address.identity` of the repository, such as github.com/owner/name. `conversation_id`:
-    the conversation that wrote the note last; this conversation may have been deleted.
+    `repository`: the host and path of the repository, such as github.com/owner/name. `conversation_id`: the
+    conversation that wrote the note last; this conversation may have been deleted.
     """
 
     __tablename__ = "memory_notes"

@@ -113,8 +113,8 @@ async def _end_what_administrators_give(session: AsyncSession, person_id: UUID) 
 
 
 async def _end_ways_in(session: AsyncSession, person: User) -> None:
-    """Deletes all credentials by which administrators of the former organisation could act as the person.
-    Administrators can create sign-in links for the person, and they may know the keys of service accounts.
+    """Deletes all credentials with which administrators of the person's previous organisation could act as
+    the person: browser sessions, one-time links and invitations, and the API keys of a service account.
     """
     await take_out(session, person)
     await end_links(session, person.id)

@@ -36,9 +36,10 @@ async def list_organisations(session: ReadSession) -> list[OrganisationInfo]:
 async def create_organisation(
     user: CurrentUser, trail: CurrentTrail, session: Session, body: SaveOrganisation
 ) -> OrganisationInfo:
-    """Creates an organisation without people. Capitals in names do not matter. 403
-    `owner_of_installation_only`, as for every route of this module that changes something; 409
-    `organisation_name_taken`, `too_many_organisations` (200).
+    """Creates an organisation without people. Two names that differ only in capitals count as the same name.
+
+    403 `owner_of_installation_only` if the user does not own the installation; 409 `organisation_name_taken`;
+    409 `too_many_organisations` if there are 200 organisations already.
     """
     service.require_installation_owner(user)
     organisation = await service.create_organisation(session, trail, body.name)
@@ -90,10 +91,11 @@ async def invite_into_organisation(
     body: InviteIntoOrganisation,
     config: ServerConfig,
 ) -> Invitation:
-    """Creates an account in an organisation, and the link by which its person signs in. The first owner of an
-    organisation is invited here.
+    """Creates an account in an organisation, and the link by which the new person signs in. This is how a new
+    organisation gets its first owner.
 
-    404 `organisation_not_found`, 409 `organisation_has_owner`, `no_mail_server`.
+    404 `organisation_not_found`; 409 `organisation_has_owner` if the account would be a second owner; 409
+    `no_mail_server`.
     """
     service.require_installation_owner(user)
     organisation = await find_organisation(session, organisation_id)

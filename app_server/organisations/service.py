@@ -108,9 +108,11 @@ async def invite_into(
     organisation: Organisation,
     wanted: InviteIntoOrganisation,
 ) -> tuple[User, SignInLinkInfo | None]:
-    """Creates an account in the organisation, and a one-time link by which its person signs in; see `invite`.
+    """Creates an account in the organisation. Returns the new user, and the one-time link by which this
+    person signs in; None if the link was sent by mail.
 
-    Raises Conflict `organisation_has_owner`, `no_mail_server`.
+    Raises Conflict `organisation_has_owner` if the account would be a second owner, and Conflict
+    `no_mail_server`.
     """
     if wanted.role is Role.OWNER:
         owners = select(User.id).where(User.organisation_id == organisation.id, User.role == Role.OWNER)
@@ -132,9 +134,11 @@ async def invite_into(
 
 
 async def find_by_name(session: AsyncSession, name: str, *, to_change: bool = False) -> Organisation:
-    """Returns the organisation with this name, as `find_organisation` does; capitals do not matter.
+    """Returns the organisation with this name; capitals do not matter. Locks its database row until the
+    transaction ends.
 
-    Raises NotFound `organisation_not_found`.
+    to_change: True if the transaction renames or deletes the organisation, so that other transactions which
+    use the organisation must wait. Raises NotFound `organisation_not_found`.
     """
     found = await session.scalar(select(Organisation.id).where(Organisation.name_key == name.casefold()))
     if found is None:

@@ -28,12 +28,13 @@ def ask(row: ConversationPullRequest, thread_ids: Sequence[str], head_commit: st
 def take(
     row: ConversationPullRequest, found: PullRequest, threads: Sequence[ReviewThread], *, has_ended: bool
 ) -> list[str]:
-    """Returns the ids of those stored review threads to which Slipway must reply now, and removes all stored
-    threads from `row`. Because the threads are removed, each thread gets at most one reply, even with several
-    app servers.
+    """Returns the ids of the review threads to which Slipway must reply now. These are the threads that the
+    agent was asked to address, without those that are resolved. Also removes these threads from `row`, so
+    that each thread gets at most one reply, even with several app servers.
 
-    Returns no threads until the branch has a new commit, unless `has_ended` is true. `threads`: the threads
-    at the host; resolved threads get no reply. `has_ended`: whether the agent has ended its run.
+    Returns an empty list and removes nothing if the agent still runs and the branch has no new commit since
+    the agent was asked. `found`, `threads`: the pull request and all its review threads, as the git host
+    shows them now. `has_ended`: whether the agent has ended its run.
     """
     if not row.asked_threads or not (has_ended or has_moved(row.asked_at_commit, found)):
         return []
@@ -56,10 +57,10 @@ async def answer(
     """Adds the same reply to each of these review threads at the git host. The reply says whether the agent's
     work has led to new commits, and contains the agent's last message.
 
-    `row`: the stored pull request, with the values that it had before the function `take` removed its
-    threads. `found`: the pull request as the git host shows it now. `said`: the agent's last message, of
-    which at most 2000 characters are used; with None, the reply contains only the sentence about commits. If
-    a reply fails, the failure is logged and no error is raised.
+    `row`: a copy of the database row from before the threads were removed from it; it says at which commit
+    the agent was asked. `found`: the pull request as the git host shows it now. `said`: the agent's last
+    message, of which at most 2000 characters are used; with None, the reply contains only the sentence about
+    commits. If a reply fails, the failure is logged and no error is raised.
     """
     commit = f"Addressed in the commits up to {str(found.head_commit)[:10]}."
     first = commit if has_moved(row.asked_at_commit, found) else "This led to no commit."

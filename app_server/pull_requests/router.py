@@ -99,7 +99,8 @@ async def propose_pull_request(
     repository: Annotated[str | None, Query(min_length=1, max_length=2000)] = None,
 ) -> PullRequestProposal:
     """Returns a draft of a pull request: title, text and branches, made from the commits and events of the
-    conversation. Creates nothing at the git host. repository: as in CreatePullRequest.
+    conversation. Creates nothing at the git host. repository: the directory, name or URL of one of the
+    conversation's repositories; without it, the first one is used.
 
     400 `repository_not_in_conversation`.
     """
@@ -190,7 +191,7 @@ async def address_review(
     """Sends the unresolved review comments to the agent as one message. Slipway replies to each review thread
     after the branch has a new commit. Returns the number of review threads and reviews in the message.
 
-    409 `nothing_to_address`.
+    409 `nothing_to_address` if there is no unresolved thread and no review that requests changes.
     """
     found = await client.pull_request(pull_request.repository, pull_request.number)
     threads = await client.review_threads(pull_request.repository, pull_request.number)

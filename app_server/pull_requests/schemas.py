@@ -70,7 +70,7 @@ class ProposedScreenshot(BaseModel):
 
 
 class PullRequestProposal(BaseModel):
-    """The reply of propose_pull_request: a draft of a pull request, which the user can edit.
+    """A draft of a pull request, which the user can edit before the pull request is created.
 
     uncommitted_files: the number of files that differ from the last commit; they are committed when the pull
     request is created. is_pushed: whether the host has the current commit of the branch. commits: subjects of

@@ -40,7 +40,9 @@ class Screenshot:
     data_url: str = field(repr=False)
 
     def image(self, number: int) -> HostImage:
-        """Returns the image as a file to upload. `number`: the number in the name of the file."""
+        """Returns the screenshot as a file to upload, with the name `screenshot-<number>` and the file
+        extension of its image format.
+        """
         head, _, content = self.data_url.partition(",")
         kind = head.removeprefix("data:image/").removesuffix(";base64")
         name = f"screenshot-{number}.{kind.replace('jpeg', 'jpg')}"
@@ -98,11 +100,11 @@ class ChosenScreenshots:
     async def in_opened(
         self, client: GitHostClient, repository: str, opened: OpenedPullRequest, body: str
     ) -> list[str]:
-        """Uploads the chosen screenshots if the host accepts images, and adds them to the description of the
-        opened pull request. `body`: the present description. A screenshot that the host does not accept
-        becomes a link.
+        """Uploads the chosen screenshots to the git host and adds them to the description of the new pull
+        request. Does nothing if the git host accepts no images. `body`: the description so far. A screenshot
+        that the git host refuses becomes a link.
 
-        Returns sentences about screenshots that could not be uploaded. Raises no errors of the host, because
+        Returns sentences about screenshots that could not be added. Raises no errors of the git host, because
         the pull request is already open.
         """
         if not self.shots:

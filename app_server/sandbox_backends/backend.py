@@ -111,7 +111,8 @@ class Backend(Protocol):
         """Prepares the backend. Raises StartFailure if the backend cannot work on this machine."""
 
     async def secure(self) -> None:
-        """Prevents sandboxes from reaching services of this host, as far as this is possible.
+        """Blocks connections of sandboxes to this host, except to the app server's port for sandboxes. Raises
+        no error if the host does not permit this.
 
         Called before the server listens for connections of sandboxes.
         """
@@ -145,9 +146,9 @@ class Backend(Protocol):
     ) -> Machine:
         """Returns the sandbox's machine: the running one, or a new one that uses the sandbox's workspace.
 
-        session_key: the key that the agent server gets at its start: `FirstKeys` as JSON, or the key alone.
-        base: the name of the base image with which `prepare` was called. Does not wait until the agent server
-        answers.
+        Does not wait until the agent server answers. session_key: the text that the agent server gets at its
+        start: only the key that its clients must send, or JSON with this key and its signing keys.
+        base: the name of the base image that `prepare` has prepared; None means the default base image.
         """
 
     async def find_dead(self, sandbox_ids: Collection[UUID]) -> set[UUID]:
@@ -202,7 +203,9 @@ class Backend(Protocol):
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """Returns the size limit of new workspaces. A later call of `examine` may change the limit."""
+        """The size limit of new workspaces, and how it is enforced. The value may change when `examine` has
+        tested whether each workspace can be a separate disk.
+        """
 
     async def watched_bytes(self, sandbox_id: UUID) -> int | None:
         """Measures the size in bytes of a running sandbox's workspace, for backends where the app server
@@ -215,15 +218,15 @@ class Backend(Protocol):
         """Removes the sandbox's machine and workspace. Does nothing if there are none."""
 
     async def abandon(self, sandbox_id: UUID, /) -> None:
-        """Removes the assignment of the sandbox to a host that cannot be reached. After that, `restore` can
-        create the sandbox on another host.
+        """Stops using the sandbox host that has this sandbox, because the host cannot be reached. After that,
+        `restore` can create the sandbox on another host.
 
         The data on the unreachable host stays there.
         """
 
     async def forget(self, sandbox_id: UUID, /) -> None:
-        """Removes the sandbox's data on hosts from which `abandon` has removed its assignment. Called after
-        `delete`, when the user has deleted the sandbox.
+        """Removes the data of a deleted sandbox that is still on its former hosts: hosts that could not be
+        reached when the sandbox was moved to another host by `abandon`. Called after `delete`.
         """
 
     def host_name(self, sandbox_id: UUID, /) -> str | None:

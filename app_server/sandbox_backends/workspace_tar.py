@@ -42,10 +42,10 @@ class TarSink(Protocol):
 
 
 def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder: str | None = None) -> None:
-    """Copies the allowed members of the untrusted tar `raw` to `tar`. All members must be below `part`, the
-    name of a part of the workspace. `owner`: the user id that the copied members get. folder: a directory in
-    the part; if given, only the content of this directory is copied, with the names that members of the part
-    have. Raises StartFailure `archive_failed` if `raw` is damaged, incomplete or too large.
+    """Copies the allowed members of the untrusted tar `raw` to `tar`. Skips members outside of `part`, the
+    name of a top directory of the workspace. `owner`: the user id that the copied members get. `folder`: a
+    directory in `part`; if given, only its content is copied, with names as if it were directly in `part`.
+    Raises StartFailure `archive_failed` if `raw` is damaged, incomplete or too large.
     """
     watched = _Watched(raw)
     skipped: set[str] = set()
@@ -71,8 +71,8 @@ def clean(raw: TarSource, part: str, tar: tarfile.TarFile, *, owner: int, folder
 def pack(
     workspace: Path, parts: Sequence[str], tar: tarfile.TarFile, *, owner: int, folder: str | None = None
 ) -> None:
-    """Adds the given parts of the directory `workspace` to `tar`. Programs may change the files meanwhile.
-    folder: see `clean`. Raises StartFailure `archive_failed` if a file or directory cannot be read.
+    """Adds the given parts of `workspace` to `tar`, or only the content of the folder `folder` in each part.
+    Programs may change the files meanwhile. Raises StartFailure `archive_failed` if a file cannot be read.
     """
     for part in parts:
         top = workspace / part / folder if folder else workspace / part
@@ -81,9 +81,10 @@ def pack(
 
 
 def unpack(source: TarSource, folder: Path) -> None:
-    """Unpacks a tar that `clean` or `pack` has written into the empty directory `folder`. Never changes files
-    outside of `folder`, even if the tar contains other paths or links: symbolic links are created last, so
-    that no member is written through a link. Raises StartFailure `archive_failed`.
+    """Unpacks a workspace tar into the empty directory `folder`. Raises StartFailure `archive_failed` if the
+    tar is damaged or contains something that no workspace may contain. Never changes files outside of
+    `folder`, even if the tar contains other paths or links: symbolic links are created last, so that no
+    member is written through a link.
     """
     directories: list[tarfile.TarInfo] = []
     links: dict[str, str] = {}
@@ -337,7 +338,9 @@ def _forget(tar: tarfile.TarFile) -> None:
 
 
 def _move_up(member: tarfile.TarInfo, folder: str, part: str) -> bool:
-    """Makes the member's name relative to `folder`. Returns False if the member is outside of `folder`."""
+    """Changes the name of a tar member from a path in `folder` to a path in `part`, a top directory of the
+    workspace tar. Returns False and changes nothing if the member is outside of `folder`.
+    """
     names = [member.name, *([member.linkname] if member.islnk() else [])]
     if any(name != folder and not name.startswith(f"{folder}/") for name in names):
         return False

@@ -31,9 +31,9 @@ def host_token(home: Path) -> str:
 
 
 class HostAuthentication:
-    """Middleware that lets requests to this sandbox host through only if they contain the host's token and
-    come from this host's app server. Refuses other HTTP requests with status 401 or 409, and refuses other
-    WebSockets. Requests to `/health` need no token.
+    """Middleware that accepts requests to this sandbox host only with the host's token, and only from one app
+    server: the first that has sent its id to the host. Replies 401 to HTTP requests without the token, and
+    409 to those with the id of another app server. Refuses such WebSockets too. `/health` needs no token.
     """
 
     def __init__(self, app: ASGIApp, *, home: Path, token: str) -> None:

@@ -17,8 +17,9 @@ from app_server.sandbox_images.definition import REPOSITORY
 
 
 def base_by_name(name: str, config: Config) -> BaseImage:
-    """Returns a base image with this name and without files to build it from. The image must be on this host
-    already or be available from a registry.
+    """Returns the description of a base image that is known only by its name. It contains no files from which
+    this host could build the image, so the image must be on this host already or be available from a
+    registry.
     """
 
     async def no_files() -> None:
@@ -28,11 +29,11 @@ def base_by_name(name: str, config: Config) -> BaseImage:
 
 
 def base_of(asked: BaseRequest, packed: bytes | None, config: Config) -> BaseImage:
-    """Returns the base image that the request `asked` describes, after a check of the request. Raises
+    """Checks the request `asked` and returns the description of the base image that it asks for. Raises
     BadRequest or PayloadTooLarge if the check fails. Blocks.
 
-    `packed`: the gzipped tar of the files from which the image is built; None if this host does not build the
-    image.
+    `packed`: the gzipped tar of the files from which this host must build the base image; None if the image
+    is on this host already or comes from a registry.
     """
     if asked.name.partition(":")[0] == REPOSITORY:
         raise BadRequest(f"{asked.name} is not a base image.", code="image_not_allowed")

@@ -93,15 +93,16 @@ async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report
 
 
 def pack_base(source: BaseSource, tar: IO[bytes]) -> BuildFiles:
-    """Writes the files from which the base image is built into `tar`, and returns their description with the
-    name of the image. Blocking. Raises BadRequest `build_context_unreadable`.
+    """Writes the files from which the user's base image is built into `tar`. Returns a description of these
+    files and the name that the base image will have. Blocking. Raises BadRequest `build_context_unreadable`
+    if a file cannot be read or the files are too large.
     """
     return name_base(_pack(source, tar), source.arguments, source.target)
 
 
 def name_base(packed: PackedContext, arguments: Mapping[str, str], target: str | None) -> BuildFiles:
-    """Returns the description of the packed files with the name of the base image. The name contains a hash
-    of the files, the build arguments and the target.
+    """Returns the description of the packed files, together with the name that the base image built from them
+    will have. The name contains a hash of the files, the build arguments and the target.
     """
     parts = [packed.digest, packed.dockerfile, sorted(arguments.items()), target]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]

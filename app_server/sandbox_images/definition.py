@@ -74,7 +74,8 @@ def image_definition(flavour: SandboxFlavour, base: str) -> ImageDefinition:
     """Returns the names of the images for this flavour and this base image. The result is cached, so the
     build files are read only once in each process. Blocking.
 
-    Raises StartFailure `sandbox_image_build_failed` if the installation has no build files.
+    `flavour`: "full" is the variant with a browser and fonts, "slim" the variant without them. Raises
+    StartFailure `sandbox_image_build_failed` if the installation has no build files.
     """
     dependencies = f"{REPOSITORY}:{flavour}-lock-{_digest(DEPENDENCIES, base, flavour)}"
     image = f"{REPOSITORY}:{flavour}-{_digest(AGENT_SERVER, dependencies)}"
@@ -93,8 +94,8 @@ def image_name(config: Config, base: str | None = None) -> str:
 
 
 def flavour_of(image: str) -> SandboxFlavour | None:
-    """Returns the flavour of a sandbox image that Slipway has built, read from the image's name. Returns None
-    for all other images.
+    """Returns the flavour of a sandbox image that Slipway has built: `full` (with a browser and fonts) or
+    `slim`. Reads it from the image's name. Returns None for all other images.
     """
     name = image.rpartition("/")[2]
     return next((one for one in FLAVOURS if name.startswith(f"{REPOSITORY}:{one}-")), None)
@@ -108,9 +109,9 @@ def is_made_here(base: str) -> bool:
 
 
 def current_images(config: Config, chosen: Collection[str] = ()) -> frozenset[str]:
-    """Returns the names of all images that this version of Slipway needs, in every flavour: the images that
-    sandboxes start from, the images with the dependencies, and the base images that Slipway has built. Other
-    images of Slipway can be removed. Blocking.
+    """Returns the names of all images that this version of Slipway needs, in every variant (with and without
+    a browser and fonts): the images that sandboxes start from, the images with the dependencies, and the base
+    images that Slipway has built. Other images of Slipway can be removed. Blocks the thread.
 
     `chosen`: the names of the base images that users have chosen.
     """

@@ -123,8 +123,9 @@ def read_devcontainer(path: Path, context: Path | None = None) -> Devcontainer:
     """Reads a devcontainer.json and returns the part of it that Slipway uses. Blocking.
 
     `path`: the path of the file, or of the project folder that contains it. `context`: a build context folder
-    that the user names and that replaces the one in the file. Raises BadRequest: `devcontainer_…`,
-    `dockerfile_missing` or `build_context_missing`.
+    that the user names and that replaces the one in the file. Raises BadRequest if the file is missing,
+    cannot be read or asks for something that Slipway does not support (codes that begin with
+    `devcontainer_`), and BadRequest `dockerfile_missing` or `build_context_missing`.
     """
     file, project = _find(path)
     content = _read(file)

@@ -79,7 +79,8 @@ def prune_images(
     client: "DockerClient", current: Collection[str], repositories: Sequence[str] = REPOSITORIES
 ) -> list[StoredImage]:
     """Removes the images of Slipway that this version does not need and that no container uses. Returns the
-    removed images. `current`: the names of the images that this version needs.
+    removed images. `current`: the names of the images that this version needs. `repositories`: only images
+    with one of these repository names (the name before the colon) are removed.
     """
     from docker.errors import APIError  # 0.3 s, see docker_engine/connection.py
 

@@ -1,5 +1,5 @@
-"""Builds the image that sandboxes start from, on the machine where the sandboxes run. The name of the image
-contains a hash of its build files.
+"""Builds the container image from which sandboxes are started, on the machine where the sandboxes run. The
+name of the image contains a hash of its build files.
 
 The build has two steps. The first image contains the dependencies and is reused until the lock files or other
 build files change. The second image is built on the first one and adds the agent server.

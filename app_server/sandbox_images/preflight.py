@@ -55,9 +55,9 @@ class BaseImageInspection:
 
 
 async def require_room(docker: str, flavour: SandboxFlavour) -> None:
-    """Checks that the disk of the container engine has enough free space to build an image of this flavour.
-    Raises StartFailure `sandbox_image_no_room` if not. Does nothing if the disk cannot be read from this
-    machine.
+    """Checks that the disk of the container engine has enough free space to build an image of this flavour
+    ("full": with a browser and fonts; "slim": without them). Raises StartFailure `sandbox_image_no_room` if
+    not. Does nothing if the disk cannot be read from this machine.
     """
     root = await _engine_root(docker)
     if root is None:
@@ -111,8 +111,8 @@ async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour,
     """Checks that a sandbox image can be built on this base image. Runs a short container of the base image
     for this. Raises StartFailure `sandbox_base_…` for the first requirement that is not met.
 
-    `owner`: the label of the app server that may remove this container if the process is killed during the
-    check.
+    `owner`: the value of a label on this container. It identifies the app server that may remove the
+    container if the process is killed during the check.
     """
     await _require_architecture(docker, base)
     # The image is not trusted, so the container gets no rights, and it is removed after a timeout.
@@ -144,7 +144,7 @@ async def require_suitable_base(docker: str, base: str, flavour: SandboxFlavour,
 def judge(name: str, flavour: SandboxFlavour, base: BaseImageInspection) -> None:
     """Checks that the base image has everything that a sandbox image of this flavour needs. Raises
     StartFailure `sandbox_base_…` if something is missing. `name`: the name of the base image, for the error
-    message. `base`: the facts that were found about the image.
+    message. `base`: what an inspection of the image has found.
     """
     if not base.libc:
         raise _unfit(

@@ -229,7 +229,7 @@ class Admission:
         else the machine of a sleeping sandbox, else the machine of an idle sandbox. The files of sandboxes
         stay. Returns False if there is no such machine.
 
-        `held`: the sandboxes whose machines may be ended.
+        `held`: the ids of the sandboxes whose machines may be ended.
         """
         if await self._machines.backend.yield_spare():
             return True

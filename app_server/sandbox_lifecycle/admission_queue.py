@@ -87,8 +87,8 @@ class AdmissionQueue:
         return [waiting for _, _, waiting in rounds]
 
     def serve(self, waiting: Waiting) -> None:
-        """Admits a sandbox start: removes it from the queue and lets it continue. From now on, the user of
-        this start comes after all other users.
+        """Admits a sandbox start: removes it from the queue and lets it continue. Among the users with
+        waiting starts, the user of this start is then the last one in turn.
         """
         self.leave(waiting)
         self._count += 1

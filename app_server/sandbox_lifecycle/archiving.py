@@ -43,8 +43,8 @@ class Archiving:
         and workspace. Does nothing if the sandbox is already archived.
 
         Raises NotFound if there is no such sandbox, Conflict `sandbox_not_at_rest` if the sandbox neither
-        runs nor sleeps, and Unavailable with the code of the failure. After a failure, the workspace is
-        unchanged and the sandbox sleeps.
+        runs nor sleeps, and Unavailable if the backend fails, with the error code that the backend
+        reported. After such a failure, the workspace is unchanged and the sandbox sleeps.
         """
         machines = self._machines
         with _as_unavailable():
@@ -95,11 +95,12 @@ class Archiving:
             return archive
 
     async def copy(self, sandbox_id: UUID, folder: str | None = None) -> BinaryIO:
-        """Returns the files that a snapshot would contain, as an open file with a gzipped tar. The file is
-        deleted when the caller closes it.
+        """Returns a copy of the sandbox's project files, as an open file that contains a gzipped tar. The
+        file is deleted when the caller closes it.
 
-        `folder`: see `snapshot`. Raises the same errors as `snapshot`. Also raises Conflict
-        `download_running` if an earlier copy of this sandbox's files is still open.
+        `folder`: the conversation's folder in the project; None means the whole project. Raises the same
+        errors as `archive`. Also raises Conflict `download_running` if an earlier copy of this sandbox's
+        files is still open.
         """
         async with self._files_at_rest(sandbox_id, folder) as (_, fill):
             earlier = self._copies.get(sandbox_id)
@@ -118,8 +119,8 @@ class Archiving:
         self, sandbox_id: UUID, folder: str | None
     ) -> AsyncIterator[tuple[Sandbox, Fill]]:
         """Locks the sandbox while the `with` block runs, so that no other task changes the sandbox. Yields
-        the sandbox's database row and a function that writes the files of its project to a sink. Raises the
-        same errors as `archive`.
+        the sandbox's database row and a function that writes the files of its project as a tar. Raises
+        NotFound, Conflict `sandbox_not_at_rest` and Unavailable, as `archive` does.
 
         `folder`: a folder in the project; if given, only the files in this folder are written.
         """

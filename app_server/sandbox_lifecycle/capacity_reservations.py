@@ -28,8 +28,9 @@ RENEW_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class ReservationState:
-    """The memory reservations at the moment when they were read. `last`: the number of the newest
-    reservation; 0 if there is none. `sandbox_ids`: the sandboxes that have a valid reservation.
+    """The reservations of memory for starting sandboxes, as they were at the moment when they were read from
+    the database. `last`: the number of the newest reservation; 0 if there is none. `sandbox_ids`: the
+    sandboxes whose reservation has not expired.
     """
 
     last: int

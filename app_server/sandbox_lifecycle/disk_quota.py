@@ -32,8 +32,8 @@ class DiskQuota:
 
     async def look(self) -> None:
         """Measures the workspaces of all running sandboxes, one after the other. Stops each sandbox whose
-        workspace is larger than the limit. Does nothing if there is no limit, or if the last round was too
-        short a time ago.
+        workspace is larger than the limit. Does nothing if there is no limit, or if the last measurement
+        of all sandboxes was too recent: the pause is a multiple of the time that the measurement took.
         """
         limit = self._machines.backend.workspace_limit.bytes
         began = time.monotonic()

@@ -34,8 +34,9 @@ class Sleep:
             raise Unavailable(failure.cause, code=failure.code, fix=failure.fix) from failure
 
     async def put_to_sleep(self, sandbox_id: UUID) -> None:
-        """Pauses the sandbox's machine like `pause`, but raises StartFailure instead of Unavailable if the
-        backend fails.
+        """Pauses the sandbox's machine until the sandbox is started again. Does nothing if the sandbox is
+        archived. Raises StartFailure if the backend fails, NotFound if there is no such sandbox, and
+        Unavailable if the sandbox belongs to another app server.
         """
         machines = self._machines
         await machines.require(sandbox_id)
@@ -60,7 +61,8 @@ class Sleep:
 
     async def idle_for(self, seconds: float) -> list[UUID]:
         """Returns the ids of the running sandboxes that have been idle for longer than `seconds`. The sandbox
-        that has been idle longest comes first. Sandboxes that must not be put to sleep are left out.
+        that has been idle longest comes first. Leaves out the sandboxes in `kept_up` of the Machines object,
+        which must not be put to sleep.
         """
         machines = self._machines
         running = [each for each in machines.running.values() if each.id not in machines.kept_up]

@@ -114,8 +114,8 @@ class Machines:
 
     async def start(self, sandbox_id: UUID, report: Report) -> RunningSandbox:
         """Starts the sandbox's machine, waits until its agent server answers, and returns the running
-        sandbox. `report`: a function that is called with lines about the progress. Raises StartFailure, and
-        NotFound if there is no such sandbox.
+        sandbox. `report`: a function that is called with lines about the progress. Raises StartFailure if the
+        sandbox does not start, and NotFound if there is no such sandbox.
         """
         await self.await_engine()
         # Without the lock: to build an image may take minutes, and a deletion need not wait for it.
@@ -129,7 +129,8 @@ class Machines:
         """Removes the sandbox's machine, workspace, archive files and database row. Does nothing if there is
         no such sandbox.
 
-        Raises StartFailure. Raises Unavailable if the sandbox belongs to another server that is not lost.
+        Raises StartFailure if the backend fails. Raises Unavailable if the sandbox belongs to another app
+        server that still runs.
         """
         self.deleting.add(sandbox_id)
         try:
@@ -149,7 +150,8 @@ class Machines:
         self.locks.pop(sandbox_id, None)
 
     def lose(self, sandbox_id: UUID) -> None:
-        """Removes the sandbox from `running` and ends all calls that still wait for its agent server. Used
+        """Removes the sandbox from `running`, the running sandboxes that this object knows, and ends all
+        calls that still wait for an answer of the sandbox's agent server. Used
         when the sandbox's machine has ended or is about to end.
         """
         if running := self.running.pop(sandbox_id, None):
@@ -229,8 +231,8 @@ class Machines:
         return running
 
     async def end_silent(self, sandbox_id: UUID) -> bool:
-        """Ends the sandbox's machine if its agent server does not answer. Returns whether the machine was
-        ended.
+        """Ends the sandbox's machine if its agent server does not answer. Returns False if
+        the agent server answers or the sandbox does not run, and True after the machine was ended.
         """
         async with self.locks[sandbox_id]:
             running = self.running.get(sandbox_id)

@@ -14,11 +14,13 @@ from app_server.levels.models import LevelItemKind
 
 
 class GivenSpec(BaseModel):
-    """A sandbox spec of the organisation or a team, as it is stored in the database.
+    """A sandbox spec of the organisation or a team, as it is stored in the database: the base image that
+    sandboxes start from.
 
-    `base`, `dockerfile`, `build`, `runtime_plugins`: as in SandboxSpec. `files`: the gzipped tar of the files
-    that the base image is built from, in base64; None if the image is not built from files. `is_default`:
-    whether new sandboxes of the members start from this spec.
+    `base`: the name of the base image. `dockerfile`: the text of the Dockerfile. `build`: the build settings,
+    such as arguments and target. `files`: the gzipped tar of the files that the image is built from, in
+    base64; None if it is not built from files. `runtime_plugins`: the runtime plugins that the sandboxes
+    provide; None means all of the image. `is_default`: whether new sandboxes of the members start from it.
     """
 
     description: str | None
@@ -35,7 +37,9 @@ class GivenSpec(BaseModel):
 
 
 async def given_bases(session: AsyncSession) -> set[str]:
-    """Returns the names of the base images of all sandbox specs that organisations and teams provide."""
+    """Returns the names of the base images in all sandbox specs that organisations and teams provide. A
+    sandbox spec says which base image sandboxes start from.
+    """
     return {GivenSpec.of(item).base for item in await all_items(session, None, LevelItemKind.SANDBOX_SPEC)}
 
 

@@ -93,7 +93,7 @@ class Sandbox(Base):
 
 
 class ServerLease(Base):
-    """The database row that says which process uses a server id.
+    """The database row that says which process uses a server id, the id of one app server.
 
     `nonce`: a random text that identifies the process; None means that the process has given the id back.
     `renewals`: a number that grows while the process runs. The other columns say where the process runs. They
@@ -143,11 +143,13 @@ class SandboxSpec(Base):
 
 
 class SpecChoice(Base):
-    """The database row of a user's choice: the sandbox spec that new sandboxes for a repository start from.
+    """The database row of a user's choice: the sandbox spec that new sandboxes for a repository start from. A
+    sandbox spec says which base image sandboxes start from.
 
-    `repository`: the `Address.identity` of the repository; an empty text for all repositories without a
-    separate choice. `spec_id`: a spec of the user. `given_name`: the name of a spec of the organisation or a
-    team. If `spec_id` and `given_name` are None, the default image of the server is chosen.
+    `repository`: the host and path of the repository, such as github.com/owner/name; an empty text for all
+    repositories without a separate choice. `spec_id`: a spec of the user. `given_name`: the name of a spec of
+    the organisation or a team. If `spec_id` and `given_name` are None, the default image of the server is
+    chosen.
     """
 
     __tablename__ = "sandbox_spec_choices"

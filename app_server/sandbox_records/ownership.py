@@ -39,8 +39,9 @@ class Ownership:
 
     @property
     def is_mine(self) -> ColumnElement[bool]:
-        """The SQL condition on the rows of sandboxes that is true for the sandboxes that this server may
-        start, stop and remove.
+        """The SQL condition that is true for the sandboxes that this server may start, stop and remove: those
+        of this server, and those of no particular server, such as container sandboxes. True for all sandboxes
+        if no other server uses the database.
         """
         if self.server_id is None:
             return true()
@@ -61,8 +62,8 @@ class Ownership:
         raise self.refusal()
 
     def refusal(self) -> Unavailable:
-        """Returns the error for a sandbox that this server may not use. The error says that the sandbox
-        belongs to another server, or that another server uses the id of this server.
+        """Returns the error for a process sandbox that this server may not use. The error says that the
+        sandbox belongs to another server, or that another server uses the id of this one.
         """
         if self.taken_by is None:
             return on_other_server()

@@ -61,8 +61,9 @@ class Rows:
             return await session.get(Sandbox, sandbox_id)
 
     async def wanted(self, backend: str) -> set[UUID]:
-        """Returns the ids of the sandboxes of this backend that should run and that this server may
-        manage.
+        """Returns the ids of the sandboxes of this backend whose stored status is RUNNING and that this app
+        server may start, stop and remove. These belong to this app server or to no app server. If another
+        server uses the id of this app server, these are only the sandboxes that belong to no app server.
         """
         query = select(Sandbox.id).where(
             Sandbox.status == SandboxStatus.RUNNING, _is_of_kind(backend), self.ownership.is_mine
@@ -76,7 +77,9 @@ class Rows:
             return set((await session.execute(select(Sandbox.id).where(~self.ownership.is_mine))).scalars())
 
     async def of_kind(self, backend: str) -> set[UUID]:
-        """Returns the ids of all sandboxes of this backend that this server may manage, with any status."""
+        """Returns the ids of all sandboxes of this backend, with any status. Leaves out the sandboxes that
+        belong to other app servers on the same database.
+        """
         async with self._database.read() as session:
             query = select(Sandbox.id).where(_is_of_kind(backend), self.ownership.is_mine)
             return set((await session.execute(query)).scalars())
@@ -180,8 +183,9 @@ class Rows:
 
 
 def kind_of(spec_id: str) -> str:
-    """Returns the name of the backend that runs sandboxes with this `spec_id`: "process", "remote" or
-    "docker".
+    """Returns the name of the backend that runs a sandbox: "process", "remote" or "docker". `spec_id`: the
+    text that is stored with the sandbox and says what it runs as: `process`, or the name of its image (with
+    the prefix `remote:` on a sandbox host).
     """
     return spec_id if spec_id == PROCESS else REMOTE if spec_id.startswith(REMOTE) else "docker"
 

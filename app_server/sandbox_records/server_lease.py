@@ -70,8 +70,8 @@ class _HomeLocation:
 
 
 class Lease:
-    """The right of this process to use its server id, stored in the database. No other process may use the id
-    at the same time. All methods do nothing if no other server uses the database.
+    """The right of this process to use the server id of its home directory, stored in the database. No other
+    process may use the same id at the same time. All methods do nothing if no other server uses the database.
     """
 
     def __init__(
@@ -102,9 +102,9 @@ class Lease:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def renew(self) -> None:
-        """Renews this process's reservation of the server id. If another process has taken the id, sets
-        `taken_by` of the Ownership object. If that process has given the id back, takes the id and sets
-        `taken_by` to None.
+        """Renews this process's right to use its server id. If another process has taken the id meanwhile,
+        stores a sentence about that process in `taken_by` of the Ownership object; process sandboxes are then
+        not used. If that process has given the id back, takes the id again and sets `taken_by` to None.
         """
         if self._ownership.server_id is None:
             return

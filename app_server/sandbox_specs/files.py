@@ -32,11 +32,12 @@ class PackedSpec:
     """A base image with the packed files from which it is built.
 
     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile, shortened if it is long.
-    `build`: the fields of BuildFiles without the name. `tar`: the gzipped tar with the files. `dockerfile`,
-    `build` and `tar` are None if the image is not built but pulled by its name. `origin`: the repository and
-    the path in it from which the files come; None if they do not come from a repository. `path`: the path of
-    the devcontainer.json or Dockerfile. `ignored`: the parts of the devcontainer.json that Slipway ignores,
-    each with a reason.
+    `build`: the path of the Dockerfile in the tar, the build options, and the number and size of the files
+    (BuildFiles without `name`). `tar`: the gzipped tar with the files. `dockerfile`, `build` and `tar` are
+    None if the image is not built but pulled by its name. `origin`: the repository and the path in it from
+    which the files come; None if they do not come from a repository. `path`: the path of the
+    devcontainer.json or Dockerfile. `ignored`: the parts of the devcontainer.json that Slipway ignores, each
+    with a reason.
     """
 
     base: str
@@ -62,7 +63,7 @@ async def pack_named(image: str | None, dockerfile: str | None) -> PackedSpec:
     """Returns the base image that a user has described in one of two ways: by the name of an image, or by the
     text of a Dockerfile that copies no files. Exactly one of the two arguments must be given.
 
-    Raises BadRequest `image_not_allowed`, and the errors of `pack_text`.
+    Raises BadRequest `image_not_allowed` for the name of one of Slipway's own images.
     """
     if image is not None:
         return PackedSpec(foreign_image(image))

@@ -66,8 +66,8 @@ class Specs:
 
 
 async def specs_for(session: AsyncSession, user_id: UUID, *, with_own: bool = True) -> Specs:
-    """Returns all sandbox specs that the user can choose from. `with_own`: whether the user's own specs are
-    included; False if the user may not have any.
+    """Returns all sandbox specs that the user can choose from. `with_own`: whether the specs that the user
+    has added are included; False if the user has no permission to choose these.
     """
     query = select(SandboxSpec).where(SandboxSpec.user_id == user_id)
     own = {
@@ -92,8 +92,8 @@ async def save_for_level(
     stored spec. If the spec is marked as default, the earlier default spec of this organisation or team loses
     the mark.
 
-    `owner`: the organisation or the team. `set_by`: the administrator who saves the spec. Raises the
-    BadRequest errors of `pack_named`, and Conflict `too_many_items`.
+    `owner`: the organisation or the team. `set_by`: the administrator who saves the spec. Raises BadRequest
+    `image_not_allowed` for the name of one of Slipway's own images, and Conflict `too_many_items`.
     """
     packed = await pack_named(body.image, body.dockerfile)
     if body.is_default:

@@ -117,9 +117,11 @@ class SaveSandboxSpecOfLevel(BaseModel):
     """A request to save a sandbox spec of the organisation or a team. Exactly one of `image` and `dockerfile`
     must be given.
 
-    `image`, `dockerfile`, `runtime_plugins`: as in CreateSandboxSpec. `is_default`: whether new sandboxes of
-    the members start from the spec if the members choose no other one. `enforced`: whether a member's own
-    spec of the same name is ignored. If both are true, all new sandboxes of the members start from the spec.
+    `image`: the name of an image. `dockerfile`: the text of a Dockerfile that copies no files.
+    `runtime_plugins`: the plugins of the image that the sandboxes offer; null means all. `is_default`:
+    whether new sandboxes of the members start from the spec if the members choose no other one. `enforced`:
+    whether a member's own spec of the same name is ignored. If both are true, all new sandboxes of the
+    members start from the spec.
     """
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)

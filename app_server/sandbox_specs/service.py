@@ -58,7 +58,8 @@ class Origin:
 async def create(
     session: AsyncSession, user_id: UUID, new: NewSpec, runtime_plugins: Sequence[str] | None = None
 ) -> SandboxSpec:
-    """Stores a new sandbox spec of the user and returns it. `runtime_plugins`: as in Origin.
+    """Stores a new sandbox spec of the user and returns it. `runtime_plugins`: the plugins that its sandboxes
+    offer; None means all plugins of the image.
 
     Raises Conflict `too_many_sandbox_specs` or `sandbox_spec_name_taken`, and Forbidden `setting_enforced` if
     the organisation or a team enforces a spec of this name.
@@ -104,7 +105,8 @@ async def remove(session: AsyncSession, user_id: UUID, spec_id: UUID) -> None:
 
 async def choices(session: AsyncSession, user_id: UUID) -> dict[str, str]:
     """Returns the ids of the sandbox specs that the user has chosen, by repository. The choice for all other
-    repositories has the key ALL_REPOSITORIES. Choices of specs that the user can no longer use are left out.
+    repositories has an empty text (ALL_REPOSITORIES) as its key. Choices of specs that the user can no longer
+    use are left out.
     """
     specs = await specs_for(session, user_id)
     found = await _stored_choices(session, user_id, specs)
@@ -115,10 +117,11 @@ async def choose(
     session: AsyncSession, user_id: UUID, repository: str, spec_id: str | None, permission: SpecPermission
 ) -> None:
     """Stores the user's choice of the spec from which new sandboxes for this repository start. `repository`:
-    ALL_REPOSITORIES means all repositories without their own choice. `spec_id`: None deletes the stored
-    choice.
+    an empty text (ALL_REPOSITORIES) means all repositories without their own choice. `spec_id`: None deletes
+    the stored choice.
 
-    Raises the errors of `chosen` if the user may not choose this spec.
+    Raises NotFound `sandbox_spec_not_found`, Forbidden `sandbox_specs_not_allowed`, and Forbidden
+    `setting_enforced` if the organisation or a team enforces another spec.
     """
     if spec_id is None:
         await session.execute(

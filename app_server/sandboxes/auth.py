@@ -111,7 +111,8 @@ def _is_over(end: datetime | None) -> bool:
 
 async def sandbox_of(session: AsyncSession, connection: HTTPConnection) -> Sandbox | None:
     """Returns the sandbox whose session key the request contains. Returns None if the request contains no
-    valid session key. Raises Unavailable `session_key_expired` like `authenticate`.
+    valid session key. Raises Unavailable `session_key_expired` if the key has expired and has not been
+    renewed yet.
     """
     key = api_key_of(connection)
     return await authenticate(session, key) if key else None

@@ -97,8 +97,9 @@ async def start_runtime_plugin(
     """Starts a runtime plugin and returns its state. Wakes a sleeping sandbox first. `folder`: the directory
     that VS Code shows; None means no particular directory.
 
-    Raises Forbidden `runtime_plugin_not_offered`, Conflict `sandbox_not_running`, and the errors of
-    AgentClient.start_runtime_plugin.
+    Raises Forbidden `runtime_plugin_not_offered`, Conflict `sandbox_not_running`, NotFound
+    `runtime_plugin_not_found`, and Unavailable if the plugin fails to start or is not available in the
+    sandbox.
     """
     require_offered(sandbox, name)
     await sandboxes.wake(sandbox.id)

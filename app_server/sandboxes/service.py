@@ -200,7 +200,9 @@ class Sandboxes:
             self._machines.kept_up -= Counter([sandbox_id])
 
     def client(self, sandbox_id: UUID) -> AgentClient:
-        """Returns the client of the running sandbox's agent server. Raises the errors of `running`."""
+        """Returns the client of the running sandbox's agent server. Raises Conflict `sandbox_not_running`, or
+        Unavailable `sandbox_on_other_server` if the sandbox runs on another app server.
+        """
         return self.running(sandbox_id).client
 
     def running(self, sandbox_id: UUID) -> RunningSandbox:
@@ -325,12 +327,13 @@ class Sandboxes:
         await self._machines.changed(sandbox_id)
 
     async def resume(self, sandbox_id: UUID, *, from_backup: bool = False) -> None:
-        """Marks a sandbox that sleeps, is archived or has failed to be started, and returns. The background
-        tasks then start it.
+        """Marks a sandbox that sleeps, is archived or has failed as one to be started, and returns. The
+        background tasks then start it.
 
         If the host of the sandbox is lost, the sandbox starts from its last backup on another host.
-        `from_backup`: whether this is allowed if the conversation has events that are later than the backup.
-        Raises NotFound if there is no such sandbox, and the Conflict errors of Backups.go_on_elsewhere.
+        `from_backup`: whether to do so even if the conversation has events that are later than the backup.
+        Raises NotFound if there is no such sandbox. If the host is lost, raises Conflict `sandbox_host_lost`
+        if there is no backup, and `backup_outdated` if there are later events and `from_backup` is false.
         """
         if await self._machines.backend.find_lost([sandbox_id]):
             await self.backups.go_on_elsewhere(sandbox_id, from_backup=from_backup)

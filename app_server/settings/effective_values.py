@@ -1,5 +1,6 @@
-"""Computes the values that apply to calls of a profile's model. A value that the user has set in the profile
-comes before the value in the model catalogue. The functions here do no I/O.
+"""Computes the context window, the price and the other values that apply when a profile's model is called. A
+value that the user has set in the profile comes before the value in the model catalogue. The functions here
+do no I/O.
 """
 
 from collections.abc import Mapping

@@ -41,7 +41,8 @@ class LevelValueInfo(BaseModel):
     """The value of a setting that the organisation, a team or a user has set, in a reply.
 
     `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team;
-    null if the value is not a team's. `enforced`: whether teams and users below cannot override the value.
+    null if the value is not a team's. `enforced`: true if a value of the organisation cannot be overridden by
+    teams and users, or a value of a team not by its members.
     """
 
     level: Level

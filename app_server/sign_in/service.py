@@ -91,8 +91,8 @@ class Browser:
 async def sign_in_with_link(
     session: AsyncSession, token: str, *, browser: Browser, expires_at: datetime
 ) -> NewBrowserSession:
-    """Exchanges the link for a new browser session. If two browsers use the link at once, only the first gets
-    a session. Returns the session.
+    """Exchanges a one-time sign-in link for a new browser session. `token`: the secret in the link. If two
+    browsers use the link at once, only the first gets a session. Returns the session.
 
     Raises BadRequest `sign_in_link_invalid`, Gone `sign_in_link_expired`, Gone `sign_in_link_used`,
     NotAuthenticated `account_disabled`. A link of a disabled account stays unused.
@@ -126,6 +126,9 @@ async def open_session(
 ) -> NewBrowserSession:
     """Opens a browser session, records the sign-in in the audit log, and returns the session. Every
     successful sign-in calls this function. The user must not be disabled.
+
+    `means`: how the user has signed in, such as by a link or a password. `origin`: the sign-in at an identity
+    provider from which the session comes; None if there is none.
     """
     signed_in = NewBrowserSession(
         user,
@@ -156,7 +159,7 @@ async def open_session(
 @dataclass(frozen=True)
 class SignedOut:
     """A browser session that has just ended. `provider_session`: the id of the session at the identity
-    provider; see LinkOrigin.
+    provider by which the browser had signed in; None if there is none.
     """
 
     provider_session: str | None

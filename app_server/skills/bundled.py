@@ -14,8 +14,8 @@ DIRECTORY: Final = Path(__file__).parents[2] / "skills"
 
 
 class ShippedSkill(BaseModel):
-    """A public skill that is part of Slipway. path: the path of its SKILL.md relative to DIRECTORY, such as
-    `review/SKILL.md`. text: the content of this file.
+    """A public skill that is part of Slipway. path: the path of its SKILL.md relative to the folder `skills/`
+    of the source tree, such as `review/SKILL.md`. text: the content of this file.
     """
 
     model_config = ConfigDict(frozen=True)

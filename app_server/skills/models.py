@@ -74,9 +74,9 @@ class InstalledSkill(Base):
 class SkillChoice(Base):
     """The database row of a user's choice whether new conversations load the skill with this name.
 
-    `repository`: the repository to which the choice applies (an Address.identity), or EVERYWHERE for all
-    conversations. A choice for one repository overrides the choice for EVERYWHERE. `is_enabled`: True
-    switches the skill on, False switches it off.
+    `repository`: the repository to which the choice applies, such as `github.com/owner/name`; an empty text
+    (EVERYWHERE) means all conversations. A choice for one repository overrides the choice for all
+    conversations. `is_enabled`: True switches the skill on, False switches it off.
     """
 
     __tablename__ = "skill_choices"

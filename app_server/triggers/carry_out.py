@@ -302,9 +302,9 @@ def _says_something(event: HostEvent) -> bool:
 
 
 def _conversation_of(found: Found) -> UUID:
-    """Returns the id of the conversation to which an event belongs. If a conversation has opened the event's
-    pull request, this conversation is meant. Otherwise it is the conversation that the trigger has started
-    about the issue, the pull request or the push.
+    """Returns the id of the conversation to which a git host's event belongs. If a conversation has opened
+    the event's pull request, returns the id of that conversation. Otherwise returns the id of the
+    conversation that the trigger has started about the issue, the pull request or the push.
     """
     if found.pull_request is not None:
         return found.pull_request.conversation_id

@@ -129,10 +129,10 @@ def _said(event: HostEvent, known: Known) -> TriggerDecision | None:
 
 
 def _pushed(event: HostEvent, known: Known) -> TriggerDecision | None:
-    """Returns the decision about a push to a branch. Returns None if an agent has pushed, if the branch is
-    another one, or if no changed file matches the paths of the trigger.
+    """Returns the decision about a push to a branch. Returns None if an agent has pushed, if the push is not
+    to the trigger's branch, or if no changed file matches the paths of the trigger.
 
-    If the git host does not name the changed files, each push to the branch matches.
+    If the git host does not name the changed files, each push to the trigger's branch matches.
     """
     matches = not known.paths or not event.paths or any(_fits(path, known.paths) for path in event.paths)
     if known.is_own_push or event.branch != known.branch or not matches:

@@ -84,8 +84,8 @@ class Receiving:
         which is not signed, the status is 200 and nothing is stored.
 
         `hook_id`: the id of the trigger. `body`: the bytes of the request body, as received. Raises NotFound
-        if there is no such trigger, NotAuthenticated `webhook_signature_wrong`, and the errors of
-        reading.read.
+        if there is no such trigger, NotAuthenticated `webhook_signature_wrong`, and BadRequest
+        `webhook_not_json`, `webhook_too_large`, `webhook_unreadable`.
         """
         trigger = await self._finding.do(hook_id)
         if trigger is None:

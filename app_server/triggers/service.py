@@ -120,8 +120,10 @@ async def check(session: AsyncSession, user_id: UUID, fields: TriggerFields) -> 
 
 
 async def change(session: AsyncSession, trigger: Trigger, changes: ChangeTrigger) -> list[str]:
-    """Changes the settings of a trigger. Returns the names of the settings whose values have changed. Raises
-    the same errors as `check`.
+    """Changes the settings of a trigger. Returns the names of the settings whose values have changed.
+
+    Raises BadRequest `instructions_needed` if pushes are used without instructions. Raises NotFound
+    `llm_profile_not_found` or `sandbox_spec_not_found`.
     """
     same = {name: getattr(trigger, name) for name in TriggerFields.model_fields}
     wanted = TriggerFields.model_validate({**same, **changes.model_dump(exclude_unset=True)})

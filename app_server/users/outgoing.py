@@ -29,8 +29,8 @@ def guard_of(connection: HTTPConnection, user: User) -> Guard | None:
 
 
 def server_guard_of(connection: HTTPConnection, user: User, url: str) -> Guard:
-    """Returns the address check for calls to a server whose URL the user has configured, and to all URLs that
-    this server refers to. The check refuses addresses in private networks.
+    """Returns the address check for calls to a server whose URL the user has configured, and to all URLs to
+    which this external server refers. The check refuses addresses in private networks.
 
     If the user is an administrator of the installation, the check allows the origin of the configured URL
     even if it is private.

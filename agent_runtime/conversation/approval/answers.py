@@ -16,9 +16,9 @@ from agent_runtime.security.policy import read_policy
 
 
 async def until_answers_are_taken(conversation: ConversationEngine) -> None:
-    """Waits until the user's decision about waiting actions can be recorded. This is possible when the run
-    that asked for confirmation has ended. That run still saves a checkpoint of the files after the log
-    already shows that actions wait.
+    """Waits until the user can decide about the waiting actions. This is possible after the end of the run
+    that asked for confirmation. The log shows the waiting actions a little earlier, while the run still saves
+    a checkpoint (a snapshot of the files).
     """
     if (
         conversation.state.status is ExecutionStatus.WAITING_FOR_CONFIRMATION
@@ -86,11 +86,12 @@ def set_analyzer(conversation: ConversationEngine, analyzer: JsonObject | None) 
 def check(
     conversation: ConversationEngine, action_ids: Sequence[str] | None, approved: Sequence[str] = ()
 ) -> None:
-    """Checks that the user decided about the actions that wait for confirmation now, and not about other
-    actions. `action_ids`: the ids of the actions that the user saw; None means all waiting actions.
-    `approved`: must contain only ids of waiting actions.
+    """Checks that a user's decision is about exactly those actions that wait for confirmation now.
+    `action_ids`: the ids of the actions that the user saw; None means that this is not checked. `approved`:
+    the ids of the actions that the user approved.
 
-    Raises NothingToConfirmError if no action waits, or ConfirmationOutdatedError if other actions wait.
+    Raises NothingToConfirmError if no action waits. Raises ConfirmationOutdatedError if the waiting actions
+    are not those in `action_ids`, or if `approved` contains an action that does not wait.
     """
     if not conversation.is_waiting:
         raise NothingToConfirmError

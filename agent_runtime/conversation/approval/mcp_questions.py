@@ -63,8 +63,8 @@ class McpQuestions:
         asked.answered.set_result(_checked(asked.question, answer))
 
     def close_lost(self) -> None:
-        """Logs that questions are closed which the log still shows as open although the server has crashed
-        since. Nothing can answer these questions any more.
+        """Logs that all questions from before a crash of the server are closed, because their answers could
+        no longer reach the MCP servers. Does nothing if there are no such questions.
         """
         if self._has_lost and not self._open:
             self._tell()

@@ -39,10 +39,8 @@ _REPOSITORY = "checkpoints.git"
 
 class Restoring(BaseModel):
     """The details of a rewind (a reset to a checkpoint) whose files are not all restored yet. `tree`: the
-    hash of the git tree to restore. `leave`: the paths that the rewind must not change, encoded by the
-    function `written`.
-
-    `told`: the details of the rewind that are logged when it is complete.
+    hash of the git tree to restore. `leave`: the paths that the rewind must not change, encoded as text that
+    is valid in JSON. `told`: the details of the rewind that are logged when the rewind is complete.
     """
 
     tree: str

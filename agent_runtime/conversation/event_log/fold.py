@@ -43,8 +43,8 @@ class Fold:
     """
 
     def __init__(self, usage_id: str) -> None:
-        """Starts with the state of an empty log. `usage_id`: the id under which the tokens and cost of the
-        agent's model are counted.
+        """Creates a Fold (the state and messages of a conversation) for an empty log. `usage_id`: the id
+        under which the tokens and cost of the agent's model are counted.
         """
         self.state = State()
         self.view = View()
@@ -78,8 +78,8 @@ class Fold:
         return self
 
     def snapshot(self) -> str | None:
-        """Returns the computed state and messages as text, from which `restore` creates an equal object.
-        Returns None while a tool call has no result.
+        """Returns the computed state and messages as a text, from which the method `restore` can create this
+        object again. Returns None while a tool call has no result.
         """
         if self.state.pending:
             return None

@@ -38,8 +38,8 @@ async def follow(
     then new frames as they are published.
 
     `known_state`: the full state that the reader already has; the state is sent again only if something has
-    happened since. Raises SlowConsumerError or EndedError at the end. The caller must close the iterator to
-    end its subscription.
+    happened since. Raises SlowConsumerError if the reader is too slow, or EndedError if the conversation is
+    closed. The caller must close the iterator to end its subscription.
     """
     log = conversation.log
     if after_seq < log.last_seq:

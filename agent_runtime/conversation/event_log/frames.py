@@ -26,13 +26,14 @@ from agent_runtime.wire.frames import (
 
 @dataclass(frozen=True)
 class EventFrame:
-    """One message that a conversation publishes to its readers, for example an event of the log.
+    """One frame: a message that a conversation publishes to its readers, for example an event of the log.
 
-    `wire`: the frame as JSON. `event`: the event inside the frame as JSON, for readers that want only events.
+    `wire`: the frame as JSON. `event`: the event inside the frame as JSON, for readers that want only events;
+    None if the frame contains no event.
 
     `seq`: the event's position in the log; None for a frame that is not logged. `is_reported`: whether the
-    frame is also sent to the app server. `is_whole`: whether the frame replaces all earlier frames of the
-    same kind.
+    frame is also sent to the app server. `is_whole`: whether the frame replaces all earlier frames that also
+    have `is_whole`; used for the output of running tool calls.
     """
 
     wire: bytes
@@ -81,7 +82,7 @@ def item_aborted(item_id: str, attempt: int, reason: str, retry: Retry | None = 
 
 def output(shown: Mapping[str, Shown]) -> EventFrame:
     """Returns the frame (a message to clients) that shows the current output of all running tool calls.
-    `shown`: the output by the id of the event of the tool call.
+    `shown`: the output of each call. Its keys are the ids of the calls' events.
     """
     outputs = [
         CallOutput(action_id=action_id, text=one.text, styles=list(one.styles))

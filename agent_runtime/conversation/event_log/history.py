@@ -129,8 +129,8 @@ class History:
         self._snapshot_seq = self._log.last_seq
 
     def save_summary(self) -> None:
-        """Saves a short summary of the conversation's state, so that a list of conversations can show this
-        conversation without reading its log.
+        """Saves a short summary of the conversation's state in the log's file, so that a list of
+        conversations can show this conversation without reading all its events.
         """
         if self._summary_seq == self._log.last_seq:
             return

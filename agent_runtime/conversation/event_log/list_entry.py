@@ -47,8 +47,8 @@ class Entry:
 
 
 def entry_of(spec: Spec, state: State, status: ExecutionStatus) -> Entry:
-    """Returns the list entry of an open conversation, built from its specification (the data with which it
-    was created) and its state without reading the log.
+    """Returns the data that a list of conversations shows about an open conversation. The data come from its
+    specification (the data with which it was created), its state and its status, so the log is not read.
     """
     return Entry(spec.created_at, updated_at(spec, state.last_timestamp), status)
 
@@ -62,7 +62,7 @@ def save(log: EventLog, state: State) -> None:
 
 
 def read_entry(directory: Path) -> Entry:
-    """Returns the list entry of the conversation in this directory.
+    """Reads the data that a list of conversations shows about the conversation in this directory.
 
     Raises LogMissingError if there is no conversation, sqlite3.DatabaseError if its log is damaged.
     """

@@ -1,4 +1,6 @@
-"""The event log of one conversation: an SQLite file with one writer. Positions are 1, 2, 3 … without gaps."""
+"""The event log of one conversation: an SQLite file with one writer. Event positions are 1, 2, 3 … without
+gaps.
+"""
 
 import fcntl
 import sqlite3
@@ -116,7 +118,7 @@ class LogReader:
     """An object that reads an event log, also during writes to it. Each method blocks for a short time."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        """Reads through this connection to the log's SQLite file. The caller closes the connection."""
+        """Creates a reader that uses this open connection to the log's file. The caller closes it."""
         self._db = db
         self.last_seq = self._count()
 
@@ -164,7 +166,9 @@ class LogReader:
         return found
 
     def branch(self, leaf: str | None, *, through_seq: int) -> Iterator[Record]:
-        """Yields the events of the branch that ends with the event `leaf`, and all updates of the state."""
+        """Yields the events of the branch with the last event `leaf`, and all state updates, to
+        `through_seq`.
+        """
         rows = self._db.execute(_BRANCH, {"leaf": leaf, "through_seq": through_seq})
         return (Record(*row) for row in rows)
 
@@ -324,7 +328,8 @@ class EventLog(LogReader):
 
     def set_spec(self, text: str, *, name: str | None = None) -> None:
         """Stores the conversation's specification with its signature (a keyed digest that reveals later
-        changes). `name`: the future name of the conversation's directory; None means the present name.
+        changes). `name`: the directory name to sign, if the directory will be renamed; None means its present
+        name.
         """
         signature = self.signer.sign(name or self._name, text)
         with self.transaction():
@@ -366,8 +371,8 @@ class EventLog(LogReader):
 
 
 def _require_ours(path: Path) -> None:
-    """Checks that the server owns the log file, if commands of the agent run as another user. Raises
-    ForeignLogError for a file that such a command could have written.
+    """Checks that only the server can write the log file, if the agent's commands run as another user. Raises
+    ForeignLogError if the agent's commands could have written the file.
     """
     try:
         is_ours = not are_two() or private_tree.is_of_server(path)

@@ -48,9 +48,9 @@ def masked(event: Event, masker: Masker) -> AnyEvent:
 
 
 def _drop_what_cannot_be_masked(holder: JsonObject, masker: Masker) -> None:
-    """Removes data of the model's vendor from the event if the data contains a secret. A mask in this data
-    would not help, because the vendor refuses the data after any change. `holder`: a part of the event as
-    JSON.
+    """Removes data that the model's vendor has signed or added to the event if the data contains a secret.
+    The secret is not masked there, because the vendor refuses this data after any change. `holder`: a part of
+    the event as JSON.
     """
     state = holder.get("vendor_state")
     if state and masker.value(state) != state:

@@ -101,9 +101,10 @@ class Work:
         return ConversationStateUpdateEvent(key="agent_state", value={PROOF: self.proof()})
 
     def proof(self) -> JsonObject:
-        """Returns what the event log proves about the agent's work, as a JSON object with `status`, `changed`
-        (the changed files) and `commands` (the commands since the last change of a file). Each command has
-        `event_id`, `command`, `exit_code`, `is_test` and `is_cited`.
+        """Returns what the event log proves about the agent's work, as a JSON object with `status`
+        (`verified` or `unverified`), `changed` (the changed files) and `commands` (the commands since the
+        last change of a file). Each command has `event_id`, `command`, `exit_code`, `is_test`, and
+        `is_cited`: whether the agent named the command in its last call of the tool `finish`.
         """
         status: Literal["verified", "unverified"] = "verified" if self.is_verified else "unverified"
         commands: list[JsonObject] = [
@@ -120,7 +121,9 @@ class Work:
 
 
 def after_result(work: Work, call: ActionEvent, result: ObservationEvent) -> Work:
-    """Returns a copy of `work` that also takes one more tool call and its result into account."""
+    """Returns a copy of `work`, the record of the agent's work, to which one more tool call and its result
+    are added.
+    """
     action, name = call.action or {}, call.tool_name
     if name == "finish":
         return replace(work, cited=_cited(call))
@@ -146,8 +149,8 @@ def questioned(work: Work) -> Work:
 
 
 def asked_again(work: Work) -> Work:
-    """Returns a copy of `work` after a new message of the user. What the agent claimed in reply to earlier
-    messages is cleared.
+    """Returns the record of the agent's work (`work`) as it is after a new message of the user: without the
+    agent's claims in its earlier replies.
     """
     return replace(work, cited=(), is_questioned=False)
 
@@ -225,8 +228,8 @@ def _cited(call: ActionEvent) -> tuple[str, ...]:
 
 
 def _is_same(cited: str, ran: str) -> bool:
-    """Returns whether a command that the agent named (`cited`) is the command that ran (`ran`). The match is
-    loose: one of the two may be a part of the other.
+    """Returns whether a command that the agent named (`cited`) is the command that ran (`ran`). It is enough
+    that one of the two is a part of the other.
     """
     plain, whole = " ".join(cited.strip("`$ ").split()), " ".join(ran.split())
     return bool(plain) and (plain in whole or whole in plain)

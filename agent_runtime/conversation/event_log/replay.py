@@ -39,8 +39,9 @@ def replay(log: LogReader, usage_id: str) -> Iterator[Prompted]:
 def _caught_up(
     fold: Fold, waiting: list[Record], log: LogReader, usage_id: str, *, through_seq: int
 ) -> tuple[Fold, list[Record]]:
-    """Adds the records up to the position `through_seq` to the computed state and messages. Returns the new
-    state and messages, and the records after that position.
+    """Adds the records up to the position `through_seq` to `fold`, which computes the conversation's state
+    and messages. Returns the new Fold, and the records after that position. `waiting`: the records that are
+    not yet added.
     """
     for record in waiting:
         if record.seq > through_seq:

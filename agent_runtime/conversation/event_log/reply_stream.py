@@ -16,9 +16,9 @@ class ReplyStream:
     """
 
     def __init__(self, item_id: str, publish: Callable[[EventFrame], None], masker: Masker) -> None:
-        """Prepares the publication of a reply. `item_id`: the id of the reply's first event. `publish`: sends
-        a frame (message) to clients. `masker`: masks secret values, also if a value is split over several
-        pieces.
+        """Prepares the publication of one reply of the model. `item_id`: the id of the first event that the
+        complete reply will have. `publish`: sends a frame (message) to clients. `masker`: masks secret
+        values, also if a value is split over several pieces.
         """
         self._item_id = item_id
         self._publish = publish

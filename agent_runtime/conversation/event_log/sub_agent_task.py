@@ -1,5 +1,5 @@
-"""Defines a task that a conversation has given to a sub-agent, as the conversation's log describes the task.
-Has no side effects.
+"""The data type of a task that a conversation has given to a sub-agent, and functions that read such tasks
+from events of the log. Has no side effects.
 """
 
 from collections.abc import Mapping

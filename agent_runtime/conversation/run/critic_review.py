@@ -33,8 +33,8 @@ async def criticised(context: RunContext, turn: ModelTurn, stream: ReplyStream) 
     events.
 
     If the request to the critic fails, the failure is logged and the reply is returned without a result of
-    the critic. `turn`: the reply of the agent's model as events. `stream`: the publication of the reply,
-    which is dropped if the task is cancelled.
+    the critic. `turn`: the reply of the agent's model as events. `stream`: the object that publishes the
+    reply to clients; if this task is cancelled, clients are told that the reply was dropped.
     """
     critic, subject = context.agent.critic, turn.events[-1]
     if critic is None or not _is_looked_at(critic, subject):
@@ -128,8 +128,8 @@ async def _look_at_changes(context: RunContext) -> CriticResult:
 
 
 def _as_said(subject: Event) -> bytes:
-    """Returns the event of a reply as a chat message for the critic. Secrets in the event are masked already,
-    as they will be in the log.
+    """Returns an event of the agent (a message or a tool call) as a chat message in JSON, which the critic
+    reads. Secrets in the event must already be masked.
     """
     if isinstance(subject, MessageEvent):
         text = subject.llm_message.text

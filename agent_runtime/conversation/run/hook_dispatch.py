@@ -61,8 +61,8 @@ def open_session(context: RunContext, config: HookConfig | None) -> "OpenSession
 
 
 class OpenSession:
-    """An object that runs the hooks of a conversation while the conversation is open. The hooks see the time
-    until the conversation is closed as one session.
+    """An object that runs the hooks of a conversation while the conversation is open. For the SessionStart
+    and SessionEnd hooks, a session lasts until the conversation is closed or its resources are freed.
     """
 
     def __init__(self, hooks: Hooks) -> None:

@@ -34,7 +34,9 @@ class RunSlot:
         self._is_mine.set_result(True)
 
     def queue_again(self) -> None:
-        """Withdraws the permission, so that the run must wait for it again."""
+        """Takes the permission to work away from this run. The run must then wait for the permission
+        again.
+        """
         self._is_mine = asyncio.get_running_loop().create_future()
 
 
@@ -59,8 +61,8 @@ class RunSlots:
 
     @contextmanager
     def queued(self) -> Iterator[RunSlot]:
-        """Adds a run to the queue and yields its slot, which says when the run has the permission to run. At
-        the end of the `with` block, the next run can get the permission.
+        """Adds a run to the queue and yields its slot (an object that says when the run has the permission to
+        work). At the end of the `with` block, the run gives its permission back, and the next run can get it.
         """
         mine = RunSlot()
         self._waiting.append(mine)
@@ -72,8 +74,8 @@ class RunSlots:
             self.step_aside(mine)
 
     def step_aside(self, slot: RunSlot) -> None:
-        """Takes the permission to work away from a run, so that the next run in the queue can start. The run
-        can queue again with `come_back`.
+        """Takes the permission to work away from the run that has this slot, so that the next run in the
+        queue can start. The run stays unfinished and can queue again with `come_back`.
         """
         self._at_work.discard(slot)
         self._admit()

@@ -39,8 +39,9 @@ def deletes_volumes(call: Call, workspace: str) -> bool:
 
 
 def _opens_files_of_host(call: Call, text: str, workspace: str) -> bool:
-    """Returns whether this option of a container command lets the container change files outside the
-    workspace, or read all such files. `text`: the value of the option.
+    """Returns whether an option of a container command gives the container files of this machine outside the
+    workspace: to change them, or to read all files or credentials. `text`: the value of the option, such as
+    the mount `/etc:/etc`.
     """
     mount = _MOUNT.match(text)
     path = call.path(Word(mount["path"])) if mount else None

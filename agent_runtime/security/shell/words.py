@@ -45,15 +45,17 @@ def expand(pieces: Pieces, variables: Mapping[str, str | None]) -> list[Word]:
 
 
 def value_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str | None:
-    """Returns the value that a variable gets if this word is assigned to it. Returns None if a part of the
-    value is not known.
+    """Returns the value that a variable gets if the shell word that consists of `pieces` is assigned to it.
+    Returns None if a part of the value is not known before the command runs.
     """
     text = text_of(pieces, variables)
     return None if "\0" in text else text
 
 
 def text_of(pieces: Pieces, variables: Mapping[str, str | None]) -> str:
-    """Returns the text of the word. A null character stands for an unknown part."""
+    """Returns the text of the shell word that consists of `pieces`, with the values of its variables. A null
+    character stands for a part whose value is only known when the command runs.
+    """
     parts = (_with_value(piece, variables).text for piece in pieces)
     return "".join("\0" if part is None else part for part in parts)
 

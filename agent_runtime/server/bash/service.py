@@ -234,7 +234,9 @@ class _Pipe:
         return text
 
     def joined(self) -> str | None:
-        """Returns the whole text that `take` has returned so far. Returns None if there was no output."""
+        """Returns the command's whole output so far, with secrets masked: all texts that `take` has returned.
+        Returns None if there was no output.
+        """
         return "".join(self._taken) or None
 
     def close_write_end(self) -> None:

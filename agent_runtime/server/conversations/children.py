@@ -45,7 +45,8 @@ class Children:
     """An object that starts and deletes child conversations. `root`: the directory of the children's git work
     trees.
 
-    `tidy`: a function that is called with the working directory of each deleted conversation.
+    `tidy`: a function that removes the git work tree of a deleted conversation; it is called with the
+    conversation's working directory.
     """
 
     def __init__(
@@ -88,8 +89,8 @@ class Children:
         return child
 
     def model(self, name: str) -> LLM | None:
-        """Returns the model of a saved profile. Returns None if the profile does not exist. The cost of this
-        model's calls is added to the cost of the agent.
+        """Returns the model of the saved model profile `name`, for a sub-agent. Returns None if the profile
+        does not exist. The cost of this model's calls is added to the cost of the agent.
 
         Raises DelegationError if the profile is not valid.
         """
@@ -109,8 +110,8 @@ class Children:
     ) -> StartChildConversationResponse:
         """Creates a child conversation and starts its agent on the task.
 
-        Raises ServerProblem: 404 if the parent does not exist, 409 `too_many_children`, 422
-        `worktree_failed`.
+        Raises ServerProblem: 404 if the parent does not exist, 409 `too_many_children`, 422 `worktree_failed`
+        if the git work tree cannot be created.
         """
         with self._registry.using(parent_id) as parent:
             self._check_limits(parent)
@@ -179,7 +180,7 @@ class Children:
         has: `worktree` for a separate git work tree, or `shared` for the directory of its parent.
 
         If the parent's directory is in no git repository, the child works in the parent's directory, whatever
-        `isolation` says. Raises ServerProblem `worktree_failed`.
+        `isolation` says. Raises ServerProblem `worktree_failed` if the work tree cannot be created.
         """
         if isolation == "shared":
             return parent.spec.working_dir, "shared"

@@ -50,8 +50,8 @@ def damaged() -> ServerProblem:
 
 @contextmanager
 def of_creation() -> Iterator[None]:
-    """Converts the exceptions of `create_conversation` in the `with` block to ServerProblem. Errors of a full
-    disk are raised unchanged.
+    """Converts exceptions that are raised while a conversation is created, in the `with` block, to a
+    ServerProblem with status 422. Errors of a full disk are raised unchanged.
     """
     try:
         yield
@@ -76,8 +76,9 @@ def of_creation() -> Iterator[None]:
 
 @contextmanager
 def of_opening(conversation_id: UUID) -> Iterator[None]:
-    """Converts the exceptions of `open_conversation` in the `with` block to ServerProblem. The error that the
-    conversation does not exist is raised unchanged.
+    """Converts exceptions that are raised while an existing conversation is opened, in the `with` block, to a
+    ServerProblem: its log is damaged, was changed by another program, or is in use by another server. The
+    error that the conversation does not exist is raised unchanged.
     """
     try:
         yield

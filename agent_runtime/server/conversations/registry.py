@@ -75,8 +75,8 @@ class Registry:
         """Creates the registry without opening a conversation. `key_encryption`: the cipher that encrypts the
         keys of conversations on disk; None means that keys are not written to disk.
 
-        `signer`: signs the stored specifications of conversations, so that a changed specification is
-        detected.
+        `signer`: signs the stored specification of each conversation (the data with which it was created), so
+        that a change by another program is detected.
         """
         self._path = config.conversations_path
         self._client = client
@@ -155,7 +155,7 @@ class Registry:
 
     async def fork(self, source: ConversationEngine, wanted: ForkRequest) -> ConversationEngine:
         """Copies a conversation, opens the copy and returns it. Raises ServerProblem 409 if a conversation
-        with the id of the copy exists, or EventNotFoundError.
+        with the id of the copy exists, and EventNotFoundError if `wanted` names an event that does not exist.
         """
         wanted = wanted.model_copy(update={"id": wanted.id or uuid4()})
         assert wanted.id is not None
@@ -168,8 +168,9 @@ class Registry:
         return copy
 
     async def receive(self, file: IO[bytes], wishes: Wishes) -> ConversationEngine:
-        """Creates a conversation from a file to which a conversation was exported and returns it. Raises
-        ServerProblem 409 if a conversation with its id exists already, or NotATrajectoryError.
+        """Creates a conversation from a file to which a conversation was exported and returns it. `wishes`:
+        the id, agent, working directory and title that the user chose. Raises ServerProblem 409 if a
+        conversation with this id exists already, and NotATrajectoryError if the file is not valid.
         """
         directory = self._directory(wishes.conversation_id)
         # This directory is not named like a conversation, so an incomplete log is never opened.
@@ -192,7 +193,8 @@ class Registry:
         conversation again and returns it.
 
         Raises ServerProblem: 404 if the conversation does not exist, 409 while it is busy, 422 for events
-        that are not valid. Raises LogGapError and LogDiffersError.
+        that are not valid. Raises LogGapError if events in between are missing, and LogDiffersError if the
+        log has other events at the same positions.
         """
         conversation = self.get(conversation_id)
         if conversation.is_busy:

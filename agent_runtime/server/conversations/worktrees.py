@@ -29,8 +29,9 @@ class WorkTrees:
         self._making = asyncio.Lock()
 
     async def prepare(self, request: StartConversationRequest) -> StartConversationRequest:
-        """Creates a git work tree for a new conversation. Returns the request with the work tree as its
-        workspace. Raises ServerProblem 422 `worktree_failed`.
+        """Creates a git work tree for a new conversation, if the request has the option `worktree`. Returns
+        the request with the work tree as its workspace. Raises ServerProblem 422 `worktree_failed` if the
+        work tree cannot be created.
 
         The request is returned unchanged if its workspace is in no repository, or in a repository without a
         commit.

@@ -47,7 +47,7 @@ def take_first_keys(source: str) -> FirstKeys:
     """Reads the keys of the server from the standard input or from a file, and returns them. A file is
     deleted after it is read. `source`: `-` for the standard input, or the path of the file.
 
-    Raises HandOverError.
+    Raises HandOverError if the source cannot be read or contains no valid session key.
     """
     try:
         content = _take_standard_input() if source == STANDARD_INPUT else _take_file(source)

@@ -91,8 +91,9 @@ class EgressRelay:
             await _close(proxy_writer)
 
     def _with_key(self, head: bytes) -> bytes:
-        """Returns the first request of a connection with the session key added. `head`: the request line and
-        the headers. The proxy uses this key until the connection ends.
+        """Returns the first request of a connection with the session key in the header Proxy-Authorization,
+        which the app server's proxy requires. `head`: the request line and the headers. The proxy uses this
+        key until the connection ends.
         """
         request_line, _, headers = head.partition(b"\r\n")
         credentials = f"Proxy-Authorization: Bearer {self._session_key()}\r\n".encode()

@@ -112,7 +112,8 @@ class GitRelay:
         self._one_prompt = asyncio.Lock()
 
     async def open(self, port: int) -> None:
-        """Starts to listen on this port, or on any free port if another program uses it.
+        """Starts to accept connections from git commands and other programs on this port, or on any free port
+        if another program uses it.
 
         The git commands get the port from the git configuration file.
         """

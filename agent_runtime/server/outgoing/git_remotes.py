@@ -52,9 +52,10 @@ SIGNATURES = "commit-signatures"
 
 
 class RemotesFile:
-    """The files that store which repositories git commands reach through the relay: one file for the next
-    start of the server, and the git configuration of commands. If commits are signed, a third file is the
-    program that git calls to sign.
+    """A writer and reader of the files that configure git for the commands of the sandbox. One file stores
+    the repositories for the next start of the server. The git configuration makes git reach these
+    repositories through the server's relay. If commits are signed, a third file is the program that git calls
+    to sign.
 
     All files are small. Writing them blocks the caller. Commands find the git configuration by the variable
     GIT_CONFIG_SYSTEM.
@@ -69,7 +70,9 @@ class RemotesFile:
         self._writing = threading.Lock()
 
     def open(self) -> None:
-        """Writes the git configuration for the stored repositories. Commands that start later read it."""
+        """Writes the git configuration for the repositories that the last call of `set` stored, also if this
+        was before a restart. Commands that start later read the configuration.
+        """
         self._write(self._read())
         os.environ[VARIABLE] = str(self._settings)
 

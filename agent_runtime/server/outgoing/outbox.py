@@ -74,8 +74,8 @@ class Outbox:
         self._then: Callable[[], None] | None = None
 
     def when_current(self, then: Callable[[], None]) -> None:
-        """Calls the function `then` as soon as the app server has confirmed that it has no events beyond the
-        end of this server's log.
+        """Calls the function `then` as soon as the app server has confirmed that its copy of the conversation
+        has no events beyond the end of this server's log.
 
         If the app server has more events than the log, `then` is never called. If the app server does not
         know the conversation, `then` is called.
@@ -213,8 +213,8 @@ class Outbox:
         return found
 
     async def _post(self, body: bytes) -> int:
-        """Sends a report to the app server. Returns the position of the last event that the app server has
-        confirmed.
+        """Sends events of the conversation to the app server. `body`: the JSON of the request. Returns the
+        position in the log of the last event that the app server has confirmed.
         """
         try:
             reply = await self._http.post(

@@ -136,9 +136,9 @@ def _schema(value: Any, change: Change) -> Any:
 
 
 def _said(value: Any, name: str, change: Change, change_json: Change) -> Any:
-    """Returns a copy of `value`, a part of the prompt. In the copy, `change` is applied to the texts of
-    messages, and `change_json` to texts that contain JSON. `name`: the name of the field that contains the
-    value.
+    """Returns a copy of `value`, a part of the prompt, in which secrets are masked. `name`: the name of the
+    field that contains `value`. `change`: a function that masks a text. `change_json`: a function that masks
+    a text that contains JSON (the arguments of a tool call).
     """
     if isinstance(value, str):
         if name in _ADDRESSES and value.startswith("data:"):
@@ -171,8 +171,8 @@ def _is_signed_or_encrypted(block: dict[str, Any]) -> bool:
 
 
 def _free(value: Any, change: Change) -> Any:
-    """Returns a copy of the arguments of a tool call, which may have any form. In the copy, `change` is
-    applied to all texts and field names.
+    """Returns a copy of the arguments of a tool call, which may have any form, with secrets masked in all
+    texts and field names. `change`: a function that masks a text.
     """
     if isinstance(value, str):
         return change(value)

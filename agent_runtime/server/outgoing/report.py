@@ -36,8 +36,8 @@ class Reporter:
         return self._url is not None
 
     def when_current(self, conversation_id: UUID, then: Callable[[], None]) -> None:
-        """Calls the function `then` as soon as the app server has confirmed that it has no events beyond the
-        end of the conversation's log.
+        """Calls the function `then` as soon as the app server has confirmed that its copy of the conversation
+        has no events beyond the end of this server's log.
         """
         self._outboxes[conversation_id].when_current(then)
 

@@ -25,7 +25,8 @@ async def read_body(head: bytes, reader: asyncio.StreamReader, writer: asyncio.S
     """Reads and returns the body that follows the headers `head` of a request. If the client waits for `100
     Continue` before it sends the body, sends this response.
 
-    Raises BodyTooLargeError, UnreadableBodyError.
+    Raises BodyTooLargeError if the body has more than MAX_BYTES bytes, and UnreadableBodyError if it does not
+    arrive in time or in full.
     """
     connection = h11.Connection(h11.SERVER, max_incomplete_event_size=len(head) + _PIECE_BYTES)
     body = bytearray()

@@ -51,8 +51,9 @@ class PortConnections:
 
 
 class PortRelay:
-    """The ASGI middleware in front of `app` that forwards requests to ports of the sandbox. It always
-    requires a session key, even on a server without keys.
+    """The ASGI middleware that forwards a request for a port of the sandbox to the program on that port, and
+    passes all other requests on to `app`. A forwarded request needs a valid session key. A server that has no
+    session keys refuses all requests for ports.
     """
 
     def __init__(self, app: ASGIApp, state: Any) -> None:

@@ -209,7 +209,9 @@ def checked(llm: JsonObject) -> LLM:
 
 
 def profile_of(store: EncryptedSettings, name: str) -> dict[str, Any]:
-    """Returns the settings of the profile `name`. Raises ServerProblem 404 if the profile does not exist."""
+    """Returns the settings of the saved model profile `name`. Raises ServerProblem 404 if the profile does
+    not exist.
+    """
     llm = store.saved.profiles.get(name)
     if llm is None:
         raise ServerProblem(404, "profile_not_found", f"There is no profile {name}.")

@@ -46,8 +46,9 @@ class Bridge:
 
     @classmethod
     async def open(cls, socket: Path, vnc: Path) -> "Bridge":
-        """Starts the server. `socket`: the path of the Unix socket on which it listens, in a directory that
-        other users cannot enter. `vnc`: the Unix socket of the X server for VNC.
+        """Starts the web server of the desktop and returns its object. `socket`: the path of the Unix socket
+        on which the server listens, in a directory that other users cannot enter. `vnc`: the Unix socket of
+        the X server for VNC.
         """
         bridge = cls(vnc)
         bridge._server = await unix_serve(
@@ -134,7 +135,9 @@ def _is_novnc(path: str) -> bool:
 
 
 def _read(path: str) -> bytes | None:
-    """Returns the content of a file of the desktop's page or of noVNC. Returns None for all other paths."""
+    """Returns the content of the file that has this path on the web server: a file of the desktop's page, or
+    of noVNC (the VNC client in the browser). Returns None for all other paths.
+    """
     if page := _PAGES.get(path):
         return (_PAGE / page).read_bytes()
     root = find_novnc()

@@ -29,8 +29,8 @@ class RuntimePluginError(Exception):
 
 
 class RuntimePlugin(Protocol):
-    """The interface of a runtime plugin. The registry never calls two methods of one plugin at the same
-    time.
+    """The interface of a runtime plugin: a program that runs beside the agent server, for people or for
+    tools, such as VS Code or a desktop. The registry never calls two methods of one plugin at the same time.
     """
 
     name: str

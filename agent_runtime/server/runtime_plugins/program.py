@@ -54,7 +54,9 @@ class PluginProgram:
         return b"".join(self._said).decode(errors="replace").strip()
 
     async def end(self) -> None:
-        """Sends SIGTERM to the process group, and SIGKILL after TERMINATE_SECONDS. May be called twice."""
+        """Ends the plugin's program: sends SIGTERM to its process group, and SIGKILL after TERMINATE_SECONDS.
+        May be called twice.
+        """
         if self.is_alive:
             signal_group(self._process.pid, signal.SIGTERM)
             await asyncio.wait({asyncio.ensure_future(self._process.wait())}, timeout=TERMINATE_SECONDS)

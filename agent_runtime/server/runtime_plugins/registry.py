@@ -22,8 +22,8 @@ MAX_OUTPUT_CHARACTERS = 4_000
 
 
 class RuntimePlugins:
-    """The runtime plugins of this server. The object lists, starts and describes them. `close` stops all
-    plugins that were started.
+    """The runtime plugins of this server: programs that run beside it, such as VS Code and a desktop. The
+    object lists, starts and describes them. `close` stops all plugins that were started.
     """
 
     def __init__(self, config: Config) -> None:
@@ -44,9 +44,9 @@ class RuntimePlugins:
         """Starts a plugin and returns its description and status. A plugin whose process has ended is started
         again.
 
-        If tools start the plugin themselves, only checks that the plugin is available. Raises ServerProblem:
-        404 `runtime_plugin_not_found`; 503 with the code of its Absence if the plugin is not available; 503
-        `runtime_plugin_failed` with its `output` if it does not start.
+        Some plugins are started by the agent's tools. For these, the call only checks that the plugin is
+        available. Raises ServerProblem: 404 `runtime_plugin_not_found`; 503 with the code of its Absence if
+        the plugin is not available; 503 `runtime_plugin_failed` with its `output` if it does not start.
         """
         self.require(name)
         if plugin := self._startable.get(name):

@@ -1,5 +1,5 @@
-"""Reports whether the runtime plugins are available that the agent's tools start themselves. This module
-starts no plugin.
+"""Reports whether the programs are installed that the agent's tools start: the browser and Jupyter. Clients
+see them in the list of runtime plugins, but this module starts no program.
 """
 
 import importlib.util

@@ -123,7 +123,7 @@ class EncryptedSettings:
         )
 
     def _decrypted(self, token: str) -> str | None:
-        """Returns the text that `encrypt` has encrypted as `token`, decrypted. Returns None if no key can
+        """Decrypts a text that the method `encrypt` has returned. Returns None if none of the keys can
         decrypt it.
         """
         from cryptography.fernet import InvalidToken  # loaded at the first use: 30 ms

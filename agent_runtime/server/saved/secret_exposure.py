@@ -27,8 +27,9 @@ Saved = Annotated[EncryptedSettings, Depends(_encrypted_settings)]
 
 
 def require_session_key(request: Request) -> None:
-    """Checks that the server has session keys. Raises ServerProblem 403 if it has none: on such a server the
-    agent's commands could send the same request and read the secrets.
+    """Refuses the request with ServerProblem 403 if the agent server runs without session keys (the keys that
+    its clients must send). Without them, the agent's commands could send the same request and read the
+    secrets.
     """
     if not request.app.state.config.session_keys:
         raise ServerProblem(

@@ -68,8 +68,8 @@ def close_calls() -> None:
 
 
 def _section(calls: _Calls) -> bytes:
-    """Returns the part of the filter for one architecture, as encoded instructions. On other architectures
-    the filter skips these instructions.
+    """Returns the part of the filter for system calls that applies to one processor architecture, as encoded
+    instructions. On other architectures the kernel skips these instructions.
     """
     refused = (*_IO_URING, *calls.bundled)
     body = [_instruction(_LOAD, _NUMBER)]
@@ -89,8 +89,8 @@ def _section(calls: _Calls) -> bytes:
 
 
 def _instruction(code: int, value: int, *, if_not: int = 0) -> bytes:
-    """Encodes one instruction of the filter. `if_not`: the number of instructions to skip if the comparison
-    fails.
+    """Encodes one instruction of the kernel's filter for system calls. `code`: the operation. `value`: its
+    operand. `if_not`: the number of instructions to skip if the comparison fails.
     """
     return struct.pack("=HBBI", code, 0, if_not, value)
 

@@ -70,8 +70,9 @@ def _is_list(annotation: Any) -> bool:
 
 
 def _list(environment: Mapping[str, str], variable: str) -> list[Any]:
-    """Returns the items of a setting that is a list: first the items of the JSON list in `variable`, then the
-    values of the variables with a number at the end of the name, in the order of the numbers.
+    """Returns the items of a setting that is a list. The environment variable with the name `variable`
+    contains the first items as a JSON list. Further items are the values of the variables
+    `<variable>_<number>`, sorted by number.
     """
     text = environment.get(variable, "").strip()
     items: list[Any] = _json_list(text) if text else []

@@ -135,8 +135,8 @@ class Browser:
         return self._current
 
     async def wait_for_opened(self, seconds: float) -> None:
-        """Waits until a tab that a page is opening now is ready. Returns at once if no tab is being opened.
-        Waits at most `seconds`.
+        """Waits until a new tab, which a page is opening at the moment, is ready, but at most `seconds`.
+        Returns at once if no tab is being opened.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):

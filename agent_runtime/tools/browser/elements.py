@@ -40,8 +40,9 @@ class Element:
 
 @dataclass(frozen=True)
 class PageState:
-    """The elements of a page that can be clicked or filled in, with a text that describes them. `page`: the
-    scroll positions and the loading status of the page, as `elements.js` returns them.
+    """The elements of a page that can be clicked or filled in, with a text for the model that describes them.
+    `page`: the scroll positions and the loading status of the page, as the script `elements.js` in the page
+    returns them.
     """
 
     elements: Sequence[Element]

@@ -87,7 +87,9 @@ class Recording:
         return self._count
 
     def drop(self) -> None:
-        """Ends the recording at once, for example because the browser has ended."""
+        """Stops taking pictures at once, for example because the browser has ended. The pictures that were
+        saved before stay.
+        """
         if self._writing is not None:
             self._writing.cancel()
 

@@ -39,8 +39,8 @@ _RESTARTED = (
 
 @dataclass(frozen=True)
 class BrowserReply:
-    """The result of a browser tool call. `names_page`: whether the URL and the title of the page are put
-    above the text.
+    """The result of a browser tool call. `names_page`: whether the model gets the URL and the title of the
+    page in front of the text. `image_url`: a picture for the model as a `data:` URL, if there is one.
     """
 
     text: str = ""
@@ -161,8 +161,8 @@ class BrowserSession:
         return self.recording.directory
 
     async def glimpse(self) -> BrowserPreview | None:
-        """Returns the browser's tabs and a picture of its page for a user interface. Does not change the
-        page. Returns None if no browser runs.
+        """Returns the browser's tabs and a picture of its current tab for a user interface. Does not change
+        the page. Returns None if no browser runs.
         """
         browser = self._browser
         if browser is None or not browser.tabs:

@@ -100,8 +100,9 @@ async def write_storage(browser: Browser, given: dict[str, Any]) -> str:
 
 
 async def _keep(browser: Browser, origin: _Origin) -> None:
-    """Writes entries of the local storage of one origin (website) into the browser. An empty page of this
-    origin is used for this, so that the website's server gets no request.
+    """Restores saved local storage: writes the entries in `origin` into the browser's local storage of that
+    origin (website). Opens an empty page of the origin for this, so that the website's server gets no
+    request.
     """
     if not origin.origin.startswith(("http://", "https://")):
         raise PageError(f"{origin.origin!r} is not an origin of the web, such as https://example.org.")

@@ -168,8 +168,9 @@ class Tab:
         return found.get("objectId")
 
     async def on(self, frame: PageFrame, handle: str, name: str, *arguments: Any) -> Json:
-        """Runs the named script on an element of the page and returns the script's result. `handle`: the
-        DevTools handle of the element. `arguments`: are passed to the script.
+        """Runs a script of the runtime on an element of the page and returns the script's result. `handle`:
+        the DevTools handle of the element. `name`: the name of the script. `arguments`: are passed to the
+        script.
         """
         params = {
             "functionDeclaration": script(name),
@@ -193,8 +194,9 @@ class Tab:
         return x + outer_x, y + outer_y
 
     async def _process_offset(self, session: str) -> tuple[float, float]:
-        """Returns the x and y position of a session's outermost frame in the visible part of the page, in
-        pixels.
+        """Returns the x and y position, in pixels of the visible part of the page, of the outermost frame of
+        a DevTools session. `session`: the id of the session. A page has a further session for each process
+        that draws frames of it.
 
         The positions of the session's other frames are relative to this outermost frame.
         """

@@ -49,10 +49,10 @@ class ClientToolObservation(OwnObservation):
 
 
 class ClientTool(DescribedTool[ClientAction]):
-    """A tool that the client runs.
+    """A tool that the client of the agent server runs. The agent server only informs the client of each call.
 
     If the tool does not wait for an answer, a call gets a fixed result at once. Otherwise the call waits
-    until `deliver` is called with the client's result, which may never happen.
+    until the client sends its result (`deliver`), which may never happen.
     """
 
     observation_type = ClientToolObservation
@@ -83,8 +83,8 @@ class ClientTool(DescribedTool[ClientAction]):
         return NOTHING
 
     def effects(self, action: ClientAction) -> Sequence[Effect]:
-        """Returns the effects of the call that follow from the annotations in the
-        client's tool description.
+        """Returns the effects that the call has according to the annotations (hints such as "only reads") in
+        the client's description of the tool.
         """
         del action
         return hinted(self.annotations)

@@ -99,7 +99,9 @@ class Kernel:
         await self._do(f"import os as _os, json as _json; _os.environ.update(_json.loads({values!r}))")
 
     async def unset_variables(self, names: Mapping[str, str]) -> None:
-        """Removes environment variables for the next cells. Raises KernelError or TimeoutError."""
+        """Removes the environment variables that are the keys of `names`, so that the next cells do not have
+        them. Raises KernelError or TimeoutError.
+        """
         await self._do(f"import os as _os; [_os.environ.pop(_n, None) for _n in {[*names]!r}]")
 
     def interrupt(self) -> None:

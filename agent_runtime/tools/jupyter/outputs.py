@@ -82,8 +82,8 @@ class CellOutputs:
         self._say_block(self._pictured(found, data[found]) if found else _as_text(data))
 
     def _pictured(self, kind: str, encoded: str) -> str:
-        """Stores a picture of the output. Returns the text that replaces the picture in the plain text of the
-        output.
+        """Stores a picture that the cell has shown, if it is not too large. Returns the text that stands for
+        the picture in the plain text of the output. `kind`: the media type. `encoded`: the picture in base64.
         """
         try:
             size = len(base64.b64decode(encoded))

@@ -99,8 +99,9 @@ class JupyterTool(CarriedTool[CellArguments]):
         return _DESCRIPTION.format(working_dir=self._working_dir)
 
     def claims(self, action: MCPToolAction) -> Sequence[Claim]:
-        """Returns a claim (a statement of what a call uses) of all resources in a separate group of calls
-        (lane) that only this tool uses. So cells run one after another, but in parallel with shell commands.
+        """Returns the statement that the call uses all resources, but in a separate lane (a group of calls
+        that never conflicts with other groups). Only this tool uses the lane. So cells run one after another,
+        but in parallel with shell commands.
         """
         del action
         return (Claim(lane=self.name),)

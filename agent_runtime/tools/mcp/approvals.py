@@ -83,8 +83,8 @@ class Approvals(BaseModel):
         self.changes[server][change.tool] = change.model_copy(update={"is_refused": True})
 
     def _with_answers(self, server: str, changes: Mapping[str, ToolChange]) -> dict[str, ToolChange]:
-        """Returns the differences. Marks those that a user has already refused, so that the user is not asked
-        again.
+        """Returns the differences `changes` of a server's tools. Each one that the user has already refused
+        is marked as refused, so that the user is not asked again.
         """
         before = self.changes.get(server, {})
         refused = {one.fingerprint for one in before.values() if one.is_refused}

@@ -119,8 +119,8 @@ class McpConnection:
 
     @contextlib.contextmanager
     def _counted(self, deadline: asyncio.Timeout) -> Iterator[None]:
-        """Counts a tool call as running inside the `with` block. At the end of the last call, cancels the
-        server's questions that still wait for the user. `deadline`: the time limit of the call.
+        """Counts a tool call as running inside the `with` block. When no call runs any more, cancels those
+        questions of the MCP server that the user has not answered. `deadline`: the time limit of the call.
         """
         self._deadlines.add(deadline)
         try:
@@ -306,7 +306,9 @@ class McpConnection:
         )
 
     def _sign(self, request: "httpx2.Request") -> "httpx2.Request":
-        """Adds the current key to an HTTP request. The key may change while the connection is open."""
+        """Adds the key for the request's URL to the headers of an HTTP request to the MCP server. Looks up
+        the key for each request, because the key may change while the connection is open.
+        """
         if key := self._credential_for(str(request.url)):
             request.headers[HEADER] = key
         return request

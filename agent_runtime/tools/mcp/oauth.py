@@ -116,8 +116,8 @@ def oauth(
     """Returns an HTTP authentication that adds the access token to requests and renews the token.
 
     `url`: the URL of the MCP server. `auth`: the field `auth` of the MCP server's configuration. `state`: the
-    tokens. `sign_in`: the running sign-in; with None, SignInNeededError is raised if the server requires a
-    sign-in.
+    stored tokens of an earlier sign-in; new tokens are stored there. `sign_in`: the sign-in that a person
+    performs now; with None, SignInNeededError is raised if the server requires a sign-in.
 
     If a tool call needs more permissions than the sign-in gave, the call is refused. Other calls continue.
     """

@@ -59,8 +59,8 @@ def with_scope(auth: "httpx2.Auth", scope: str | None) -> "httpx2.Auth":
 
 
 def missing_scope(response: "httpx2.Response") -> str:
-    """Returns a sentence about the OAuth scope that the call lacks. Returns an empty text if the call was
-    refused for another reason.
+    """Returns a sentence for the model about the OAuth scope (permission) that a refused tool call needs.
+    Returns an empty text if the call was refused for another reason. `response`: the MCP server's refusal.
     """
     from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 

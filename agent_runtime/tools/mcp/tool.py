@@ -108,8 +108,9 @@ _WHAT = {
 
 
 def _refusal(server: str, change: ToolChange) -> str:
-    """Returns the text that the model gets for a refused call of a changed tool. The server's texts in it are
-    marked as untrusted, because no user has approved them.
+    """Returns the text that the model gets if a call is refused because the MCP server has changed the tool.
+    The difference in this text is marked as untrusted, because the MCP server wrote it and no user has
+    approved it.
     """
     return (
         f"`{change.tool}` was not called: the MCP server {server} {_WHAT[change.change]}: it is not "

@@ -37,7 +37,7 @@ class Draft:
     """The result of a patch in memory, before it is written to disk. `files`: the new content by path; None
     means that the file is deleted.
 
-    `fuzz`: the number of lines that match the file only loosely.
+    `fuzz`: the number of lines that match the file only if blanks at their end or quote styles are ignored.
     """
 
     files: dict[Path, TextFile | None] = field(default_factory=dict)
@@ -161,7 +161,8 @@ def _last_text(result: Draft, path: Path) -> str:
 
 def changed_text(file: TextFile, chunks: Sequence[Chunk], name: str) -> tuple[str, int]:
     """Returns the text of the file after all chunks of a patch are applied, and the number of lines that
-    match only loosely. `name`: the path of the file for error messages.
+    match the patch only if blanks at their end or quote styles are ignored. `name`: the path of the file for
+    error messages.
     """
     lines = split_lines(file.text)
     plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
@@ -196,8 +197,9 @@ def _joined(lines: list[str], file: TextFile) -> str:
 
 
 def _locate(file: TextFile, plain: list[str], chunk: Chunk, position: int, where: str) -> tuple[int, int]:
-    """Finds the old lines of a chunk in the file, at or after the line index `position`. Returns the index of
-    their first line, and how many of them match only loosely.
+    """Finds the lines that a chunk of a patch replaces in the file, at or after the line index `position`.
+    Returns the index of the first of these lines, and how many of them match only if blanks at their end or
+    quote styles are ignored.
     """
     start = position
     for header in chunk.headers:

@@ -94,7 +94,9 @@ class _Reader:
 
     @property
     def is_section_over(self) -> bool:
-        """Whether only empty lines remain before the patch's next section."""
+        """Whether only empty lines remain before the end of the patch or before its next section (the part
+        about one file).
+        """
         following = self.position
         while following < len(self.lines) and self.lines[following] == "":
             following += 1

@@ -44,7 +44,9 @@ _POSIX_CLASSES = {
 
 
 class IgnoreRule(NamedTuple):
-    """One line of a .gitignore. `regex` matches paths relative to the file's directory."""
+    """One line of a .gitignore. `regex` matches paths relative to the directory of the .gitignore.
+    `is_negated`: whether the line includes matching paths again (`!`).
+    """
 
     regex: re.Pattern[str]
     is_negated: bool

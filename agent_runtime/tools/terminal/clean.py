@@ -21,8 +21,8 @@ class LineCleaner:
     """
 
     def __init__(self, on_line: Callable[[str, str], None]) -> None:
-        """Creates a cleaner for a new stream. `on_line`: called with each line in its raw and its clean form,
-        without the line ending.
+        """Creates a cleaner for the output of one terminal. `on_line`: called with each complete line of the
+        output, first as the terminal received it, then as plain text. Both have no line ending.
         """
         self._on_line = on_line
         self._rest = ""
@@ -35,8 +35,8 @@ class LineCleaner:
         return _CUT_ESCAPE.sub("", self._rest)
 
     def feed(self, text: str) -> str:
-        """Adds output to the stream. Returns the clean text of the lines that are complete now and were not
-        returned before.
+        """Adds the next piece of the terminal's output. Returns the lines that this piece has completed, as
+        plain text with line endings.
         """
         *lines, self._rest = (self._rest + text).split("\n")
         clean = "".join(f"{self._cleaned(line)}\n" for line in lines)

@@ -15,18 +15,18 @@ MAX_SAVED_CHARS = 64 * 1024 * 1024
 
 
 class OutputCollector:
-    """A collector of the output of commands. The output is added as bytes. `take` returns the text since the
-    previous `take`.
+    """A collector of the output of commands. A caller adds the output as bytes. `take` returns the text that
+    was added since the previous call of `take`.
 
-    If the output is longer than `max_chars`, only its beginning and its end are returned. The whole output is
+    If this text is longer than `max_chars`, only its beginning and its end are returned. The whole output is
     saved in a file below `save_dir`.
     """
 
     def __init__(
         self, save_dir: Path, hide: StreamMask, max_chars: int = MAX_OUTPUT_CHARS, *, label: str = "terminal"
     ) -> None:
-        """Creates an empty collector. `hide`: masks secrets before output is kept, shortened or saved.
-        `label`: the beginning of the files' names.
+        """Creates an empty collector. `hide`: masks secrets before output is stored, shortened or saved to a
+        file. `label`: the beginning of the names of the files with the whole output.
         """
         self._label = label
         self._save_dir = save_dir
@@ -58,8 +58,8 @@ class OutputCollector:
         return text
 
     def styles(self, text: str) -> list[Style]:
-        """Returns the colours of the text that `take` returned last. `text`: this text, which the caller may
-        have changed.
+        """Returns the colours of the text that the last call of `take` returned. `text`: that text; lines
+        that the caller has changed since have no colours.
         """
         return self._taken.styles(text)
 
@@ -75,8 +75,8 @@ class OutputCollector:
         return end[end.find("\n", 0, -1) + 1 :]
 
     def styles_now(self, text: str, limit: int) -> list[Style]:
-        """Returns the last `limit` colours of the text that `peek` returned last. `text`: this text, which
-        the caller may have changed.
+        """Returns the last `limit` colours of the text that the last call of `peek` returned. `text`: that
+        text; lines that the caller has changed since have no colours.
         """
         return self._paint.styles(text, unfinished=self._cleaner.unfinished, limit=limit)
 

@@ -67,7 +67,9 @@ class Pen:
         return pen
 
     def take(self, parameters: str) -> None:
-        """Applies the parameters of one escape sequence. Unknown parameters are ignored."""
+        """Changes the current style as one escape sequence of the terminal's output requests. `parameters`:
+        the numbers in the sequence, such as `1;31` for bold red. Unknown numbers are ignored.
+        """
         codes = parameters.split(";")
         while codes:
             code = int(codes[0] or 0) if len(codes[0]) <= 3 else -1
@@ -85,11 +87,13 @@ class Pen:
 
 
 class Paint:
-    """The styles of an output's first and last lines, in bounded memory."""
+    """The colours and other styles of the first and the last lines of a command's output. Lines between them
+    are dropped, so the memory is limited.
+    """
 
     def __init__(self, max_chars: int) -> None:
-        """Creates the object without lines. `max_chars`: how many characters of lines are remembered at the
-        beginning, and at the end.
+        """Creates the object without lines. `max_chars`: how many characters of the output's first lines are
+        stored, and how many of its last lines.
         """
         self._max_chars = max_chars
         self._pen = Pen()
@@ -97,7 +101,9 @@ class Paint:
         self._start_over()
 
     def add(self, raw: str, clean: str) -> None:
-        """Adds the next line, in its raw and its clean form, without the line ending."""
+        """Adds the next line of the output without its line ending. `raw`: the line as the terminal received
+        it. `clean`: the same line as plain text, without escape sequences and overwritten text.
+        """
         line = _painted(raw, clean, self._pen)
         self._is_plain = self._is_plain and not line.styles
         if self._head_chars < self._max_chars:
@@ -110,10 +116,10 @@ class Paint:
             self._tail_chars -= len(self._tail.popleft().text) + 1
 
     def styles(self, text: str, *, unfinished: str = "", limit: int = MAX_STYLES) -> list[Style]:
-        """Returns the last `limit` styles of `text`, which consists of all or some of the lines that were
-        added so far.
+        """Returns the styles of the lines in `text`, each with the characters to which it applies; at most
+        the last `limit`. `text`: all or some of the output lines that were added so far.
 
-        `unfinished`: the raw text of the last line if that line is not complete.
+        `unfinished`: the last line as the terminal received it, if that line is not complete.
         """
         tail = list(self._tail)
         if unfinished:
@@ -128,13 +134,15 @@ class Paint:
         return _placed(lines, found)[-limit:]
 
     def end(self) -> None:
-        """Removes all lines and the current style, so that a new output can begin."""
+        """Removes all lines and resets the style for the text that follows, so that the output of another
+        command can begin.
+        """
         self._pen = Pen()
         self._start_over()
 
     def taken(self) -> "Paint":
-        """Returns a copy with the lines so far. Then removes these lines from this object but keeps the
-        current style.
+        """Moves all lines so far to a new object and returns the new object. The style in force at the end of
+        these lines stays in this object, because it also applies to the output that follows.
         """
         taken = copy(self)
         self._start_over()
@@ -149,7 +157,10 @@ class Paint:
 
 
 def _painted(raw: str, clean: str, pen: Pen) -> _Line:
-    """Returns the clean line with its styles, and updates the pen."""
+    """Returns the line `clean` (plain text) with the styles that the escape sequences in `raw` (the same line
+    as the terminal received it) set. `pen`: the style at the beginning of the line; it is changed to the
+    style at the end.
+    """
     if "\x1b" not in raw:
         return _Line(clean, [(0, len(clean), pen.style)] if pen.style and clean else [])
     pieces = [(piece, style) for piece, style in _pieces(raw, pen) if piece]
@@ -174,7 +185,9 @@ def _painted(raw: str, clean: str, pen: Pen) -> _Line:
 
 
 def _pieces(raw: str, pen: Pen) -> Iterator[tuple[str, str]]:
-    """Yields the text between escape sequences, each piece with its style."""
+    """Yields the parts of the line `raw` between its escape sequences, each with its style. `pen`: the style
+    at the beginning of the line; each escape sequence changes it.
+    """
     at = 0
     for escape in ESCAPE.finditer(raw):
         yield raw[at : escape.start()], pen.style
@@ -185,8 +198,8 @@ def _pieces(raw: str, pen: Pen) -> Iterator[tuple[str, str]]:
 
 
 def _matches(lines: Sequence[str], known: Sequence[_Line]) -> Iterator[tuple[int, _Line]]:
-    """Yields each known line that occurs in `lines`, with its index in `lines`. Both sequences are in the
-    same order. Either sequence may lack lines of the other.
+    """Yields each line of `known` whose text occurs in `lines`, with its index in `lines`. Both sequences
+    have the same order, but each may lack lines of the other.
     """
     reached = 0
     for index, text in enumerate(lines):

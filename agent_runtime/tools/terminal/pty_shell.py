@@ -212,8 +212,8 @@ class PtyShell:
             return 0
 
     async def wait(self, patience: Patience) -> bool:
-        """Waits for the end of the command or of the shell. Returns True if one of them has ended. Returns
-        False if a time limit of `patience` is reached first.
+        """Waits until the running command or the shell has ended, and returns True. Returns False if one of
+        the time limits in `patience` is reached first.
         """
         started = self._loop.time()
         while self.is_busy:

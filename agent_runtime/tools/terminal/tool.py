@@ -43,7 +43,9 @@ class TerminalTool(Tool[TerminalAction]):
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
         """Creates the tool. Each shell starts with its first command. `sessions`: the largest number of
-        shells. Raises ValueError unless the number is 1 to MAX_SESSIONS.
+        shells; ValueError is raised unless it is 1 to MAX_SESSIONS. `quiet_seconds`: how long the tool waits
+        for a command without new output. `settle_seconds`: the same after input to a running command, once
+        the command has printed something.
         """
         if not 1 <= sessions <= MAX_SESSIONS:
             raise ValueError(f"`sessions` of the terminal must be 1 to {MAX_SESSIONS}, not {sessions}.")
@@ -64,8 +66,9 @@ class TerminalTool(Tool[TerminalAction]):
         return text + (SESSIONS.format(max_sessions=self._max_sessions) if self._max_sessions > 1 else "")
 
     def claims(self, action: TerminalAction) -> Sequence[Claim]:
-        """Returns a claim (a statement of what a call uses) of all resources in a group of calls (lane) for
-        the shell of this call. So commands in different shells run in parallel.
+        """Returns the statement that the call uses all resources, but in a separate lane (a group of calls
+        that never conflicts with other groups). Each shell has one lane, so commands in different shells run
+        in parallel.
         """
         return (Claim(lane=f"terminal {named.session_of(action)}"),)
 

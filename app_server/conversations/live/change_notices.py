@@ -55,8 +55,8 @@ def tell(pubsub: PubSub, channels: Iterable[UUID], conversation_id: UUID) -> Non
 @dataclass(frozen=True)
 class News:
     """A change of a conversation that is ready to be published. `frames`: messages with the new state of the
-    conversation, for its event streams. `channels`: the ids of the pubsub channels of all users who may see
-    the conversation, for their live streams (see channels_of).
+    conversation, for the streams of its events. `channels`: the ids of the pubsub channels of all users who
+    may see the conversation, for the live streams of these users.
     """
 
     conversation_id: UUID

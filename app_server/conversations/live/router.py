@@ -42,7 +42,8 @@ async def follow(
 
     The first event is a snapshot of the lists. After a lost connection, the client connects again and
     receives a new snapshot, which replaces all earlier events. If the server ends the stream, its last event
-    is `{"type": "error", "code", "detail"}` with the code `not_authenticated`, `overrun` or `closed`.
+    is `{"type": "error", "code", "detail"}`. Its code is `not_authenticated` (the user is signed out),
+    `overrun` (the client was too slow) or `closed` (the app server shuts down).
 
     429 `too_many_streams`.
     """

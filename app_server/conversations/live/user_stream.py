@@ -105,8 +105,9 @@ class UserStream:
     """For each conversation and start task, a hash of the state that was last sent to the client."""
 
     async def frames(self) -> AsyncGenerator[UserFrame]:
-        """Yields the messages (frames) to send to the client: the snapshot, then the changes. Raises Ended if
-        the server ends one of the stream's subscriptions to published messages.
+        """Yields the messages (frames) to send to the client: first a snapshot of the conversations, start
+        tasks and spending of the user, then their changes. Raises Ended if the server ends one of the
+        stream's subscriptions to published messages.
         """
         async with self.pubsub.subscribe(self.user_id) as own, self.pubsub.subscribe(EVERYONE) as common:
             is_first = True
@@ -230,7 +231,9 @@ class UserStream:
 
 
 class _Arriving:
-    """A queue that joins the published messages of several pubsub subscriptions."""
+    """A queue that joins several pubsub subscriptions, so that a live stream can wait for the next message of
+    any of them.
+    """
 
     def __init__(self, subscriptions: tuple[Subscription, ...]) -> None:
         self._next = {one: asyncio.ensure_future(one.next()) for one in subscriptions}

@@ -55,11 +55,13 @@ async def removed_after_failure(database: Database, conversation_id: UUID) -> As
 
 
 async def fill(database: Database, conversation_id: UUID, frames: Sequence[DurableFrame]) -> None:
-    """Appends existing events to the log of a new, hidden conversation, in one transaction.
+    """Appends existing events to the log of a new conversation, in one transaction. The conversation is a
+    fork or an import that stays hidden from its users until all events are copied.
 
-    frames: the events with their positions, at most PER_TRANSACTION. Raises Unavailable `copy_cut_off` if the
-    conversation is no longer hidden or is already removed because the copying took too long. Also raises
-    LogFull and the errors of log.append.
+    frames: the events with their positions, at most PER_TRANSACTION (100). Raises Unavailable `copy_cut_off`
+    if the conversation is no longer hidden or is already removed because the copying took too long. Raises
+    LogFull if the log would be larger than its maximum size, and Conflict if the positions do not continue
+    the log.
     """
     async with database.session() as session:
         conversation = await _hidden(session, conversation_id)
@@ -71,8 +73,9 @@ async def fill(database: Database, conversation_id: UUID, frames: Sequence[Durab
 
 
 async def revealed(session: AsyncSession, conversation_id: UUID) -> Conversation:
-    """Makes the hidden conversation visible, because its log is now complete, and returns the conversation.
-    The change takes effect when the caller commits.
+    """Makes a new conversation visible to its users and returns it. Called when all events of a fork or an
+    import are copied to its log; until then, the conversation is hidden. The change takes effect when the
+    caller commits.
 
     Raises Unavailable `copy_cut_off` if the conversation is already removed because the copying took too
     long.

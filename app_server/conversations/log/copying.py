@@ -29,7 +29,7 @@ async def copied_frames(
     database: Database, conversation_id: UUID, positions: Sequence[int]
 ) -> AsyncIterator[list[DurableFrame]]:
     """Yields copies of the events at these positions of the conversation's log, in lists and numbered from 1.
-    Each list is small enough for one call of `filling.fill`, which writes the events into the log of the
+    Each list is small enough for one call of `bulk_append.fill`, which writes the events into the log of the
     fork. No transaction is open while the caller uses a list.
     """
     seq = 0
@@ -48,9 +48,10 @@ async def positions_to_copy(
     session: AsyncSession, conversation_id: UUID, *, through_seq: int, from_event_id: str | None = None
 ) -> list[int]:
     """Returns the positions of the events that a fork of this conversation copies, in ascending order. These
-    are the events of the branch that ends with the event `from_event_id`; without this id, the events of the
-    active branch. The newest event that sets the confirmation policy and the newest event that sets the
-    security analyzer are also included. Positions after `through_seq` are left out.
+    are the event `from_event_id` and all events that led to it; without this id, the newest event of the chat
+    and all events that led to it. Events that a rewind has undone are left out. The newest event that sets
+    the confirmation policy and the newest event that sets the security analyzer are also included. Positions
+    after `through_seq` are left out.
 
     Raises NotFound `event_not_found`.
     """

@@ -107,9 +107,9 @@ async def _current_branch(database: Database, conversation_id: UUID, last_seq: i
 
 
 def _note_parents(bodies: Sequence[str], parents: dict[str, str | None], leaf: str | None) -> str | None:
-    """Adds the id of each event's parent to `parents`. Returns the id of the last event of the active branch
-    after these events. `bodies`: events as JSON texts. `leaf`: the id of the last event of the active branch
-    before these events.
+    """Adds the id of each event's parent to `parents`. Returns the id of the last event that is in effect
+    after these events, that is, not undone because the user went back to an earlier point. `bodies`: events
+    as JSON texts. `leaf`: the id of the last event in effect before these events.
     """
     for body in bodies:
         event = orjson.loads(body)

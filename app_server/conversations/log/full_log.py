@@ -39,8 +39,8 @@ def take_room(conversation: Conversation, appended: Appended) -> None:
     """Adds the size of the new events to the stored size of the conversation's event log. `appended`: the
     events that were just added to the log.
 
-    Raises LogFull if the log becomes too large. Then the caller must discard the new events and end the log
-    with `end`.
+    Raises LogFull if the log is now larger than its maximum size. Then the caller must discard the new events
+    and end the log with `end`.
     """
     conversation.log_size += sum(len(frame.body) for frame in appended.new)
     if appended.acknowledged_seq > MAX_EVENTS:
@@ -49,8 +49,9 @@ def take_room(conversation: Conversation, appended: Appended) -> None:
 
 
 async def end(session: AsyncSession, conversation: Conversation) -> Appended:
-    """Appends two last events to the conversation's log, which say why the log has ended, and returns them.
-    Marks the log as full. The caller must hold the lock of the conversation's row.
+    """Ends the event log of a conversation that has reached its maximum size. Appends two last events, which
+    tell the user that the log is full and that the agent has stopped, and returns them. From then on, the log
+    accepts no events. The caller must hold the lock of the conversation's row.
     """
     last = await log.last_seq(session, conversation.id)
     whole = ErrorClassification(kind="quota", retryable=False, user_action="none")

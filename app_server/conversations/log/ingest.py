@@ -40,9 +40,10 @@ async def ingest(
 ) -> int:
     """Stores the events that a sandbox reports, and returns the position of the newest stored event.
 
-    Raises NotFound if the sandbox has no such conversation. Raises Conflict `seq_gap` or `seq_conflict` (see
-    events.log.append). Raises LogFull if the log has reached its maximum size; then the sandbox stops
-    reporting this conversation.
+    Raises NotFound if the sandbox has no such conversation. Raises Conflict: `seq_gap` if an event between
+    the log and the report is missing, `seq_conflict` if the log has another event at one of the positions.
+    Raises LogFull if the log has reached its maximum size; then the sandbox stops reporting this
+    conversation.
     """
     try:
         async with database.session() as session:

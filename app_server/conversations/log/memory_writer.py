@@ -1,4 +1,5 @@
-"""Finds notes of the agent and approved MCP tools in new events, and saves them for later conversations.
+"""Saves data from new events of a conversation for later conversations: memory notes (texts about the
+repository that the agent proposes to remember), and approvals of MCP tools by the user.
 
 The caller stores the events in the same transaction, so that each event is handled once.
 """
@@ -42,9 +43,10 @@ async def take_over_proposals(
 async def take_over_approvals(
     session: AsyncSession, conversation: Conversation, frames: Sequence[DurableFrame]
 ) -> None:
-    """Saves which versions of MCP tools the user has approved in these events.
+    """Saves which versions of MCP tools the user has approved in this conversation, so that later
+    conversations use the same approvals.
 
-    frames: new events that are already appended to the log.
+    frames: new events of the conversation, already appended to the log. Some of them may record an approval.
     """
     approvals = [one for frame in frames if (one := mcp_approvals.approved_by(frame.event)) is not None]
     if not approvals:

@@ -155,8 +155,9 @@ def after_stats(
 
 
 def _expected(kept: Mapping[str, Any]) -> int:
-    """Returns how many prompt tokens the last model call has left in the vendor's cache. Returns 0 if this
-    number is unknown or too small to be counted.
+    """Returns how many prompt tokens the vendor's cache should contain after the last model call. Returns 0
+    if this number is unknown, or too small to tell whether the next call used the cache. `kept`: the stored
+    statistics of the prompt cache.
     """
     if not kept["recent"]:
         return 0

@@ -74,7 +74,7 @@ def named_by(
     cipher: Cipher, conversation: Conversation, task: StartTask
 ) -> Iterator[tuple[str, str | None, str | None]]:
     """Yields the URL or name, the branch and the git provider (kind of git host) of each repository that the
-    user has named for the conversation. `cipher`: decrypts stored values.
+    user has named for the conversation. `cipher`: decrypts the repository's URL, which is stored encrypted.
     """
     for one in KeptRepository.all_of(conversation.more_repositories):
         yield one.repository, one.branch, one.git_provider
@@ -93,9 +93,9 @@ def named_by(
 
 def remotes_of(work: Iterable[ConversationRepository], signing_key: str | None) -> GitRemotes:
     """Returns the git settings for a sandbox, with one remote for each repository that the git proxy can
-    reach over HTTP. Git in the sandbox reports all other repositories as unreachable.
-
-    signing_key: the public key of the key pair that signs commits; None if commits are not signed.
+    reach over HTTP. Git in the sandbox reports all other repositories as unreachable. `work`: the
+    repositories of the conversations in the sandbox. signing_key: the public key of the key pair that signs
+    commits; None if commits are not signed.
     """
     named = ((proxied_name(one.address), one.address) for one in work)
     spelled: dict[str, tuple[str, ...]] = {}

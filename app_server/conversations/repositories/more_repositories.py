@@ -51,8 +51,9 @@ def with_directories(
     Repositories with the same name get different directory names.
 
     `addresses`: the addresses of `more`, in the same order. `first`: the address of the conversation's first
-    repository; None if there is none. Raises BadRequest `more_without_first`, `repository_has_password`,
-    `repository_twice`.
+    repository; None if there is none. Raises BadRequest: `more_without_first` if there is no first
+    repository, `repository_has_password` if a URL contains a password, `repository_twice` if a repository is
+    named twice.
     """
     if not more:
         return []

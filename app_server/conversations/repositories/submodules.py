@@ -87,8 +87,8 @@ def _judged(one: KeptSubmodule, name: str, url: str, parent: Address) -> KeptSub
 
 
 def _address_of(url: str) -> Address | None:
-    """Returns the parsed address of a submodule's URL. Returns None if the URL is not valid, leads to the
-    server's machine or contains a password.
+    """Returns the parsed address of a submodule's URL. Returns None if the URL is not valid, is a file path
+    on the machine of the app server, or contains a password.
     """
     if not _PLAIN_URL.fullmatch(url):
         return None

@@ -14,7 +14,8 @@ def checked_directory(given: str | None, *, has_repository: bool) -> str | None:
     """Returns the folder in which the agent will work, relative to the repository's root, without `.` and
     double slashes. Returns None for the root. `given`: the folder in the start request; None means the root.
 
-    Raises BadRequest `directory_without_repository` and `directory_outside_repository`.
+    Raises BadRequest `directory_without_repository` if the conversation has no repository, and
+    `directory_outside_repository` if the path leads out of the repository, into `.git` or too deep.
     """
     if given is None:
         return None

@@ -68,8 +68,8 @@ def projects_of(checkouts: Sequence[Checkout], directory: str | None) -> list[Ch
     agent's working folder comes first, then the folders above it up to the root of its repository, then the
     further repositories.
 
-    `checkouts`: the checkouts of the conversation, that of the first repository first. `directory`: see
-    Conversation.selected_directory.
+    `checkouts`: the checkouts of the conversation, that of the first repository first. `directory`: the
+    folder in which the agent works, relative to the root of the first repository; None means the root.
     """
     first, *further = checkouts
     around = (
@@ -90,7 +90,7 @@ def named(checkouts: Sequence[Checkout], name: str | None) -> Checkout:
     """Returns the checkout (a repository's directory in the sandbox) with this name. `name`: None means the
     first checkout. `checkouts`: the checkouts of the conversation, that of the first repository first.
 
-    Raises BadRequest `repository_not_in_conversation`.
+    Raises BadRequest `repository_not_in_conversation` if no checkout has this name.
     """
     if name is None:
         return checkouts[0]

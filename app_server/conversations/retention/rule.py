@@ -22,9 +22,11 @@ _AT_WORK = ("running", "waiting_for_confirmation")
 
 @dataclass(frozen=True)
 class Rule:
-    """A retention rule: the number of days without activity, the action (archive or delete), and the tags of
-    conversations that the rule does not apply to. It is the stored rule, or a rule whose effect an
-    administrator previews. For the fields, see RetentionRule.
+    """A retention rule: what happens to conversations without activity. It is the stored rule, or a rule
+    whose effect an administrator previews.
+
+    `days`: after how many days without activity the rule applies. `action`: archive or delete. `kept_tags`:
+    the rule does not apply to conversations with one of these tags (`key` or `key:value`).
     """
 
     days: int

@@ -25,7 +25,7 @@ async def diff_checkpoint(
     """Returns the differences between the current files and the files in this checkpoint. A rewind to this
     checkpoint would undo these differences.
 
-    409 `checkpoints_unavailable`.
+    409 `checkpoints_unavailable` if the current files cannot be saved in a checkpoint for the comparison.
     """
     return await viewer.sandboxes.client(conversation.sandbox_id).diff_checkpoint(
         conversation.id, checkpoint_id
@@ -39,6 +39,8 @@ async def rewind(
     """Restores the files, the chat or both from a checkpoint. The current state is saved as a new checkpoint
     first, so that the rewind can be undone.
 
-    409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
+    409 `already_running` if the agent works. 409 `edited_since` if the rewind would drop edits that the user
+    or another program has made to files; `diff` in the reply contains the changes. 409
+    `checkpoints_unavailable` if the current state cannot be saved.
     """
     return await viewer.sandboxes.client(conversation.sandbox_id).rewind(conversation.id, checkpoint_id, body)

@@ -64,8 +64,8 @@ async def respond(
     body: RespondToConfirmation,
     database: ServerDatabase,
 ) -> Success:
-    """Approves or refuses all or some of the agent's actions that wait for approval. 409
-    `nothing_to_confirm`, `confirmation_outdated`.
+    """Approves or refuses all or some of the agent's actions that wait for approval. 409 `nothing_to_confirm`
+    if no action waits, `confirmation_outdated` if other actions wait now.
     """
     answer = ConfirmationResponseRequest(
         accept=body.accept,
@@ -114,7 +114,8 @@ async def set_mode(
     database: ServerDatabase,
 ) -> Success:
     """Sets when the agent asks before it acts. The new confirmation mode applies to the agent's later
-    actions; actions that already wait for approval continue to wait. 403 `setting_enforced`.
+    actions; actions that already wait for approval continue to wait. 403 `setting_enforced` if the
+    organisation or a team enforces another mode.
     """
     async with database.read() as session:
         await put_team_of_sandbox_first(session, conversation.sandbox_id)

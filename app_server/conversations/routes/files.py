@@ -122,9 +122,10 @@ async def download_workspace(
     with `project/`.
 
     The sandbox may be running, paused or archived. A container is paused while its files are copied. The
-    agent's home directory and the data of the agent server are left out. 409 `conversation_imported`,
-    `sandbox_deleted`, `conversation_not_started`, `sandbox_not_at_rest`, `sandbox_shared` (the directory also
-    has files of other conversations), `download_running`.
+    agent's home directory and the data of the agent server are left out. 409 `conversation_imported` or
+    `sandbox_deleted` if there is no sandbox, `conversation_not_started`, `sandbox_not_at_rest` (the sandbox
+    is starting or could not be started), `sandbox_shared` (the directory also has files of other
+    conversations), `download_running` (an earlier download of this sandbox's files has not ended).
     """
     file = await copy_of_files(database, sandboxes, conversation)
     async with database.session() as session:

@@ -35,7 +35,7 @@ async def set_goal(viewer: Viewer, conversation: ReadyConversation, body: StartG
     """Sends the goal's objective to the agent as a message. The agent then works until a judge (a model)
     finds that the goal is reached.
 
-    409 `already_running`, `conversation_not_ready`.
+    409 `already_running` if the agent works, `conversation_not_ready` while the conversation starts.
     """
     await viewer.sandboxes.client(conversation.sandbox_id).start_goal(conversation.id, body)
     return Success()
@@ -54,7 +54,8 @@ async def stop_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
 async def resume_goal(viewer: Viewer, conversation: ReadyConversation) -> Success:
     """Resumes a stopped goal. The number of rounds that remained when the goal was stopped still applies.
 
-    409 `no_resumable_goal`, `already_running`, `conversation_not_ready`.
+    409 `no_resumable_goal` if there is no goal or it is over, `already_running` if the agent works,
+    `conversation_not_ready` while the conversation starts.
     """
     await viewer.sandboxes.client(conversation.sandbox_id).resume_goal(conversation.id)
     return Success()

@@ -48,7 +48,7 @@ async def set_budget(
     database: ServerDatabase,
 ) -> Success:
     """Sets the budget of the conversation. If the request is sent again with the same amount, nothing
-    changes. 403 `setting_enforced`.
+    changes. 403 `setting_enforced` if the organisation or a team enforces a lower budget.
     """
     async with database.session() as session:
         conversation = await require(session, user.id, conversation.id)

@@ -137,9 +137,10 @@ async def run_setup_script(
     """Runs this version of a repository's setup script again. The start task's stage for the setup script
     shows the progress.
 
-    409 `offer_changed` if the script has changed, `not_allowed`, `setup_script_runs`. 409 `not_ready` while
-    the conversation starts, and after a failed start, because the retry runs the script. 400
-    `repository_not_in_conversation`.
+    409 `offer_changed` if the script has changed, `not_allowed` if the user has not allowed it, and
+    `setup_script_runs` if a setup script is already running. 409 `not_ready` while the conversation starts,
+    and after a failed start, because the retry runs the script. 400 `repository_not_in_conversation` if the
+    body names another repository.
     """
     task = await _task(request, user, conversation_id)
     if task.status != StartStatus.READY:
@@ -199,8 +200,9 @@ async def _task(request: Request, user: User, conversation_id: UUID) -> StartTas
 
 
 async def _executables_of(place: Workplace, task: StartTask) -> list[_FoundExecutables]:
-    """Returns, for each folder of the conversation, the executables that need the user's trust grant. The
-    agent's working folder comes first.
+    """Returns the executables that need the user's trust grant, for each project directory of the
+    conversation. The directory in which the agent works comes first. `place`: the conversation's directories
+    and the client of its agent server. `task`: the conversation's start task.
     """
     found = [(checkout, await _found(place, task, checkout)) for checkout in place.projects]
     kept = without_outer([(checkout, reply.offers) for checkout, reply in found])
@@ -246,8 +248,8 @@ def _chosen(
     found: Sequence[_FoundExecutables], hashes: Sequence[str], kinds: Collection[ExecutableKind] = EVERY_KIND
 ) -> list[tuple[Checkout, list[ProjectExecutable]]]:
     """Returns the executables that have these hashes, grouped by the checkout that contains them. `found`:
-    the folders with their executables. Raises Conflict `offer_changed` if one of the hashes belongs to no
-    executable.
+    the folders with their executables. `kinds`: executables of other kinds are ignored. Raises Conflict
+    `offer_changed` if one of the hashes belongs to none of the executables.
     """
 
     def is_chosen(executable: ProjectExecutable) -> bool:

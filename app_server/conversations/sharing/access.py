@@ -16,7 +16,9 @@ from app_server.users.colleagues import are_colleagues, organisation_of
 
 
 class Access(StrEnum):
-    """The kinds of access that a user can have to a conversation. Each kind includes the kinds before it."""
+    """The kinds of access that a user can have to a conversation: to view it, to steer it (send messages and
+    control the agent), or to own it. Each kind includes the kinds before it.
+    """
 
     VIEW = "view"
     STEER = "steer"

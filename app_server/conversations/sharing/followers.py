@@ -33,9 +33,9 @@ class Followers:
 
     @asynccontextmanager
     async def hold(self, user_id: UUID, conversation: Conversation) -> AsyncIterator[None]:
-        """Runs the block of a `with` statement, in which the user's live stream is sent. If the user loses
-        the access to the conversation, cancels the block and raises AccessEnded. The owner of the
-        conversation never loses the access.
+        """Runs the block of a `with` statement that sends a live stream of the conversation to the user. If
+        the user loses the access to the conversation, cancels the block and raises AccessEnded. The owner
+        never loses the access.
         """
         if conversation.user_id == user_id:
             yield

@@ -68,8 +68,9 @@ async def create_link(
     """Makes a read-only link to the conversation. Until the link expires, all people who have the link can
     read the conversation. Returns the link with its URL.
 
-    409 `secrets_found` with `findings` if the conversation shows secrets that are not in
-    `confirmed_findings`; 409 `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
+    409 `secrets_found` if the conversation shows secrets that the owner has not agreed to show (`findings` in
+    the reply lists all found secrets; `confirmed_findings` in the request must contain their ids). 409
+    `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
     """
     # No transaction is open during the scan, which may take seconds.
     scanned = await link_service.scan(database, cipher, user.id, conversation_id)

@@ -51,8 +51,8 @@ def shown_link(link: ConversationLink) -> ConversationLinkInfo:
 
 
 async def links_of(session: AsyncSession, user_id: UUID, conversation_id: UUID) -> Sequence[ConversationLink]:
-    """Returns the read-only links of the conversation, the newest first. Raises NotFound, Forbidden
-    `conversation_access_missing`.
+    """Returns the read-only links of the conversation, the newest first. Raises NotFound if the user may not
+    see the conversation, and Forbidden `conversation_access_missing` if the user is not its owner.
     """
     await require_access(session, user_id, conversation_id, Access.OWN)
     query = select(ConversationLink).where(ConversationLink.conversation_id == conversation_id)
@@ -100,7 +100,8 @@ async def scan(database: Database, cipher: Cipher, user_id: UUID, conversation_i
     """Searches the conversation for secrets and returns the secrets that were found. Everything that a
     read-only link would show is searched.
 
-    Raises NotFound, Forbidden `conversation_access_missing`, Conflict `conversation_too_long_to_scan`.
+    Raises NotFound if the user may not see the conversation, and Forbidden `conversation_access_missing` if
+    the user is not its owner. Raises Conflict `conversation_too_long_to_scan`.
     """
     async with database.read() as session:
         conversation = await require_access(session, user_id, conversation_id, Access.OWN)
@@ -157,10 +158,11 @@ async def create_link(
     scanned: Scanned,
 ) -> tuple[ConversationLink, str]:
     """Makes a read-only link to the conversation. Returns the link and its token. Only a hash of the token is
-    stored.
+    stored. `scanned`: the secrets that were found in the conversation.
 
-    Raises NotFound, Forbidden `conversation_access_missing`, Conflict `too_many_links`, `secrets_found` and
-    `too_many_secrets_found`.
+    Raises NotFound if the user may not see the conversation, and Forbidden `conversation_access_missing` if
+    the user is not its owner. Raises Conflict `too_many_links`, `secrets_found` if the owner has not agreed
+    to show every found secret, and `too_many_secrets_found`.
     """
     await require_access(session, user_id, conversation_id, Access.OWN)
     findings = require_confirmed(scanned, wanted.confirmed_findings)
@@ -196,8 +198,9 @@ async def create_link(
 async def end_link(
     session: AsyncSession, user_id: UUID, trail: AuditTrail, conversation_id: UUID, link_id: UUID
 ) -> None:
-    """Deletes a read-only link, so that people can no longer open it. Raises NotFound (also
-    `link_not_found`), Forbidden `conversation_access_missing`.
+    """Deletes a read-only link, so that people can no longer open it. Raises NotFound if the user may not see
+    the conversation, NotFound `link_not_found` if it has no such link, and Forbidden
+    `conversation_access_missing` if the user is not its owner.
     """
     await require_access(session, user_id, conversation_id, Access.OWN)
     statement = delete(ConversationLink).where(

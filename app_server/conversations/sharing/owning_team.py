@@ -92,9 +92,10 @@ async def refuse_those_of_other_teams(
 async def _other_team(
     session: AsyncSession, conversation: Conversation, named: OwningTeam | None
 ) -> UUID | None:
-    """Returns the id of the team to which the conversation belongs, if this team must lose its access. This
-    is so if `named` is a different team and allows its repositories only to its own members. Otherwise
-    returns None.
+    """Returns the id of the team to which the conversation belongs, if this team must lose its access because
+    the conversation gets a repository of another team. This is so if the other team allows the repository
+    only to its own members. Otherwise returns None. `named`: the team that owns the new repository; None if
+    no team owns it.
     """
     if named is None or not named.members_only:
         return None
@@ -117,7 +118,7 @@ async def leave_team(session: AsyncSession, conversation: Conversation) -> None:
 
 def give_to_team(session: AsyncSession, user: User, conversation: Conversation, found: TeamOfStart) -> None:
     """Stores that a new conversation belongs to a team, and shares the conversation with the team's members.
-    found: the result of team_for_start.
+    found: the team that owns the conversation's first repository, and what its members may do.
     """
     team, role = found.team, found.share
     session.add(

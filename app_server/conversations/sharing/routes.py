@@ -79,7 +79,9 @@ async def share_with_person(
     """Shares the conversation with one person, or changes what the person may do with the conversation.
     Returns the people and teams that now have access.
 
-    404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
+    404 `person_not_found` if the organisation has no such active person. 400 `shared_with_owner` if the
+    person is the owner. 409 `too_many_people` if the conversation is shared with the maximum number of
+    people.
     """
     async with telling(session, pubsub, conversation_id):
         return await service.share_with(session, user.id, trail, conversation_id, person_id, body.access)
@@ -98,7 +100,7 @@ async def stop_sharing_with_person(
     within two seconds, unless the person still has access through a team or because the conversation is
     shared with everyone. Returns the people and teams that still have access.
 
-    404 `share_not_found`.
+    404 `share_not_found` if the conversation is not shared with the person.
     """
     async with telling(session, pubsub, conversation_id):
         return await service.stop_sharing_with(session, user.id, trail, conversation_id, person_id)
@@ -118,7 +120,8 @@ async def share_with_team(
     access, also people who join the team later. The user must be a member of the team or an administrator.
     Returns the people and teams that now have access.
 
-    404 `team_not_found`, 409 `too_many_teams` (50).
+    404 `team_not_found` if the user may not see the team, 409 `too_many_teams` if the conversation is already
+    shared with 50 teams.
     """
     async with telling(session, pubsub, conversation_id):
         return await with_teams.share_with_team(session, user, trail, conversation_id, team_id, body.access)
@@ -133,11 +136,11 @@ async def stop_sharing_with_team(
     team_id: UUID,
     pubsub: ServerPubSub,
 ) -> Sharing:
-    """Ends the sharing of the conversation with a team. The members' live streams of the conversation end
-    within two seconds, unless the member has access in another way. Returns the people and teams that still
-    have access.
+    """Ends the sharing of the conversation with a team. A member's live streams of the conversation end
+    within two seconds, unless this member still has access in another way. Returns the people and teams that
+    still have access.
 
-    404 `share_not_found`.
+    404 `share_not_found` if the conversation is not shared with the team.
     """
     async with telling(session, pubsub, conversation_id):
         return await with_teams.stop_sharing_with_team(session, user.id, trail, conversation_id, team_id)

@@ -71,8 +71,8 @@ class SecretScan:
     were found, or hide them.
 
     known: the known secret values, by name. Values with fewer than 8 characters are not searched, because
-    such short texts occur by chance. Known values are also found in the encoded forms that
-    `ResponseRedaction` knows.
+    such short texts occur by chance. Known values are also found if they are reversed, in another case, or
+    encoded as in URLs, JSON, base64 or hexadecimal.
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:

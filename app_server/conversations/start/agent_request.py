@@ -192,9 +192,9 @@ def brokered_llm(
     gateway use equal values. The extra headers and extra body fields of the profile stay in the app server.
 
     `fallbacks`: profiles to try, in this order, if the model stays unavailable. With fallbacks, the model is
-    tried only three times, within seconds. `model_proof`: a text by which the gateway recognises the
-    conversation (see llm_gateway.proof). `silence_seconds`: how long the gateway waits for data from the
-    vendor if the profile has no timeout.
+    tried only three times, within seconds. `inner_url`: the URL of the inner listener. `model_proof`: a
+    signature of the conversation's id, which proves to the gateway that a call belongs to this conversation.
+    `silence_seconds`: how long the gateway waits for data from the vendor if the profile has no timeout.
     """
     model = effective(profile)
     price, options = model.price, model.options

@@ -36,12 +36,12 @@ exec git interpret-trailers --in-place --if-exists addIfDifferent --trailer "$li
 async def install_commit_hook(
     client: AgentClient, directory: str, *, usual: CommitTrailer, chosen: CommitTrailer | None
 ) -> None:
-    """Installs the Git hook that adds a trailer to commit messages, in the repository at `directory` in the
-    sandbox.
+    """Installs the Git hook that adds a trailer (a last line such as `Co-authored-by: …`) to commit messages,
+    in the repository at `directory` in the sandbox.
 
     chosen: the trailer that the user has chosen for this repository; None if the user has not chosen one.
-    usual: the trailer that is used if `chosen` is None and the repository's file POLICY_FILE names no
-    trailer. Raises StartFailure `repository_clone_failed`.
+    usual: the trailer that is used if `chosen` is None and the repository's file `.agents/commit-trailer`
+    names no trailer. Raises StartFailure `repository_clone_failed` if the hook cannot be installed.
     """
     hook = _HOOK.replace("@OWN@", chosen or "").replace("@USUAL@", usual).replace("@FILE@", POLICY_FILE)
     await must_run(

@@ -90,15 +90,15 @@ class Start:
         return self._running
 
     async def sandbox_again(self) -> RunningSandbox:
-        """Wakes the conversation's sandbox again and returns the sandbox. This is necessary if, for example,
-        the agent server has not replied.
+        """Returns the running sandbox of the conversation, and wakes it if necessary. Unlike `sandbox`, does
+        not use the result of an earlier call. It is called if, for example, the agent server has not replied.
         """
         self._running = None
         return await self.sandbox()
 
     async def workplace(self) -> tuple[AgentClient, str]:
         """Returns the client of the agent server and the conversation's working directory. If no working
-        directory is stored yet, the root directory for work in the sandbox is returned.
+        directory is stored yet, returns the directory for projects in the sandbox.
         """
         running = await self.sandbox()
         async with self.database.read() as session:
@@ -125,8 +125,8 @@ class Start:
             return checkouts_of(await session.get_one(Conversation, self.id), directory)
 
     async def projects(self) -> list[Checkout]:
-        """Returns the folders whose hooks, setup scripts and MCP servers belong to the conversation. See
-        repositories.workplaces.projects_of.
+        """Returns the folders whose hooks, setup scripts and MCP servers the conversation can use: the
+        agent's working folder, the folders above it in its repository, and the further repositories.
         """
         return projects_of(await self.checkouts(), self.request.selected_directory)
 

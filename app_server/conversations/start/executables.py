@@ -26,8 +26,8 @@ class ExecutableInfo(BaseModel):
 
     approved: the version of the executable that the user allowed last; only set if the user has not decided
     about the present version. is_loaded: whether the conversation has loaded the executable; null for
-    scripts, because the steps of the conversation's start report their outcome. is_name_taken: true for an
-    MCP server that the conversation does not use because another of its MCP servers has the same name.
+    executables that are not loaded but run once, such as setup scripts. is_name_taken: true for an MCP server
+    that the conversation does not use because another of its MCP servers has the same name.
     """
 
     offer: ProjectExecutable
@@ -42,8 +42,8 @@ class FurtherConsent(BaseModel):
     further repository is a repository besides the first one.
 
     directory: the name of the repository's directory, in which the executables run; it lies beside the
-    directory of the first repository. repository: the identity of the repository under which the user's
-    decisions are stored.
+    directory of the first repository. repository: the repository's identity, such as `github.com/owner/name`;
+    the user's decisions are stored under it.
     """
 
     directory: str
@@ -56,8 +56,8 @@ class ConversationConsent(BaseModel):
     the user's decisions.
 
     items: the executables of the first repository. directory: the name of its directory. repository: the
-    identity of the first repository, under which the user's decisions are stored. further: the further
-    repositories that contain executables.
+    first repository's identity, such as `github.com/owner/name`; the user's decisions are stored under it.
+    further: the further repositories that contain executables.
     """
 
     directory: str
@@ -134,7 +134,7 @@ def without_outer(
 ) -> list[tuple[Checkout, list[ProjectExecutable]]]:
     """Returns the project executables of each folder, without setup scripts and Git hooks that an inner
     folder replaces. An inner folder is a folder inside another folder, nearer to the agent's working folder.
-    `found`: the folders with their executables, in the order of projects_of.
+    `found`: the folders with their executables; an inner folder comes before the folders around it.
     """
     kept: list[tuple[Checkout, list[ProjectExecutable]]] = []
     for checkout, executables in found:
@@ -154,7 +154,8 @@ async def decisions_of(session: AsyncSession, user_id: UUID, repository: str) ->
 
 def show(found: ExecutablesResponse, decisions: TrustDecisions) -> list[ExecutableInfo]:
     """Returns the project executables of one repository with the user's decisions, as models of the API.
-    `found`: the executables. `word`: the decisions.
+    `found`: the executables, as the agent server has reported them. `decisions`: what the user has allowed
+    and refused in this repository.
     """
     return [
         ExecutableInfo(

@@ -152,7 +152,8 @@ def with_directory(request: StartRequest) -> StartRequest:
     """Returns a copy of the start request in which the path of the agent's working folder is normalised
     (without `.` and double slashes).
 
-    Raises BadRequest `branch_without_repository` and the errors of checked_directory.
+    Raises BadRequest `branch_without_repository`, `directory_without_repository`,
+    `directory_outside_repository`.
     """
     if request.selected_branch is not None and request.selected_repository is None:
         raise BadRequest(
@@ -173,12 +174,13 @@ async def with_spec(
     address: Address | None,
     permission: SpecPermission,
 ) -> StartRequest:
-    """Returns a copy of the start request with a sandbox spec. If the request names no spec, the spec is
-    taken from the user's present settings.
+    """Returns a copy of the start request with a sandbox spec (the image and settings of new sandboxes). If
+    the request names no spec, the spec is taken from the user's present settings.
 
     A request that begins from a snapshot and names no spec is returned unchanged. This rule has two
-    exceptions: the user may not choose a spec, or the user's organisation or team enforces a spec. Raises the
-    errors of sandbox_specs.chosen.
+    exceptions: the user may not choose a spec, or the user's organisation or team enforces a spec.
+    `permission`: which specs the user may choose. Raises NotFound `sandbox_spec_not_found`, Forbidden
+    `sandbox_specs_not_allowed` and `setting_enforced`.
     """
     given = request.sandbox_spec_id
     may_keep = given is None and request.snapshot_id is not None and permission.why_not_own is None
@@ -204,8 +206,12 @@ async def checked_address(request: StartRequest, user: User, home: Path) -> Addr
 async def checked_more(
     request: StartRequest, first: Address | None, user: User, home: Path
 ) -> list[KeptRepository]:
-    """Checks the further repositories of the start request and returns a description of each. Raises
-    InvalidRepository, Forbidden `repository_not_allowed`, and the errors of with_directories.
+    """Checks the repositories that the start request names in addition to the first one. Returns a
+    description of each, with the name of its directory in the sandbox.
+
+    `first`: the address of the first repository; None if there is none. `home`: the data directory of the
+    server. Raises InvalidRepository, Forbidden `repository_not_allowed`, and BadRequest `more_without_first`,
+    `repository_has_password`, `repository_twice`.
     """
     given = request.more_repositories
     addresses = [parse_address(one.repository, one.git_provider) for one in given]
@@ -216,9 +222,11 @@ async def checked_more(
 
 
 async def checked(address: Address, user: User, home: Path) -> Address:
-    """Returns the address unchanged if this user may use the repository at this address.
+    """Checks that the user may use the repository at this address, and returns the address unchanged. `home`:
+    the data directory of the server.
 
-    Raises InvalidRepository, Forbidden `repository_not_allowed`.
+    Raises InvalidRepository if a repository on the server's machine does not exist, and Forbidden
+    `repository_not_allowed` if the user may not use it.
     """
     try:
         refuse_foreign_path(address, home, administers=user.administers_installation)

@@ -33,7 +33,7 @@ async def retry(
 
     Raises NotFound, Forbidden `conversation_access_missing`, `repository_of_team`. If `change` is given, also
     raises Conflict `start_not_failed`, `repository_is_there`, `sandbox_shared`, InvalidRepository (422),
-    Forbidden `repository_not_allowed`, and the errors of with_directory.
+    Forbidden `repository_not_allowed`, and BadRequest for a wrong branch or working folder.
     """
     conversation = await service.require(session, user.id, task_id)
     task = await session.get_one(StartTask, task_id, with_for_update=True)
@@ -82,8 +82,9 @@ async def _change(
 
 
 async def _require_member(session: AsyncSession, user: User, conversation: Conversation) -> None:
-    """Checks that the user is still a member of the teams that own the conversation's repositories. The user
-    may have left a team after the conversation was created.
+    """Checks again that the user may work on the conversation's repositories, because the user may have left
+    a team after the conversation was created. Raises Forbidden `repository_of_team` if a team that owns one
+    of the repositories allows only its members, and the user is not a member.
     """
     first, provider = conversation.selected_repository, conversation.git_provider
     addresses = [one.address for one in KeptRepository.all_of(conversation.more_repositories)]

@@ -68,8 +68,11 @@ class SandboxPlacement:
 async def choose_sandbox(
     session: AsyncSession, config: Config, new_conversation: NewConversation, request: StartRequest
 ) -> SandboxPlacement:
-    """Chooses the sandbox for the new conversation, and the folder in this sandbox. Returns the chosen
-    sandbox and folder. Raises the errors of `join`, and BadRequest `two_origins`.
+    """Chooses the sandbox for the new conversation, and the folder in this sandbox. Returns both. The sandbox
+    is the one that the request names, one that the user's conversations can share, or a new one.
+
+    Raises BadRequest `two_origins` if the request names both a sandbox and a snapshot. If the request names a
+    sandbox that the conversation cannot use, raises NotFound or Conflict with the reason.
     """
     alone = SandboxPlacement(new_conversation.id, None)
     if request.snapshot_id is not None:

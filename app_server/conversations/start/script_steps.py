@@ -86,9 +86,11 @@ def _allowed(
 def _outcome(
     told: Iterable[tuple[Checkout, str]], *, is_done: bool, output: str | None = None
 ) -> StepOutcome:
-    """Combines the outcomes of several repositories into one outcome of the step. If there are several
-    repositories, each sentence begins with the repository's name. `told`: each checkout with a sentence about
-    its outcome.
+    """Combines the results of a step in several repositories into one outcome of the step, which is shown to
+    the user. `told`: each checkout with a sentence about its result. If there is more than one, each sentence
+    begins with the name of the checkout.
+
+    `is_done`: False means that the step was skipped. `output`: the output of the scripts.
     """
     each = list(told)
     lines = [f"{checkout.name}: {text}" for checkout, text in each] if len(each) > 1 else [each[0][1]]

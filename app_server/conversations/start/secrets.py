@@ -35,8 +35,8 @@ def encrypt_secrets(cipher: Cipher, secrets: Mapping[str, SecretStr] | None) -> 
 
 
 def decrypt_secrets(cipher: Cipher, encrypted: str | None) -> dict[str, SecretStr] | None:
-    """Decrypts secrets that the function `encrypt_secrets` has encrypted. Returns None if `encrypted` is
-    None.
+    """Returns the secrets of a start request, by name. `encrypted`: the encrypted text in the start task.
+    Returns None if `encrypted` is None.
     """
     if encrypted is None:
         return None

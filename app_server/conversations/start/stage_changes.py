@@ -11,7 +11,9 @@ from app_server.core.database import now
 
 
 def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], None]:
-    """Returns a function that ends this stage of a start task and stores the step's outcome in the stage."""
+    """Returns a function that ends the stage `stage` of a start task. It stores the result of the step
+    (`outcome`), its text for the user and its output in the stage.
+    """
 
     def finish(task: StartTask) -> None:
         start_tasks.set_stage(
@@ -29,7 +31,9 @@ def finisher(stage: StartStatus, outcome: StepOutcome) -> Callable[[StartTask], 
 def progress_setter(
     stage: StartStatus, detail: str | None, output: str | None
 ) -> Callable[[StartTask], None]:
-    """Returns a function that stores the present progress of the step in this stage of a start task."""
+    """Returns a function that writes the progress of a running step into a start task, into the stage
+    `stage`. `detail`: a short text about the progress. `output`: the output of the step until now.
+    """
 
     def apply(task: StartTask) -> None:
         task.detail = detail

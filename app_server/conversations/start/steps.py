@@ -250,7 +250,7 @@ def _address(request: StartRequest) -> Address | None:
 
 
 async def _bring_in_more(start: Start, sandbox: RunningSandbox) -> list[str]:
-    """Checks out each further repository in a separate directory of the sandbox. Returns their URLs."""
+    """Checks out all repositories but the first one, each in a separate directory. Returns their URLs."""
     async with start.database.read() as session:
         conversation = await session.get_one(Conversation, start.id)
     kept = KeptRepository.all_of(conversation.more_repositories)

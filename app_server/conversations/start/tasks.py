@@ -88,8 +88,9 @@ async def claim(
 
 
 def elsewhere(sandbox_id: InstrumentedAttribute[UUID], server_id: str | None) -> ColumnElement[bool]:
-    """Returns the SQL condition that is true if the sandbox is a process of another server. server_id: the id
-    of this server; None means that there is only one server.
+    """Returns the SQL condition that is true if the sandbox runs as a process on the machine of another app
+    server, so that this app server cannot reach it. server_id: the id of this app server; None means that
+    there is only one app server.
     """
     if server_id is None:
         return false()
@@ -225,8 +226,9 @@ def only_waits(task: StartTask) -> bool:
 
 
 def wait_no_more(task: StartTask) -> None:
-    """Ends a start that `begin_again` has reopened: sets it to READY again, because the sandbox is no longer
-    needed. The start worker that works on the start loses its lease (its right to work on this start).
+    """Ends a start that was reopened to wake the sandbox, because the sandbox is no longer needed. Sets the
+    start to READY again. The start worker that works on the start loses its lease (its right to work on this
+    start).
     """
     task.status, task.detail, task.error = StartStatus.READY, None, None
     task.lease_owner, task.lease_until, task.updated_at = None, LONG_AGO, now()

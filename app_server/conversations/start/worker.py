@@ -90,8 +90,8 @@ class StartWorker:
         self._loop: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Starts the worker. If several servers use one home directory, only the server that started last may
-        run a worker: see listeners.home_of_our_own.
+        """Starts the worker. First frees the starts on which the previous worker of this home directory
+        worked, if that worker was killed. Only one server at a time may run a worker in a home directory.
         """
         await self._take_over()
         self._loop = asyncio.create_task(self._run(), name="start worker")
@@ -283,7 +283,8 @@ class StartWorker:
 
     async def _hand_over(self, start: Start, outcome: StepOutcome) -> None:
         """Sends the waiting messages of the conversation to the agent server in order. When no message waits
-        any more, sets the start to READY.
+        any more, sets the start to READY. `outcome`: the result of the last step, which is then stored in the
+        start task.
         """
         running, silences = await start.sandbox(), 0
 

@@ -28,8 +28,8 @@ class JobTrouble(StrEnum):
 
 
 def trouble_of(job: Job, moment: datetime) -> JobTrouble | None:
-    """Returns the problem of a job at the time `moment`. Returns None if the job has no
-    problem or has ended.
+    """Returns the problem of a job at the time `moment`: SILENT if its app server has probably stopped, LATE
+    if the job waits much too long. Returns None if the job has no problem or has ended.
     """
     if job.state == JobState.RUNNING and job.lease_until < moment:
         return JobTrouble.SILENT
@@ -39,7 +39,9 @@ def trouble_of(job: Job, moment: datetime) -> JobTrouble | None:
 
 
 async def troubled(session: AsyncSession, moment: datetime) -> int:
-    """Returns the number of jobs that have a problem at the time `moment` (see JobTrouble)."""
+    """Returns the number of jobs that have a problem at the time `moment`: their app server has probably
+    stopped, or they still wait long after they should have been started.
+    """
     silent = and_(Job.state == JobState.RUNNING, Job.lease_until < moment)
     late = and_(Job.state == JobState.WAITING, Job.run_at < moment - LATE_AFTER)
     return await session.scalar(select(func.count()).select_from(Job).where(or_(silent, late))) or 0

@@ -73,8 +73,8 @@ async def enqueue(
 
 @dataclass(frozen=True)
 class NewJob:
-    """A job that is to be stored with `enqueue_all`. `id`: the id of the job. `payload`: JSON for the
-    handler. `key`: jobs with the same key run one at a time.
+    """A job that is to be stored in the queue. `id`: the id of the job. `payload`: JSON for the handler.
+    `key`: jobs with the same key run one at a time.
     """
 
     id: UUID

@@ -164,8 +164,8 @@ class Jobs:
         return [kind for kind, known in self._kinds.items() if running[kind] < known.policy.at_once]
 
     async def _claim_free(self) -> datetime:
-        """Starts free jobs until this worker runs as many jobs as it may, or until no job is free. Returns a
-        time; all jobs that were due before this time have been considered.
+        """Starts free jobs until this worker runs as many jobs as it may, or until no job is free. Returns
+        the time of the last look at the queue. Jobs that become due after this time were not considered.
         """
         moment = now()
         while kinds := self._with_room():

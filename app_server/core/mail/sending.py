@@ -26,7 +26,7 @@ class MailFailed(Exception):
 
 @dataclass(frozen=True)
 class Letter:
-    """An e-mail with plain text. `recipient`: an `EmailAddress`. `subject`: one line. `message_id`: the part
+    """An e-mail with plain text. `recipient`: the e-mail address. `subject`: one line. `message_id`: the part
     of the header `Message-ID` before the `@`. If the same e-mail is sent again after a failure, the same
     `message_id` is used, so that mail programs show the e-mail only once.
     """

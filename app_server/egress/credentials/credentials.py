@@ -47,9 +47,10 @@ _NARROWEST_FIRST = (CredentialScope.REPOSITORY, CredentialScope.USER, Credential
 class Given:
     """The data of a credential for an https host, as a user has entered it.
 
-    path_prefix: limits the credential to this path and the paths below it; empty for all paths. subject: the
-    identity of the repository for the scope REPOSITORY, else empty. header: the name of the header for the
-    kind HEADER, else empty. username: the user name for the kind BASIC, else empty. value: the secret.
+    path_prefix: limits the credential to this path and the paths below it; empty for all paths. scope: the
+    sandboxes whose requests get the credential. subject: the repository (`host/owner/name` or a path) if the
+    scope is REPOSITORY, else empty. header: the name of the header for the kind HEADER, else empty. username:
+    the user name for the kind BASIC, else empty. value: the secret.
     """
 
     host: str

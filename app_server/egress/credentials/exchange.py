@@ -30,7 +30,7 @@ class Exchange:
 
     @property
     def names(self) -> frozenset[bytes]:
-        """The names of the changed headers, in lower case."""
+        """The names, in lower case, of the headers in which a placeholder was replaced by a real value."""
         return frozenset(name for name, _ in self.headers)
 
 

@@ -63,10 +63,11 @@ class PackageCache:
         return self._store is not None and self._files.knows(host, port)
 
     def wanted(self, asked: Asked, way: AllowedRoute, scheme: Scheme, held: Held | None) -> "Wanted | None":
-        """Returns an object that serves or stores the requested package file. Returns None if the request is
-        not for a package file that can be cached.
+        """Returns an object that serves the requested package file from the cache, or stores it there.
+        Returns None if the request is not for a package file that can be cached.
 
-        held: the credential that the egress proxy adds to the request; None if there is none.
+        way: the route to the package host. held: the credential that the egress proxy adds to the request;
+        None if there is none.
         """
         target, path = way.target, asked.path or ""
         if self._store is None or not self._files.holds(target.host, target.port, path):

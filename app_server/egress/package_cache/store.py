@@ -54,8 +54,9 @@ class StoredReply:
 
 
 class Draft:
-    """A reply of a package host that is being written to a temporary file. Later requests can read it only
-    after `keep`. `length`: the expected length of the body in bytes.
+    """A reply of a package host that is being written to a temporary file. The method `keep` moves the
+    finished file into the store; only then can later requests read it. `length`: the expected length of the
+    body in bytes.
     """
 
     def __init__(self, store: "PackageStore", path: Path, head: bytes, length: int) -> None:
@@ -122,10 +123,12 @@ class PackageStore:
     async def draft(
         self, user_id: UUID, name: str, headers: Headers, length: int, seconds: float
     ) -> Draft | None:
-        """Begins to store a reply of a package host, and returns the draft to which its body is written.
-        Returns None if the reply is larger than the limit of a user or the disk has not enough free space.
+        """Begins to store a reply of a package host. Returns the Draft, the temporary file to which the
+        caller writes the reply's body. Returns None if the reply is larger than the limit of a user or the
+        disk has not enough free space.
 
-        length: the length of the body in bytes. seconds: how long the reply may be served from the cache.
+        name: the key under which the reply is found later. length: the length of the body in bytes. seconds:
+        how long the reply may be served from the cache.
         """
         path = self._path(user_id, name)
         if length > self._max_bytes or not await asyncio.to_thread(self._has_room, path.parent, length):
@@ -134,8 +137,8 @@ class PackageStore:
         return Draft(self, path, json.dumps(head).encode() + b"\n", length)
 
     async def take_in(self, draft: Path, path: Path) -> None:
-        """Moves a complete draft into the store under `path`. Then deletes old files of the user if the
-        user's limit is exceeded. Raises OSError.
+        """Moves a completely written temporary file (`draft`) into the store under `path`. Then deletes old
+        files of the user if the user's limit is exceeded. Raises OSError.
         """
         async with self._changing:
             await asyncio.to_thread(self._take_in, draft, path)

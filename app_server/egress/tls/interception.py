@@ -89,7 +89,8 @@ class TlsInterception:
         """Does the TLS handshake with the program in the sandbox, and then serves the requests in the tunnel
         until it ends. If the handshake fails, only records the failure. Raises OSError, TimeoutError.
 
-        early: the data that the program has already sent for the tunnel.
+        line: the connection to the program. early: the data that the program has already sent in the tunnel.
+        way: the checked route to the host that the program asked for.
         """
         tls = TlsSide(line, self._authority.context_for(way.target.host), early)
         try:

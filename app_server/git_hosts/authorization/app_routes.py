@@ -47,7 +47,7 @@ def callback_url(request: Request) -> str:
 
 
 async def all_apps(session: AsyncSession) -> list[GitOAuthApp]:
-    """Returns all registered OAuth applications and GitHub Apps, sorted by host."""
+    """Returns all registered OAuth applications and GitHub Apps, sorted by git host."""
     return list(await session.scalars(select(GitOAuthApp).order_by(GitOAuthApp.origin)))
 
 
@@ -83,7 +83,7 @@ async def list_git_apps(session: ReadSession, request: Request) -> GitApps:
 async def save_git_app(
     trail: CurrentTrail, session: Session, body: SaveGitApp, cipher: ServerCipher, request: Request
 ) -> GitAppInfo:
-    """Registers an OAuth application or GitHub App. If one is registered for the same host, replaces it.
+    """Registers an OAuth application or GitHub App. If one is registered for the same git host, replaces it.
     Stored secrets that the request does not contain are removed. If the client_id changes, users who have
     signed in with the application must connect again. If the certificate authorities change, the stored
     tokens of these users get the new certificate authorities. Returns the application without its secrets.

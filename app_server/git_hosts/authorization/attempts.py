@@ -30,9 +30,10 @@ class _Attempt(BaseModel):
 
 
 class RedirectAttempt(_Attempt):
-    """An unfinished sign-in in which the host sends the browser back with a code. `state`: a random text that
-    the host sends back with the code; it proves that the code belongs to this browser's sign-in. `verifier`:
-    proves that the server that exchanges the code is the one that began the sign-in (PKCE, RFC 7636).
+    """An unfinished sign-in in which the git host sends the browser back with a code. `state`: a random text
+    that the host sends back with the code; it proves that the code belongs to this browser's sign-in.
+    `verifier`: proves that the server that exchanges the code is the one that began the sign-in (PKCE, RFC
+    7636).
     """
 
     kind: str = "redirect"
@@ -61,7 +62,7 @@ class RedirectAttempt(_Attempt):
 
 
 class DeviceAttempt(_Attempt):
-    """An unfinished sign-in by a code that the user types at the host (RFC 8628). `interval`: the seconds
+    """An unfinished sign-in by a code that the user types at the git host (RFC 8628). `interval`: the seconds
     between two requests that ask the host whether the user has typed the code. `ask_at`: the earliest time of
     the next such request.
     """
@@ -82,8 +83,9 @@ def encrypt(attempt: _Attempt, cipher: Cipher) -> str:
 def decrypt(
     kind: type[AttemptKind], encrypted: str | None, cipher: Cipher, user_id: UUID, credential_id: UUID
 ) -> AttemptKind:
-    """Decrypts the data of an unfinished sign-in (`encrypted`) and returns the sign-in. Raises BadRequest
-    `git_sign_in_expired` if another user or another session began the sign-in, or if the data cannot be
+    """Decrypts the data of an unfinished sign-in and returns the sign-in. `kind`: the expected kind of
+    sign-in, by redirect or by code. `encrypted`: the data. Raises BadRequest `git_sign_in_expired` if the
+    sign-in has expired or is of another kind, if another user or session began it, or if the data cannot be
     decrypted.
     """
     try:

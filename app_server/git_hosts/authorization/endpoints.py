@@ -59,8 +59,11 @@ DEVICE_PROVIDERS = frozenset(provider for provider, paths in _PATHS.items() if p
 
 @dataclass(frozen=True)
 class OAuthApp:
-    """An OAuth application or GitHub App of a git host, with its secrets decrypted. For the fields, see
-    GitOAuthApp.
+    """An OAuth application or GitHub App that an administrator has registered at a git host, with its secrets
+    decrypted. `origin`: the host as a URL without a path. `api_url`, `sign_in_url`: the addresses of the
+    host's API and sign-in; None means the usual addresses. `stated_scopes`: the scopes that the administrator
+    has entered, separated by spaces; None means the usual scopes. `private_key`: PEM, only for a GitHub App.
+    `certificate_authorities`: additional authorities for the host, as PEM.
     """
 
     id: UUID
@@ -117,14 +120,16 @@ class OAuthApp:
 
     @property
     def api(self) -> str:
-        """The address of GitHub's REST API, for a GitHub App."""
+        """The address of the REST API of the GitHub server at which this GitHub App is registered, without a
+        slash at the end.
+        """
         usual = "https://api.github.com" if self.host == "github.com" else f"{self.origin}/api/v3"
         return (self.api_url or usual).rstrip("/")
 
     @property
     def trust(self) -> AdditionalTrust | None:
-        """The additional certificate authorities with which HTTPS certificates of the host, its API and its
-        sign-in are verified. None if there are none.
+        """The additional certificate authorities with which HTTPS certificates of the git host, its API and
+        its sign-in are verified. None if there are none.
         """
         if self.certificate_authorities is None:
             return None

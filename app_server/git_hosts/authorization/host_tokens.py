@@ -78,8 +78,11 @@ class HostTokens:
 
     async def credentials(self, user_id: UUID, address: Address) -> Credentials | None:
         """Returns the credentials with which git fetches and pushes this repository for the user. Returns
-        None if the user has no credentials for the repository's host; then git can fetch only public
-        repositories there. Raises the errors of `token`.
+        None if the user has no credentials for the repository's git host; then git can fetch only public
+        repositories there.
+
+        Raises an AppError if the token can no longer be renewed, or if the host cannot be reached to renew
+        it.
         """
         if given := given_with(address):
             async with self._database.read() as session:
@@ -100,9 +103,10 @@ class HostTokens:
     async def token(
         self, user_id: UUID, origin: str, *, refused: str | None = None, repository: str | None = None
     ) -> str | None:
-        """Returns a valid token of the user for the host. Renews the token first if necessary. Returns None
-        if the user has no token for this host. If the token belongs to an installation of a GitHub App, and
-        `repository` is given and is part of the installation, the token is valid for this repository only.
+        """Returns a valid token of the user for the git host. Renews the token first if necessary. Returns
+        None if the user has no token for this host. If the token belongs to an installation of a GitHub App,
+        and `repository` is given and is part of the installation, the token is valid for this repository
+        only.
 
         `refused`: a token that the host has refused; if a sign-in granted the token, it is renewed. Raises
         BadGateway `git_reconnect_needed`, `git_sign_in_refused`, `git_app_refused` and `git_host_failed`,
@@ -117,8 +121,10 @@ class HostTokens:
         return token
 
     async def _of_repository(self, stored: _Stored, repository: str, refused: str | None) -> str | None:
-        """Returns a token of a GitHub App's installation that is valid for one repository. Returns None if
-        the repository is not part of the installation.
+        """Returns a token that is valid for one repository of a GitHub App's installation. Returns None if
+        the repository is not part of the installation. `stored`: the user's token with its rows in the
+        database. `refused`: a token that GitHub has refused and that must not be returned again; None if
+        there is none.
         """
         assert stored.grant is not None
         assert stored.grant.installation_id is not None
@@ -172,7 +178,7 @@ class HostTokens:
 
     async def _renew(self, stored: _Stored, grant: GitGrant, usable: str | None) -> str:
         """Renews a token that a sign-in granted, and returns the new token. This app server must have
-        reserved the row `grant`. `usable`: the present token, if it is still valid. If the host fails to
+        reserved the row `grant`. `usable`: the present token, if it is still valid. If the git host fails to
         renew the token, returns `usable`.
         """
         assert stored.app is not None
@@ -227,8 +233,8 @@ class HostTokens:
     async def _save(
         self, stored: _Stored, grant: GitGrant, granted: GrantedTokens, refresh_token: str | None
     ) -> bool:
-        """Stores the renewed tokens. Returns False if the user has meanwhile disconnected from the host or
-        signed in again.
+        """Stores the renewed tokens. Returns False if the user has meanwhile disconnected from the git host
+        or signed in again.
 
         If the database does not reply, repeats the request until it replies, because the old refresh token
         may not be valid any more.
@@ -276,8 +282,8 @@ class HostTokens:
         return is_same
 
     async def _end(self, stored: _Stored, why: str) -> None:
-        """Stores that a token can no longer be renewed and that the user must connect to the host again. Adds
-        an entry to the audit log. `why`: the reason.
+        """Stores that a token can no longer be renewed and that the user must connect to the git host again.
+        Adds an entry to the audit log. `why`: the reason.
         """
         assert stored.grant is not None
         user = stored.user

@@ -51,10 +51,11 @@ class RepositoryTokens:
         *,
         refused: str | None,
     ) -> str | None:
-        """Returns a token that is valid for this repository only. Returns None if the repository is not part
-        of the installation. `repository`: `owner/name`. `refused`: a token that GitHub has refused.
+        """Returns a token of a GitHub App's installation that is valid for this repository only. Returns None
+        if the repository is not part of the installation. `repository`: `owner/name`. `refused`: a token that
+        GitHub has refused, so that it is not returned again.
 
-        Raises the errors of `installation_token`.
+        Raises Conflict `git_app_has_no_key`, BadGateway `git_app_refused` and `git_host_failed`.
         """
         key = (credential_id, repository.casefold())
         token, ends = self._kept.get(key, ("", now()))

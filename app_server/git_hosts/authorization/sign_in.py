@@ -86,8 +86,9 @@ async def tokens_for_code(
 async def begin_device(
     http: httpx.AsyncClient, app: OAuthApp, user_id: UUID, credential_id: UUID
 ) -> DeviceCode:
-    """Asks the host for a code that the user can type there. Returns the code and the unfinished sign-in.
-    Raises BadRequest `git_host_cannot` and the errors of `tokens_for_code`.
+    """Starts a sign-in by a code: asks the git host for a code that the user types there. Returns the
+    unfinished sign-in with the code. Raises BadRequest `git_host_cannot` if the host does not support such
+    sign-ins, BadGateway `git_sign_in_refused` and `git_host_failed`, and Forbidden `private_address`.
     """
     if app.device_url is None:
         raise errors.cannot(app.host, "let users sign in with a code")
@@ -120,11 +121,12 @@ async def begin_device(
 async def ask_about_device(
     http: httpx.AsyncClient, app: OAuthApp, attempt: DeviceAttempt
 ) -> GrantedTokens | DeviceAttempt:
-    """Asks the host whether the user has typed the code. Returns the tokens if the user has. Otherwise
-    returns the unfinished sign-in with the time of the next request. Sends no request before
-    `attempt.ask_at`.
+    """Asks the git host whether the user has typed the code of this sign-in at the host. Returns the tokens
+    if the user has. Otherwise returns the unfinished sign-in with the earliest time of the next question
+    (`ask_at`). If `attempt.ask_at` is not reached yet, returns `attempt` and asks nothing.
 
-    Raises BadRequest `git_sign_in_denied`, and the errors of `tokens_for_code`.
+    Raises BadRequest `git_sign_in_denied` if the user refused or the code expired, BadGateway
+    `git_sign_in_refused` and `git_host_failed`, and Forbidden `private_address`.
     """
     if now() < attempt.ask_at:
         return attempt
@@ -151,11 +153,11 @@ async def connect(
     *,
     installation_id: str | None = None,
 ) -> tuple[GitCredential, GitGrant]:
-    """Stores the granted tokens as the user's credential for the git host, in place of an earlier credential
-    for this host. The user's setting which branches agents may push to does not change.
+    """Stores the tokens that a git host granted at a sign-in as the user's credential for the host. Replaces
+    an earlier credential for this host, but keeps the user's setting which branches agents may push to.
 
     `installation_id`: the installation of a GitHub App that the tokens belong to; None for tokens of the
-    user. Raises the errors of `save_credential`.
+    user. Raises Conflict `too_many_git_credentials` and `git_credential_exists`.
     """
     known = await credential_of_origin(session, user_id, app.origin)
     given = SaveGitCredential(

@@ -34,7 +34,7 @@ router = APIRouter(prefix="/api/v1/settings/git-sign-ins", tags=["Settings"])
 
 @router.get("")
 async def list_sign_in_hosts(session: ReadSession) -> list[SignInHost]:
-    """Returns the hosts that users can sign in to, sorted by name."""
+    """Returns the git hosts that users can sign in to, sorted by name."""
     return [SignInHost.of(row) for row in await all_apps(session)]
 
 
@@ -50,7 +50,7 @@ async def start_git_sign_in(
     """Starts a sign-in to a git host by a redirect. Returns the address that the user's browser must open.
     Sets a cookie that is needed to finish the sign-in. The sign-in must be finished within ten minutes.
 
-    404 `git_app_not_found`.
+    404 `git_app_not_found` if there is no OAuth application with the id in the request.
     """
     app = await app_with_secrets(request, body.app_id)
     attempt = RedirectAttempt.begin(app.id, principal.user.id, principal.credential.id, callback_url(request))

@@ -42,7 +42,7 @@ class TokenRefusal(Exception):
     @property
     def ends_grant(self) -> bool:
         """Whether this error means that the refresh token is not valid any more, so that the user must
-        connect to the host again.
+        connect to the git host again.
         """
         return self.error in _GRANT_ENDED
 
@@ -70,9 +70,10 @@ class GrantedTokens:
 
 
 async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[str, str]) -> GrantedTokens:
-    """Sends a form to the token endpoint of the git host and returns the granted tokens.
+    """Requests tokens from the token endpoint of the git host and returns them. `form`: the form fields of
+    the request, without the id and secret of the application, which are added.
 
-    Raises TokenRefusal, BadGateway `git_host_failed` and Forbidden `private_address`.
+    Raises TokenRefusal if the host refuses, BadGateway `git_host_failed` and Forbidden `private_address`.
     """
     reply = await ask(http, app, app.token_url, form)
     token: Any = reply.get("access_token")
@@ -92,10 +93,11 @@ async def ask_for_tokens(http: httpx.AsyncClient, app: OAuthApp, form: Mapping[s
 
 
 async def ask(http: httpx.AsyncClient, app: OAuthApp, url: str, form: Mapping[str, str]) -> dict[str, Any]:
-    """Sends a form with the id and secret of the application to `url`, and returns the JSON object of the
-    reply.
+    """Sends a form with the id and secret of the application to `url` at the git host, and returns the JSON
+    object of the reply.
 
-    Raises TokenRefusal, BadGateway `git_host_failed` and Forbidden `private_address`.
+    Raises TokenRefusal if the reply states an OAuth error, BadGateway `git_host_failed` and Forbidden
+    `private_address`.
     """
     named = {"client_id": app.client_id}
     basic: tuple[str, str] | None = None
@@ -127,7 +129,9 @@ async def send(
     basic: tuple[str, str] | None = None,
     bearer: str | None = None,
 ) -> tuple[int, bytes]:
-    """Sends an HTTP request to the host and returns the status and the body of the reply.
+    """Sends an HTTP request about tokens or app installations to the git host and returns the status and the
+    body of the reply. `data`: form fields. `basic`: a user name and password for HTTP Basic authentication.
+    `bearer`: a bearer token.
 
     Raises BadGateway `git_host_failed` and Forbidden `private_address`.
     """

@@ -136,8 +136,9 @@ class AzureApi:
         return found
 
     async def me(self, organization: str | None = None) -> dict[str, Any] | None:
-        """Returns the token's user as a member of an organisation. If `organization` is None, this is the
-        only organisation that the token is valid for. Returns None if there is no such organisation.
+        """Returns the token's user as a member of an organisation, in Azure DevOps' JSON. If `organization`
+        is None, uses the organisation that the token is limited to. Returns None if the token is not limited
+        to one. Raises BadGateway `git_token_refused`.
         """
         name = organization or self._organization
         if name is None:

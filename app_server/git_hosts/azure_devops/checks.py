@@ -129,8 +129,8 @@ def _latest(statuses: list[dict[str, Any]]) -> list[Check]:
 
 
 def _of_policy(found: dict[str, Any]) -> Check | None:
-    """Converts the evaluation of a policy to a Check, if the policy requires a build or a status. Returns
-    None if the policy requires approvals of people.
+    """Converts a policy evaluation from Azure DevOps' JSON to a Check, if the policy requires a build or a
+    status. Returns None for other policies, such as a required approval.
     """
     configuration = found.get("configuration") or {}
     settings = configuration.get("settings") or {}

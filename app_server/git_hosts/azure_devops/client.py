@@ -57,7 +57,7 @@ _STATES = {
 
 
 def azure_devops(access: HostAccess) -> "AzureDevOps":
-    """Returns a client that uses this token. For the address of the API, see `azure_api`."""
+    """Returns a client of Azure DevOps. `access`: the user's token, and the address of the API."""
     return AzureDevOps(azure_api(access))
 
 

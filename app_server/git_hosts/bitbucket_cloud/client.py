@@ -54,8 +54,8 @@ _MAY_PUSH = frozenset(("write", "admin"))
 
 
 def bitbucket_cloud(access: HostAccess) -> "BitbucketCloud":
-    """Returns a client that uses this token. `access.username`: for an API token, the e-mail address of its
-    owner; None for an access token.
+    """Returns a client that uses this token for Bitbucket Cloud. `access.username`: the e-mail address of the
+    owner of an API token; None for an access token.
     """
     basic = b64encode(f"{access.username}:{access.token}".encode()).decode()
     headers = {"Authorization": f"Basic {basic}" if access.username else f"Bearer {access.token}"}
@@ -343,8 +343,8 @@ class BitbucketCloud:
         return parsing.reviewers(members, me, wanted)
 
     async def _commit(self, repository: str, ref: str | None) -> str | None:
-        """Returns the hash of the commit that a branch, tag or hash names. The hash is needed for paths of
-        the API, because these cannot contain a branch name with a slash.
+        """Returns the hash of the commit of a branch, tag or hash; for None, of the default branch. Returns
+        None if there is no such commit. Paths of the API cannot contain a branch name with a slash.
         """
         name = ref or (await self.repository(repository)).default_branch
         if name is None or _COMMIT.fullmatch(name):

@@ -54,8 +54,8 @@ _STATES = {
 
 
 def bitbucket_data_center(access: HostAccess) -> "BitbucketDataCenter":
-    """Returns a client that uses this HTTP access token. The usual address of the API is below
-    `ORIGIN/rest`.
+    """Returns a client of Bitbucket Data Center. `access`: the user's HTTP access token, and the address of
+    the server. The usual address of the API is below `ORIGIN/rest`.
     """
     base = _VERSION_IN_PATH.sub("", access.api_url or f"{access.origin}/rest")
     headers = {"Authorization": f"Bearer {access.token}"}
@@ -346,8 +346,9 @@ class BitbucketDataCenter:
 
 
 async def _twice(change: Callable[[], Awaitable[Result]]) -> Result:
-    """Calls `change`, a function that reads an object of the host and changes it, and returns its result. If
-    another client has changed the object in between, calls `change` once more.
+    """Calls `change`, and calls it once more if the host reports that another client has changed the same
+    object in between. Returns the result. `change`: a function that reads an object of Bitbucket, such as a
+    pull request, and then changes it.
     """
     try:
         return await change()

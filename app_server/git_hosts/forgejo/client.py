@@ -45,7 +45,9 @@ _ALREADY_THERE = "already exists"
 
 
 def forgejo(access: HostAccess) -> "Forgejo":
-    """Returns a client that uses this token. The usual address of the API is `ORIGIN/api/v1`."""
+    """Returns a client of Forgejo or Gitea. `access`: the user's token, and the address of the server. The
+    usual address of the API is `ORIGIN/api/v1`.
+    """
     headers = {"Authorization": f"token {access.token}", "Accept": "application/json"}
     base = access.api_url or f"{access.origin}/api/v1"
     return Forgejo(access.connection(base, headers, parsing.reason_of))
@@ -242,7 +244,7 @@ class Forgejo:
 
     async def reply_to_thread(self, repository: str, number: int, thread_id: str, body: str) -> Comment:
         """Adds a comment on the same line of code as a review thread, and returns the comment. The API of
-        Forgejo cannot reply to a comment, but the host shows all comments on one line as one thread.
+        Forgejo cannot reply to a comment, but the git host shows all comments on one line as one thread.
         """
         line, _, path = thread_id.partition(" ")
         text = cut_to(body, self.max_body_characters)

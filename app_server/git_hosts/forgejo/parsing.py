@@ -165,8 +165,8 @@ def reviews(found: Iterable[Json]) -> list[Review]:
 
 
 def threads(found: Iterable[Json]) -> list[ReviewThread]:
-    """Groups review comments into threads. All comments on one line of a file form one thread, as the host
-    shows them. The id of a thread is the line number, a space and the path of the file.
+    """Groups review comments into threads. All comments on one line of a file form one thread, as the git
+    host shows them. The id of a thread is the line number, a space and the path of the file.
     """
     by_place: dict[str, list[Json]] = {}
     for one in found:
@@ -197,8 +197,8 @@ def status(found: Json) -> Check:
 
 
 def reason_of(said: Any) -> str:
-    """Returns the error message in an error reply of the host, or the messages if the reply contains a list.
-    `said`: the JSON of the reply.
+    """Returns the error message in an error reply of the git host, or the messages if the reply contains a
+    list. `said`: the JSON of the reply.
     """
     if not isinstance(said, dict):
         return ""

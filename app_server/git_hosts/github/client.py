@@ -47,8 +47,8 @@ _ALREADY_THERE = "already exists"
 
 
 def github(access: HostAccess) -> "GitHub":
-    """Returns a client that uses this token. The usual address of the API is api.github.com, or
-    `ORIGIN/api/v3` for GitHub Enterprise Server.
+    """Returns a client of GitHub. `access`: the user's token, and the address of the server. The usual
+    address of the API is api.github.com, or `ORIGIN/api/v3` for GitHub Enterprise Server.
     """
     headers = {
         "Authorization": f"Bearer {access.token}",

@@ -54,7 +54,7 @@ _PERSONAL_TOKEN = ("glpat-", "gldt-")
 
 
 def gitlab(access: HostAccess) -> "GitLab":
-    """Returns a client that uses this token. The usual address of the API is `ORIGIN/api/v4`."""
+    """Returns a client of GitLab. `access`: the token and the server. The usual API is at `ORIGIN/api/v4`."""
     is_personal = access.token.startswith(_PERSONAL_TOKEN)
     headers = {"PRIVATE-TOKEN": access.token} if is_personal else {"Authorization": f"Bearer {access.token}"}
     base = access.api_url or f"{access.origin}/api/v4"
@@ -329,7 +329,7 @@ class GitLab:
         return None
 
     async def _read(self, repository: str, found: Iterable[dict[str, Any]]) -> list[PullRequest]:
-        """Converts merge requests from GitLab's JSON. Asks GitLab for the names of their source forks."""
+        """Converts merge requests from GitLab's JSON. Asks GitLab for the names of forks they come from."""
         rows = list(found)
         forks = {
             one["source_project_id"]

@@ -18,7 +18,10 @@ _OF_USERS = ("text", None)
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery of a webhook. `event`: the field `eventType` of the body."""
+    """Converts the body of a webhook request from Azure DevOps to HostEvents, one for each change that it
+    reports, and returns them. Returns an empty list for changes that Slipway does not use. `event`: the field
+    `eventType` of the body.
+    """
     resource = body["resource"]
     found: list[HostEvent] = []
     match event:

@@ -19,7 +19,10 @@ _STATUSES = frozenset(("repo:commit_status_created", "repo:commit_status_updated
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery of a webhook. `event`: the value of the header `X-Event-Key`."""
+    """Converts the body of a webhook request from Bitbucket Cloud to HostEvents, one for each change that it
+    reports, and returns them. Returns an empty list for changes that Slipway does not use. `event`: the value
+    of the header `X-Event-Key`.
+    """
     if "repository" not in body:
         return []
     actor = body.get("actor") or {}

@@ -20,7 +20,10 @@ _VERDICTS = {
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery of a webhook. `event`: the value of the header `X-Event-Key`."""
+    """Converts the body of a webhook request from Bitbucket Data Center to HostEvents, one for each change
+    that it reports, and returns them. Returns an empty list for changes that Slipway does not use. `event`:
+    the value of the header `X-Event-Key`.
+    """
     actor = body.get("actor") or {}
     who = {"actor": actor.get("name") or "ghost", "actor_id": text_or_none(actor.get("id"))}
     if event == "repo:refs_changed":

@@ -16,11 +16,12 @@ _FAILED = frozenset(("failure", "error"))
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery of a webhook. `event`: the value of the header `X-Forgejo-Event` or
-    `X-Gitea-Event`.
+    """Converts the body of a webhook request from Forgejo or Gitea to HostEvents, one for each change that it
+    reports, and returns them. Returns an empty list for changes that Slipway does not use. `event`: the value
+    of the header `X-Forgejo-Event` or `X-Gitea-Event`.
 
-    The delivery of a review does not contain the review's comments on lines of code. The delivery of a failed
-    commit status does not contain the name of the branch.
+    The request about a review does not contain the review's comments on lines of code. The request about a
+    failed commit status does not contain the name of the branch.
 
     Forgejo reports that labels or assignees changed, but not which. Therefore each label and each assignee
     that the issue or pull request has now counts as added. Gitea names the new labels.

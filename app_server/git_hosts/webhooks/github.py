@@ -25,7 +25,9 @@ _VERDICTS = {
 
 
 def events(event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery of a webhook. `event`: the value of the header `X-GitHub-Event`.
+    """Converts the body of a webhook request from GitHub to HostEvents, one for each change that it reports,
+    and returns them. Returns an empty list for changes that Slipway does not use. `event`: the value of the
+    header `X-GitHub-Event`.
 
     Failed checks are read only from `check_suite` and `status`. `check_run` and `workflow_run` are ignored,
     because GitHub sends them for the same failures.

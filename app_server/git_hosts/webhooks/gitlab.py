@@ -19,8 +19,9 @@ _ACTIONS = {
 
 
 def events(_event: str, body: Json) -> list[HostEvent]:
-    """Returns the events in a delivery of a webhook. `_event` is not used, because the body states the kind
-    of the event.
+    """Converts the body of a webhook request from GitLab to HostEvents, one for each change that it reports,
+    and returns them. Returns an empty list for changes that Slipway does not use. `_event` is not used,
+    because the body states the kind of the change.
     """
     if "project" not in body:
         return []

@@ -38,8 +38,9 @@ class OutOfBoundsError(httpx.ConnectError):
 
 
 def keep_in(litellm: Any) -> None:
-    """Makes litellm send all requests of this process through the bounded transport. From then on, litellm
-    can reach an address only inside a block of the function `bounded`.
+    """Makes litellm send all requests of this process through a transport that checks their origin (scheme,
+    host and port). From then on, litellm can send requests only inside a `with` block of the function
+    `bounded`, and only to the origins that the block allows.
     """
     if isinstance(getattr(litellm, "sync_transport", None), _Bounded):
         return
@@ -109,9 +110,12 @@ def origin_of(url: httpx.URL) -> Origin:
 
 @lru_cache(maxsize=512)
 def _origins(litellm: Any, model: str, base_url: str | None, location: str | None) -> frozenset[Origin]:
-    """Returns the origins that a call of the profile may reach. Only litellm knows the addresses of its
-    vendors. Therefore litellm makes a trial call without a user's data. The transport records the address and
-    stops the trial call before it is sent.
+    """Returns the origins (scheme, host and port) to which litellm sends a call of this model. Only litellm
+    knows the addresses of its vendors. Therefore this function lets litellm make a trial call without a
+    user's data, records its address, and stops the call before it is sent. The origin of `base_url` is also
+    returned.
+
+    `location`: the location of a model at Vertex AI; None for other vendors.
     """
     seen = {origin_of(httpx.URL(base_url))} if base_url else set()
 
@@ -150,8 +154,8 @@ class _Bounded(httpx.BaseTransport):
 
 
 class _NotMeanwhile(httpx.AsyncBaseTransport):
-    """An async HTTP transport that refuses to send while a call of the gateway is running, because such a
-    call must use the bounded synchronous transport.
+    """An async HTTP transport for litellm that refuses to send a request while a model call of the gateway
+    runs. Such a call must use litellm's synchronous transport, which checks where each request goes.
     """
 
     def __init__(self) -> None:

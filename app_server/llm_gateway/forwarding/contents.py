@@ -51,8 +51,9 @@ _IMAGE_FIELDS = frozenset({"url", "detail", "format"})
 
 
 def without_addresses(messages: list[Any]) -> list[dict[str, Any]]:
-    """Returns the messages. A short text replaces each image that is given by its address. Raises BadRequest
-    `unknown_model_field` for fields that are not allowed.
+    """Returns the messages of a model call. A short text replaces each image that is given by its address, so
+    that no server fetches it. Raises BadRequest `unknown_model_field` if a message has a field that is not
+    allowed.
     """
     return [_message(message, f"messages.{index}") for index, message in enumerate(messages)]
 

@@ -48,11 +48,11 @@ async def pass_through(
 ) -> Response:
     """Sends the body to the vendor and returns the vendor's reply as it arrives.
 
-    `path`: the path of the body's protocol below the vendor's base URL. `own_headers`: the headers of a
+    `path`: the path of the protocol's endpoint below the vendor's base URL. `own_headers`: the headers of a
     protocol whose key is sent as `x-api-key`; None for a protocol of OpenAI, whose key is a bearer token.
 
-    Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent`, `llm_base_url_wrong`,
-    `llm_vendor_redirected`.
+    Raises BadGateway `llm_vendor_unreachable`, `llm_vendor_silent` if the vendor does not reply,
+    `llm_base_url_wrong` if an HTML page replies, and `llm_vendor_redirected` for a redirect.
     """
     content = orjson.dumps({**body, **added.body, "model": vendor.model})
     length = str(len(content))

@@ -46,8 +46,9 @@ class ReadableStream:
 
 
 def _leave_out_repetitions(message: JsonObject) -> None:
-    """Removes empty lists from a message, and most of the field `provider_specific_fields`. Other fields of
-    the message also contain the data that the vendor needs back.
+    """Removes empty lists and most of the field `provider_specific_fields` from a message of litellm. What
+    remains in this field are signatures of the model's thoughts, because the vendor needs them back in the
+    next call.
     """
     for name in [name for name, value in message.items() if value == []]:
         del message[name]

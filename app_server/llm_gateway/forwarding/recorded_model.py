@@ -79,7 +79,10 @@ def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _message(turn: Turn, index: int, working_dir: str) -> dict[str, Any]:
-    """Returns the recorded turn as an assistant's message, with the values of its placeholders filled in."""
+    """Returns a recorded turn (one stored reply of a model) as a message of the assistant. In its texts,
+    `{{working_dir}}` is replaced by the conversation's working directory. `index`: the number of the turn,
+    which makes the ids of its tool calls unique.
+    """
 
     def filled(value: JsonValue) -> JsonValue:
         match value:

@@ -46,14 +46,17 @@ async def translate(
     guard: Guard | None = None,
     headers: Mapping[str, str] = NO_HEADERS,
 ) -> Response:
-    """Sends a model call through litellm and returns a reply in OpenAI's format. The reply is streamed if
-    `body` asks for a stream. If the vendor refuses the call, the reply has the vendor's HTTP status.
+    """Sends a model call through the library litellm and returns a reply in OpenAI's format. The reply is
+    streamed if `body` asks for a stream. If the vendor refuses the call, the reply has the vendor's HTTP
+    status.
 
-    `body`: fields that passed the check with ChatFields. `guard`: a check of network addresses that allows
-    public addresses only; None if this server or an administrator has set the address. `headers`: extra
-    headers of the profile. `api_key`: for Vertex AI an access token.
+    `body`: a chat completion whose fields are already checked. `guard`: a check of network addresses that
+    allows public addresses only; None if this server or an administrator has set the address. `headers`:
+    extra headers of the profile. `api_key`: for Vertex AI an access token.
 
-    Raises BadRequest `unknown_model_field`, `model_field_unsupported`, BadGateway `llm_vendor_unreachable`.
+    Raises BadRequest `unknown_model_field` for a field in a message that is not allowed, BadRequest
+    `model_field_unsupported` if the call sets `response_format` and litellm does not support it for the
+    model, and BadGateway `llm_vendor_unreachable`.
     """
     options = {name: value for name, value in body.items() if name in _FIELDS}
     place = vendor.place
@@ -117,9 +120,10 @@ def _takes_format(model: str, litellm: Any) -> bool:
 
 
 def _first_of(arguments: Mapping[str, Any], litellm: Any) -> tuple[Any, Iterator[Any]]:
-    """Starts the model call. Returns litellm's reply, and an iterator of its pieces if the reply is streamed.
-    Waits for the first piece, because litellm reports the refusals of some vendors only with the first piece,
-    and the HTTP status can only be set before the reply begins.
+    """Starts a model call with litellm. Returns litellm's reply, and an iterator of its pieces, which is
+    empty if the reply is not streamed. Waits for the first piece, because litellm reports the refusals of
+    some vendors only with the first piece, and the HTTP status can only be set before the reply begins.
+    `arguments`: the arguments of `litellm.completion`.
     """
     reply = litellm.completion(**arguments)
     if not arguments.get("stream"):
@@ -137,6 +141,10 @@ async def _chunks(
     """Yields the pieces of a streamed reply as server-sent events. If the vendor fails during the stream, the
     last event is an `error` with the reason, in the form that OpenAI and OpenRouter use, and no `[DONE]`
     follows.
+
+    `within`: a function that runs another function while litellm may reach only the vendor. `pieces`: the
+    pieces of litellm's reply. `limiter`: limits the threads that wait for pieces. `added`: the API key and
+    other values that an error must not reveal.
     """
     end, stream = object(), ReadableStream()
     take: Callable[[Any], Any] = lambda _: next(pieces, end)  # noqa: E731

@@ -33,8 +33,8 @@ class Translated:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recording of model replies that is played back in place of a model. `name`: the name of the
-    recording.
+    """A vendor that is no real model: the gateway plays back a recording of model replies in place of a call.
+    `name`: the name of the recording.
     """
 
     name: str
@@ -44,8 +44,8 @@ Vendor = PassThrough | Translated | Recorded
 
 
 def vendor_of(model: str, base_url: str | None) -> Vendor:
-    """Returns how to call the vendor of `model`. The `base_url` of the profile, if it has one, replaces the
-    vendor's usual address.
+    """Determines from a model name which vendor offers the model, and returns how to call this vendor.
+    `base_url`: an address to use in place of the vendor's usual one; None if the profile has none.
     """
     prefix, _, rest = model.partition("/")
     if model.startswith(RECORDED_PREFIX):

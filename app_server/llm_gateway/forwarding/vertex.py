@@ -31,8 +31,8 @@ _TIMEOUT_SECONDS = 30
 
 @dataclass(frozen=True)
 class SignIn:
-    """The data that a call of Vertex AI needs besides the model. `token`: the access token for the header
-    `Authorization`.
+    """The result of a sign-in with the key of a Google service account, for one call of Vertex AI. `token`:
+    the access token for the header `Authorization`. `project`: the Google Cloud project.
     """
 
     token: str
@@ -49,10 +49,11 @@ _tokens: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
 
 async def sign_in(key: str | None, http: httpx.AsyncClient) -> SignIn:
-    """Returns the sign-in data for the key of a service account. Requests a new token from Google only if the
-    last token ends soon.
+    """Signs in to Google with the key of a service account. Returns the access token and the Google Cloud
+    project. Requests a new token only if the last token of this key has ended or ends soon.
 
-    Raises SignInRefused, BadGateway `llm_vendor_unreachable`, BadRequest `vertex_key_invalid`.
+    Raises SignInRefused if there is no key or Google does not accept it, BadGateway `llm_vendor_unreachable`
+    if Google cannot be reached, and BadRequest `vertex_key_invalid` if the key cannot be read.
     """
     if not key:
         raise SignInRefused("This model at Vertex AI has no key. Save the key of a service account with it.")

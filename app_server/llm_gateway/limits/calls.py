@@ -102,8 +102,9 @@ class Spending:
         return call_id
 
     def settle(self, call_id: UUID, payer: Payer, micros: int, usage: Usage | None = None) -> None:
-        """Replaces the call's reservation by its real cost in millionths of a dollar, in the background.
-        `usage`: the token usage of the call; None for a call that the vendor did not answer.
+        """Stores the real cost of a call that has ended, in the background. It replaces the amount that was
+        reserved for the call. `micros`: the real cost in millionths of a dollar. `usage`: the token usage of
+        the call; None for a call that the vendor did not answer.
         """
         task = self._settling.start(self._settle(call_id, payer, micros, usage), name="settle a call")
         self._unsettled[payer.user_id].add(task)

@@ -127,7 +127,9 @@ def allow(account: SpendingAccount, limit: SetSpendingLimit) -> None:
 
 
 def shown(account: SpendingAccount) -> dict[str, object]:
-    """Returns the fields of an AdministeredLimit for this account."""
+    """Returns the limit, the period, its beginning and the spent dollars of a spending account, as fields for
+    the reply AdministeredLimit.
+    """
     return {
         "limit": None if account.allowed is None else account.allowed / MICROS,
         "period": account.period.value,

@@ -16,8 +16,8 @@ MICROS = 1_000_000
 
 
 class Period(StrEnum):
-    """The values of the period of a spending limit. Periods begin in UTC. The spent amount starts again from
-    zero at the beginning of each period. WHOLE: the period never ends.
+    """The possible periods of a spending limit: a day, a month, or (WHOLE) a period that never ends. Days and
+    months begin in UTC. At the beginning of each period, the spent amount starts again from zero.
     """
 
     DAY = "day"
@@ -64,8 +64,9 @@ class SpendingAccount(Base):
 
 
 class SpendingDefault(Base):
-    """The only row of its table: the default limit that administrators set for all users. A migration creates
-    the row.
+    """The database row with the default spending limit: how much each user without an individual limit may
+    spend on models in one period. The table has only this row, which a migration creates. `allowed`: the
+    limit in millionths of a dollar; None means no limit.
     """
 
     __tablename__ = "spending_defaults"

@@ -1,5 +1,5 @@
-"""The token usage and cost of the programs in a sandbox that call the model of their conversation with a
-model key.
+"""Adds up the token usage and cost of the programs in a sandbox that call the model of their conversation
+with a model key. A conversation shows them separately from the usage of its agent.
 """
 
 from typing import Any

@@ -73,8 +73,8 @@ def shared_budget_reached(budget: LevelValue, spent: int, reserved: int) -> Paym
 
 
 def _limit(account: SpendingAccount, set_by: str) -> dict[str, Any]:
-    """Returns the error's fields that describe the limit: the amount in dollars, who has set it, and when the
-    next period begins.
+    """Returns the fields that describe a spending limit in an error reply: the amount in dollars, who has set
+    it, and when the next period begins.
     """
     ends = end_of(account.period, now())
     return {

@@ -56,7 +56,9 @@ async def require_shared_budgets(
 
 
 async def budgets_of(session: AsyncSession, user_id: UUID) -> Sequence[LevelValue]:
-    """Returns the budgets of the user's teams and of the organisation."""
+    """Returns the monthly budgets for model spending that are set for the user's teams and for the user's
+    organisation.
+    """
     found = await values_for(session, user_id, SettingName.MONTHLY_BUDGET)
     return found.get(SettingName.MONTHLY_BUDGET, ())
 
@@ -74,8 +76,8 @@ async def lock_budgets(session: AsyncSession, budgets: Sequence[LevelValue]) -> 
 
 
 async def require_room(session: AsyncSession, budgets: Sequence[LevelValue]) -> None:
-    """Checks that none of these monthly budgets is completely spent. Raises PaymentRequired
-    `llm_administrator_limit_reached`.
+    """Checks that none of these monthly budgets is completely spent or reserved. Raises PaymentRequired
+    `llm_administrator_limit_reached` for the first budget that is.
     """
     for budget in budgets:
         accounts = await _accounts(session, budget)

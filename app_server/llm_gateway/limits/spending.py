@@ -31,7 +31,10 @@ class Payer:
 
     @property
     def periods(self) -> dict[UUID, Period]:
-        """The ids of the payer's spending accounts, each with the period that a new account starts with."""
+        """The ids of the spending accounts from which a call of this payer is paid: three accounts of the
+        user and, if a conversation makes the call, one of the conversation. The value for each id is the
+        period that a new account starts with.
+        """
         whole = {self.conversation_id: Period.WHOLE} if self.conversation_id else {}
         own = (self.user_id, administered_id(self.user_id), monthly_id(self.user_id))
         return {**dict.fromkeys(own, Period.MONTH), **whole}

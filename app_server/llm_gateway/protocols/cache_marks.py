@@ -24,8 +24,9 @@ def marks_of(vendor: Vendor, facts: Facts, model: str) -> Marks:
 
 
 def marked(result: dict[str, Any], mark: Object | None, marks: Marks) -> dict[str, Any]:
-    """Returns the message with a tool's result. The cache mark `mark` (`cache_control`) is added in the form
-    that the vendor reads. The content of the message must be text.
+    """Returns `result`, a message of a chat completion with the text result of a tool, with a mark for the
+    vendor's prompt cache (`cache_control`). `mark`: the mark; None adds none. `marks`: the form in which the
+    vendor reads marks; if empty, none is added.
     """
     if not marks or not mark:
         return result

@@ -59,10 +59,11 @@ def is_needed(model: Effective) -> bool:
 
 def as_response(body: Mapping[str, Any], facts: Facts, model: str) -> dict[str, Any]:
     """Converts a chat completion to the body of a call of the Responses protocol. The body tells the vendor
-    to store nothing. `body`: a chat completion that has passed the check with CompatibleFields. `model`: the
-    vendor's model, which gets back only its own reasoning.
+    to store nothing. `body`: a chat completion that contains only allowed fields. `facts`: the data of the
+    model catalogue about the model. `model`: the vendor's model, which gets back only its own reasoning.
 
-    Raises BadRequest `model_field_unsupported`, `unknown_model_input`.
+    Raises BadRequest `model_field_unsupported` for a field that the Responses protocol does not have, and
+    `unknown_model_input`.
     """
     given = {name: value for name, value in body.items() if value is not None and name not in _NOT_SENT}
     for name, value in given.items():

@@ -119,8 +119,9 @@ class _Chunks:
             yield self._chunk({"tool_calls": [{"index": self._calls[place], **named}]})
 
     def _whole(self, place: Any, item: dict[str, Any]) -> Iterator[bytes]:
-        """Yields the chunks for the reasoning and all text of an output item that were not streamed before.
-        Some servers send only whole items.
+        """Yields the chunks for those parts of a whole output item that were not streamed before: its
+        reasoning, its text or its tool call. Some servers send only whole items. `place`: the position of the
+        item in the reply.
         """
         if found := detail(item, self._details, self._made_by):
             self._details += 1

@@ -18,10 +18,12 @@ class Events(Protocol):
 
 
 class ConvertedReply(Response):
-    """A response that converts another response to another protocol while it is sent.
+    """An HTTP response that sends another response, converted to another protocol. Streams are converted
+    piece by piece.
 
-    `new_events`: a function that returns a converter for a stream of events. `document`: a function that
-    converts a reply that is one document; it takes and returns the HTTP status and the content.
+    `new_events`: a function that returns a converter for a streamed reply. `document`: a function that
+    converts a reply that is not streamed. It takes the HTTP status and the body, and returns the new status
+    and body.
     """
 
     def __init__(

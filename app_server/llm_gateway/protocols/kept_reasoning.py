@@ -1,7 +1,7 @@
-"""Adds the reasoning of a model to chat completions, and reads it from there. This is needed for models that
-support only the Responses protocol. The reasoning is in the field `reasoning_details`, which OpenRouter
-introduced. So a program that sends back whole messages also sends back the reasoning. This module does no
-I/O.
+"""Stores the reasoning of a model in the messages of chat completions, and reads it back from messages that a
+program sends again. This is needed for models that support only OpenAI's Responses protocol, because the
+vendor stores nothing. The reasoning is in the field `reasoning_details` of a message, which OpenRouter
+introduced. This module does no I/O.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,8 +16,10 @@ _FORMAT = "openai-responses-v1"
 
 
 def detail(item: Mapping[str, Any], index: int, model: str) -> dict[str, Any] | None:
-    """Converts an output item to an entry of `reasoning_details` with this index. Returns None if the item is
-    not encrypted reasoning. `model`: the vendor's model; only this model can read the reasoning.
+    """Converts the reasoning in a reply of the Responses protocol to an entry of the field
+    `reasoning_details` of a chat message. Returns None if `item`, an output item of the reply, is not
+    encrypted reasoning. `index`: the number of the entry. `model`: the vendor's model; only this model can
+    read the reasoning.
     """
     encrypted = item.get("encrypted_content")
     if item.get("type") != "reasoning" or not isinstance(encrypted, str):
@@ -34,8 +36,8 @@ def detail(item: Mapping[str, Any], index: int, model: str) -> dict[str, Any] | 
 
 
 def items(message: Mapping[str, Any], model: str) -> Iterator[dict[str, Any]]:
-    """Yields the reasoning in the message as input items of a Responses call. The items must come before the
-    text of the message.
+    """Yields the stored reasoning of a chat message as input items for a call of the Responses protocol.
+    Leaves out the reasoning of other models than `model`, because only the model that wrote it can read it.
     """
     for each in map(a_dict, message.get("reasoning_details") or ()):
         if each.get("format") == _FORMAT and each.get("model") == model:

@@ -201,12 +201,12 @@ def check(body: dict[str, Any], known: type[MessagesFields] = MessagesFields) ->
 def as_chat(
     call: MessagesFields, vendor: Vendor, facts: Facts, model: str, chosen: ProfileOptions
 ) -> dict[str, Any]:
-    """Translates a call to a chat completion. Marks of the prompt cache stay in the call if the vendor reads
-    them. Returns the body of the chat completion. `model`, `chosen`: the model's name and the options of the
-    profile.
+    """Translates a call in Anthropic's Messages protocol to a chat completion and returns its body. Marks of
+    the prompt cache stay in the call if the vendor reads them. `facts`: the data of the model catalogue about
+    the model. `model`, `chosen`: the model's name and the options of the profile.
 
-    Raises BadRequest `unknown_model_input` for a document that the model does not accept, and the errors of
-    `output`.
+    Raises BadRequest `unknown_model_input` for a document that the model does not accept, and BadRequest
+    `model_field_unsupported` or `unknown_model_field` for a field that cannot be translated.
     """
     max_output = facts.max_output
     output.check_management(call.context_management)
@@ -234,8 +234,9 @@ def as_chat(
 
 
 def estimated_tokens(body: dict[str, Any]) -> int:
-    """Estimates the tokens of a call from its texts, and from the number of its images and the size of its
-    documents. Returns the estimated number. `body`: passed the check.
+    """Estimates the tokens of a call in the Messages protocol from its texts, the number of its images and
+    the size of its documents. Returns the estimated number. `body`: the request body, which contains only
+    allowed fields.
     """
     attached = 0
 

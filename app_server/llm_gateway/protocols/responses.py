@@ -90,10 +90,9 @@ class ResponsesFields(Closed):
 
 
 def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
-    """Checks that the model supports the Responses protocol, and returns how to call its vendor. A model that
-    the catalogue does not know is assumed to support the protocol.
-
-    Raises BadRequest `model_protocol_unsupported`.
+    """Returns how to call the model's vendor in the Responses protocol. A model that the catalogue does not
+    contain is assumed to support the protocol. Raises BadRequest `model_protocol_unsupported` if the model
+    does not support it.
     """
     facts = model.facts
     is_unknown = not (facts.is_listed or facts.maker)
@@ -109,8 +108,9 @@ def require_spoken(vendor: Vendor, model: Effective) -> PassThrough:
 
 
 def check_input(body: dict[str, Any]) -> None:
-    """Checks the input items of a body whose fields are already checked. Raises BadRequest
-    `unknown_model_input`.
+    """Checks that the input of a call in the Responses protocol contains only allowed kinds of items, and no
+    files that are stored at the vendor. `body`: the request body, which contains only allowed fields. Raises
+    BadRequest `unknown_model_input`.
     """
     given = body["input"]
     for item in given if isinstance(given, list) else ():
@@ -122,7 +122,9 @@ def check_input(body: dict[str, Any]) -> None:
 
 
 def unstored(body: dict[str, Any]) -> dict[str, Any]:
-    """Returns the request with `store` set to false. Otherwise the vendor would store the response."""
+    """Returns the body of a call in the Responses protocol with `store` set to false, so that the vendor does
+    not store the response. Also removes `client_metadata`, which names the calling program.
+    """
     return {name: value for name, value in body.items() if name != "client_metadata"} | {"store": False}
 
 

@@ -21,7 +21,9 @@ _UP_TO = ((2_048, "low"), (8_192, "medium"))
 
 
 def is_wanted(thinking: Mapping[str, Any] | None) -> bool:
-    """Returns whether the program asks the model to think. Such a program can read thinking blocks."""
+    """Returns whether a call in the Messages protocol asks the model to think. Only then is the program sent
+    thinking blocks. `thinking`: the field of the call; None if the call does not have it.
+    """
     return (thinking or {}).get("type") in {"enabled", "adaptive"}
 
 
@@ -35,8 +37,10 @@ def asked(
     length: int,
 ) -> dict[str, Any]:
     """Returns the fields of a chat completion that say how much the model thinks. Returns no fields if the
-    vendor's default applies, or if it is not known what the model accepts. `length`: the longest reply in
-    tokens.
+    vendor's default applies, or if it is not known what the model accepts.
+
+    `facts`: the data of the model catalogue about the model. `chosen`: the options of the model profile.
+    `thinking`, `output_config`: the fields of the Messages call. `length`: the longest reply in tokens.
     """
     kind = (thinking or {}).get("type")
     if kind == "disabled":
@@ -76,8 +80,9 @@ def _nearest(wanted: str, taken: Sequence[str]) -> str | None:
 
 
 def sent_back(blocks: Iterable[Mapping[str, Any]], facts: Facts) -> dict[str, Any]:
-    """Returns the fields of a chat message that contain the thoughts of an earlier reply. Returns no fields
-    if the model does not need the thoughts. `blocks`: the thinking blocks of the reply.
+    """Returns the fields of a chat message that contain the model's thoughts of an earlier reply. Returns no
+    fields if the model does not need its thoughts back. `blocks`: the thinking blocks of that reply. `facts`:
+    the data of the model catalogue about the model.
     """
     if facts.echo == THINKING_BLOCKS:
         signed = [dict(block) for block in blocks if block.get("signature") or block.get("data")]

@@ -108,8 +108,8 @@ class DockerBackend(OneMachine):
         await self._protection.set_up(self._gateway)
 
     def _clear_up(self, client: "DockerClient") -> None:
-        """Detaches disks and removes helper containers that a killed app server with the same home directory
-        has left behind.
+        """Detaches the workspace disks that no container uses any more, and removes the containers for tests
+        and inspections that a killed app server with the same home directory has left behind.
         """
         self._volumes.detach_unused(client)
         for label in (LOOK_LABEL, PROBE_LABEL):

@@ -43,9 +43,10 @@ class Disks:
         return self._file(name).stat().st_size
 
     def make(self, name: str, size_bytes: int, *, owner: int, directories: Sequence[str]) -> None:
-        """Creates a disk that contains these directories. All directories belong to the user id `owner`.
+        """Creates a workspace disk: a file system of `size_bytes` in a sparse file of this host. The disk
+        contains these directories, which belong to the user id `owner`.
 
-        The sparse file of the disk takes only as much space on this host as the disk's content needs.
+        The sparse file takes only as much space on this host as the disk's content needs.
         """
         self._remove_unfinished(name)
         try:
@@ -110,8 +111,8 @@ class Disks:
                 loops.detach(device)
 
     def remove(self, name: str) -> None:
-        """Detaches the disk from its loop device and deletes the disk with its content. Does nothing if there
-        is no such disk.
+        """Detaches the workspace disk from its loop device and deletes the disk with its content. Does
+        nothing if there is no such disk.
         """
         self.detach(name)
         for path in (self._link(name), self._file(name)):

@@ -22,10 +22,11 @@ class NotFiltered(Exception):
 
 
 def admit_only(bridge: str, gateway: str, port: int) -> None:
-    """Blocks all new connections from the network bridge `bridge` to this host. Still allowed are connections
-    to `port` and to the ports of other app servers.
+    """Blocks all new connections from the network bridge `bridge` to this host, except connections to `port`
+    of the address `gateway` and to the ports that other app servers have allowed in the same way.
 
-    The call can be repeated. It blocks the thread for some milliseconds. Raises NotFiltered.
+    The call can be repeated. It blocks the thread for some milliseconds. Raises NotFiltered if the rules
+    cannot be set.
     """
     if _run("-n", "-L", CHAIN).returncode != 0:
         # Two servers may start at once: the second one finds the chain made.
@@ -38,16 +39,14 @@ def admit_only(bridge: str, gateway: str, port: int) -> None:
 
 def is_admitted(gateway: str, port: int) -> bool:
     """Returns whether the packet filter contains the rule that lets sandboxes connect to `port` of the
-    address `gateway`. The function `admit_only` adds this rule and `withdraw` removes the rule.
-
-    Raises NotFiltered.
+    address `gateway`. Raises NotFiltered if iptables is missing or cannot be run.
     """
     return _run("-C", CHAIN, *_admission(gateway, port)).returncode == 0
 
 
 def withdraw(gateway: str, port: int) -> None:
-    """Removes the rule that lets sandboxes connect to `port`. Does nothing if there is no such rule. Raises
-    NotFiltered.
+    """Removes the packet filter rule that lets sandboxes connect to `port` of the address `gateway`. Does
+    nothing if there is no such rule. Raises NotFiltered if iptables is missing or cannot be run.
     """
     _run("-D", CHAIN, *_admission(gateway, port))
 

@@ -43,8 +43,8 @@ class HostProtection:
             self._not_filtered = str(error)
 
     def examine(self, client: "DockerClient", image: str, gateway: str) -> None:
-        """Starts a test container that tries to reach this host. If the container succeeds, sets `gap`.
-        Blocks the thread for about a second.
+        """Starts a test container that tries to reach this host. If the container succeeds, stores
+        in `gap` a warning for users and logs it. Blocks the thread for about a second.
         """
         options = {**hardened(self._config), "network": NETWORK}
         if is_host_reachable(client, image, options, gateway, owner_of_helpers(self._config)):

@@ -21,8 +21,8 @@ def ensure_network(client: "DockerClient") -> str:
     """Creates the Docker network of the sandboxes if it does not exist. Returns this host's address on that
     network.
 
-    Raises StartFailure: `sandbox_network_foreign` if a network of this name has other options,
-    `docker_unavailable` if the engine runs on another machine.
+    Raises StartFailure: `sandbox_network_foreign` if there is a network with the same name but other options
+    than Slipway sets, `docker_unavailable` if the Docker engine runs on another machine.
     """
     from docker.errors import APIError, NotFound
 

@@ -34,7 +34,8 @@ _STRAY_SECONDS = 600.0
 
 
 class Volumes:
-    """The Docker volumes of workspaces, and the disks of those volumes.
+    """The Docker volumes that contain workspaces. If this host supports it, each volume is a separate disk of
+    limited size: a file system in a file of this host.
 
     All methods block the thread. They raise the errors of the Docker engine or StartFailure
     `sandbox_disk_failed`.
@@ -52,8 +53,8 @@ class Volumes:
 
     @property
     def limit(self) -> WorkspaceCapacity:
-        """Returns the size limit of new workspaces and how it is enforced. Until `try_out` has tested a disk,
-        the returned value is only an assumption.
+        """The size limit of new workspaces and how it is enforced. Until a test has shown whether workspaces
+        can be separate disks, the value is only an assumption.
         """
         if self._size is None:
             return WorkspaceCapacity(None, "none")
@@ -80,8 +81,9 @@ class Volumes:
             client.volumes.create(name, driver="local", driver_opts=dict(options))
 
     def try_out(self, client: "DockerClient", image: str) -> None:
-        """Tests whether disks of a limited size work with this host and the Docker engine. Does nothing if
-        this is known already. After the test, the value of `limit` is certain.
+        """Tests whether this host and the Docker engine support workspaces that are separate disks of limited
+        size. Does nothing if this is known already, or if there is no size limit. `image`: any image that the
+        Docker engine has; the test needs it.
         """
         if self._size is not None:
             self._is_possible(client, image)
@@ -110,20 +112,22 @@ class Volumes:
             ) from error
 
     def detach(self, name: str) -> None:
-        """Detaches the disk of the volume from its loop device. Call it after the Docker engine has unmounted
-        the disk.
+        """Detaches the workspace disk of the volume from its loop device. Call it after the Docker engine has
+        unmounted the disk.
         """
         self._disks.detach(name)
 
     def detach_unused(self, client: "DockerClient") -> None:
-        """Detaches disks from their loop devices if a killed app server or Docker engine has left the disks
-        attached. Call it before sandboxes start.
+        """Detaches all workspace disks that no container uses from their loop devices. A killed app server or
+        Docker engine may have left them attached. Call it before sandboxes start.
         """
         if why_impossible() is None and self._folder.exists():
             self._disks.detach_all(but=containers.volumes_in_use(client))
 
     def remove_disk(self, name: str) -> None:
-        """Deletes the disk of the volume. Call it after the volume was removed from the Docker engine."""
+        """Deletes the workspace disk of the volume. Call it after the volume was removed from the Docker
+        engine.
+        """
         self._disks.remove(name)
 
     def _is_possible(self, client: "DockerClient", image: str) -> bool:

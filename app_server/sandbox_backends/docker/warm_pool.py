@@ -52,8 +52,9 @@ class Maker(Protocol):
     async def call(self, work: Callable[..., Result], *arguments: Any) -> Result: ...
 
     async def digest(self, base: str | None) -> str | None:
-        """Returns a digest of everything that determines a new container on this base image, such as the
-        image and the options. Two containers with the same digest are interchangeable.
+        """Returns a hash of everything that determines a new container on the base image `base` (None: the
+        app server's default image), such as the image and the options. Two containers with the same hash are
+        interchangeable.
 
         Returns None if the image is missing.
         """
@@ -61,8 +62,9 @@ class Maker(Protocol):
     def make(
         self, client: "DockerClient", base: str | None, name: str, labels: Mapping[str, str]
     ) -> "Container":
-        """Creates a container and a volume with this name, on the base image `base`. Does not start the
-        container. Blocks the thread. Returns the container.
+        """Creates a container and a volume with this name, and returns the container without starting it.
+        `base`: the base image that the container's image is built on; None means the app server's default
+        image. Blocks the thread.
         """
 
     def unmake(self, client: "DockerClient", name: str) -> None:
@@ -342,7 +344,7 @@ class WarmPool:
 def _members_in(client: "DockerClient", owner: str) -> dict[str, tuple[str, str]]:
     """Returns the warm-pool containers (started in advance) that no sandbox has taken yet and that one app
     server has created. The result maps a container's name to its Docker state and the digest of everything
-    from which it was made. `owner`: the id of this app server's data directory.
+    from which it was made. `owner`: the id of the data directory of that app server.
     """
     found = client.containers.list(all=True, filters={"label": f"{_OWNER_LABEL}={owner}"}, sparse=True)
     names = {str(container.attrs["Names"][0]).removeprefix("/"): container for container in found}

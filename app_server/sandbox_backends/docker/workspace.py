@@ -28,11 +28,11 @@ def carry_out(
     sink: TarSink,
     folder: str | None = None,
 ) -> None:
-    """Copies the given parts of a sandbox's workspace, which is in a Docker volume, to `sink` as a tar. Skips
-    parts that do not exist.
+    """Writes the given parts (top directories) of a sandbox's workspace to `sink` as a tar. The workspace is
+    in the Docker volume `volume`. Skips parts that do not exist.
 
-    `place`: the directory where containers of the image mount the volume. `folder`: if given, only this
-    directory of the part is copied, see workspace_tar.clean.
+    `image`: the image of the helper container. `place`: the directory where this container mounts the volume.
+    `folder`: a directory in each part; if given, only its content is copied.
     """
     from docker.errors import NotFound
 
@@ -56,8 +56,8 @@ def carry_in(client: "DockerClient", image: str, volume: str, place: str, source
 
 
 def can_carry(client: "DockerClient", image: str, volume: str, place: str) -> None:
-    """Tests whether the Docker engine can mount the volume in a container. Returns nothing if it can, and
-    raises APIError if it cannot.
+    """Tests whether the Docker engine can mount the volume in a container and read its files. Raises APIError
+    if it cannot.
 
     `place`: the directory where containers of the image mount the volume.
     """

@@ -39,10 +39,11 @@ class Incarnation(BaseModel):
 class Handle(Incarnation):
     """A running agent server process, as stored in the file `process.json` of the sandbox's folder.
 
-    `init`: the first process in bubblewrap's process namespace, if there is one; when this process ends, the
-    kernel ends all processes in the namespace. `has_own_network`: whether commands of the agent cannot use
-    this machine's network; False if an older version wrote the file. `place`: a text that identifies the
-    sandbox's folder; None if an older version wrote the file.
+    `pid`, `started`: the process itself. `init`: the first process in the process namespace that bubblewrap
+    has created; when it ends, the kernel ends all processes of the namespace. None without bubblewrap.
+    `has_own_network`: whether commands of the agent cannot use this machine's network. `place`: the device
+    and inode numbers of the sandbox's folder. If an older version wrote the file, `has_own_network` is False
+    and `place` is None.
     """
 
     port: int
@@ -223,7 +224,7 @@ def _write_handle(folder: Path, handle: Handle) -> None:
 def _folder_identity(folder: Path) -> str:
     """Returns a text that identifies the folder: its device number and inode number.
 
-    The text stays the same when the folder is renamed. A copy of the folder has another text.
+    The text stays the same when the folder is renamed. It is different for a copy of the folder.
     """
     status = folder.stat()
     return f"{status.st_dev}:{status.st_ino}"

@@ -1,9 +1,9 @@
 """Runs each sandbox as a process on this machine, isolated by bubblewrap if that works. No container engine
 is needed.
 
-The folder `home`/sandboxes/<id>/ contains all files of one sandbox: `process.json` (by which a restarted app
-server finds the process), `agent-server.log`, `home/` and `workspace/`. The workspace also contains the
-conversations that the agent server stores.
+The app server's home directory contains one folder `sandboxes/<id>/` for each sandbox, with all files of the
+sandbox: `process.json` (by which a restarted app server finds the process), `agent-server.log`, `home/` and
+`workspace/`. The workspace also contains the conversations that the agent server stores.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ class ProcessBackend(OneMachine):
         """Does nothing, because commands in process sandboxes never have access to this host's network."""
 
     async def examine(self) -> None:
-        """Does nothing, because `open` has tested everything already."""
+        """Does nothing, because the method `open` has already tested whether the isolation works."""
 
     def inner_addresses(self) -> list[str]:
         return [LOOPBACK]

@@ -167,8 +167,9 @@ class RemoteBackend:
 
     @property
     def workspace_limit(self) -> WorkspaceCapacity:
-        """Returns the smallest workspace size limit of all hosts. `kept_by` is "disk" only if all hosts use
-        separate disks for workspaces.
+        """Returns the smallest workspace size limit of all sandbox hosts. Its `kept_by` is "disk" if each
+        workspace is a separate disk on all hosts, "none" if a host has no limit, and otherwise "watch" (sizes
+        are measured).
         """
         known = [host.info for host in self.hosts.values() if host.info]
         limits = [info.workspace_bytes for info in known if info.workspace_bytes is not None]
@@ -310,7 +311,8 @@ class RemoteBackend:
         """Returns the host of the sandbox. If the sandbox is new, assigns it to a host and stores the
         assignment.
 
-        Raises StartFailure.
+        Raises StartFailure if the assigned host is not in the setting SLIPWAY_SANDBOX_HOSTS, or if the
+        sandbox is new and no host is available.
         """
         name = self._placements.host_of(sandbox_id)
         if name is None:

@@ -99,7 +99,7 @@ class Host:
 
     async def greet(self) -> HostInfo:
         """Asks the host for its version, memory and image. Stores the reply in `info` and returns it. Raises
-        StartFailure.
+        StartFailure if the host does not answer, refuses the request or has another protocol version.
         """
         reply = await self._call("GET", "/info", timeout=GREETING_SECONDS)
         info: HostInfo = self._parse(TypeAdapter(HostInfo), reply.content)
@@ -114,7 +114,7 @@ class Host:
 
     async def states(self) -> dict[UUID, MachineState]:
         """Returns the machine states of all sandboxes of which the host has any data, such as a workspace.
-        Raises StartFailure.
+        Raises StartFailure if the host does not answer or refuses the request.
         """
         reply = await self._call("GET", "/sandboxes", timeout=GREETING_SECONDS)
         return {each.id: each.state for each in self._parse(_STATES, reply.content)}
@@ -123,8 +123,9 @@ class Host:
         await self._follow("POST", "/image", report)
 
     async def prepare_base(self, base: BaseImage, report: Report) -> None:
-        """Makes the host build the base image that a user has chosen. Does nothing if the host has the image
-        already. Raises StartFailure.
+        """Makes the host build the sandbox image on a base image that a user has chosen. Does nothing if the
+        host has that sandbox image already. Raises StartFailure if the build fails, or if the host cannot be
+        reached or refuses.
         """
         reply = await self._ask("GET", "/bases", params={"name": base.name})
         if reply.status_code == httpx.codes.NOT_FOUND:
@@ -203,8 +204,9 @@ class Host:
             raise self.lost(error) from error
 
     def restore(self, sandbox_id: UUID, source: TarSource) -> None:
-        """Replaces the sandbox's workspace, as described at `Backend.restore`. Blocks the thread, so call it
-        in a separate thread. Raises StartFailure.
+        """Replaces the sandbox's workspace on this host by the content of the tar `source`. The host deletes
+        the sandbox's machine and old workspace first. Blocks the thread, so call it in a separate thread.
+        Raises StartFailure if the host cannot be reached or refuses.
         """
 
         def pieces() -> Iterator[bytes]:
@@ -259,10 +261,10 @@ class Host:
         return reply
 
     async def _follow(self, method: str, route: str, report: Report, **request: Any) -> Step:
-        """Sends a request whose reply is streamed as lines. Passes each progress line to `report`, and
-        returns the last line as a Step.
+        """Sends a request to the sandbox host, whose reply is streamed as JSON lines. Passes each progress
+        sentence to `report`, and returns the parsed last line, which contains the result.
 
-        Raises StartFailure.
+        Raises StartFailure if the host reports a failure, refuses the request or stops answering.
         """
         timeout = httpx.Timeout(CALL_SECONDS, read=LONG_SECONDS)
         try:

@@ -1,5 +1,5 @@
-"""The list of the sandboxes that app servers have started on this sandbox host. The list is needed because
-the Docker engine may also run sandboxes of a Slipway app server on this machine.
+"""The list of the sandboxes that app servers have started on this sandbox host. The list is needed to
+tell them apart from the sandboxes of an app server on this machine that uses the same Docker engine.
 """
 
 from pathlib import Path

@@ -17,8 +17,8 @@ def installation_id(home: Path) -> str:
 
 
 def read_token(host: SandboxHost) -> str:
-    """Returns the token of a sandbox host from the configured file. Raises StartFailure
-    `sandbox_host_refused`.
+    """Returns the token with which the app server calls a sandbox host, from the configured file. Raises
+    StartFailure `sandbox_host_refused` if the file cannot be read or contains no valid token.
     """
     try:
         token = host.token_file.expanduser().read_text().strip()

@@ -32,7 +32,8 @@ class HostInfo(BaseModel):
     image: the name of the default sandbox image; null if the host does not have it yet.
     isolation_gap: a sentence about gaps in the isolation of sandboxes; null if none is known.
     workspace_bytes: the size limit of a new workspace; null means no limit.
-    workspace_kept_by: how that size limit is enforced.
+    workspace_kept_by: how that size limit is enforced: "disk" means that each workspace is a separate disk of
+    this size, "watch" that workspaces are measured, "none" that there is no limit.
     """
 
     protocol: int
@@ -139,10 +140,12 @@ class HostFailure(BaseModel):
 
 
 class Step(BaseModel):
-    """One line of a streamed reply that reports the progress of an operation on the sandbox host. The last
-    line has one of the fields `done`, `machine` or `failure`.
+    """One line of the streamed reply in which a sandbox host reports the progress of an operation.
 
-    A line without any field only shows that the operation still runs.
+    `report`: a line of text about the progress. The last line of the reply has one of the other fields.
+    `machine`: the started sandbox, if the operation is a start. `done`: true if another operation has
+    succeeded. `failure`: why the operation has failed. A line without any field only shows that the operation
+    still runs.
     """
 
     report: str | None = None

@@ -58,8 +58,8 @@ class DeviceRequest:
 
 @dataclass(frozen=True)
 class DeviceCodes:
-    """The two codes of a new sign-in: a secret code that the device keeps, and a short code that its user
-    types.
+    """The two codes of a device's new sign-in: a secret code that the device keeps, and a short code that its
+    user types.
     """
 
     device_code: str

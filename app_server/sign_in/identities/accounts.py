@@ -160,8 +160,9 @@ async def _account_of_scim(
 async def _create(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity, account_id: UUID | None
 ) -> ExternalIdentity:
-    """Creates the row of the identity, and an account if `account_id` is None. If two first sign-ins of one
-    person run at once, one creates the account and both use it. Returns the identity.
+    """Stores which account belongs to a person's identity at the provider, and creates the account if
+    `account_id` is None. If two first sign-ins of one person run at once, one creates the account and both
+    use it. Returns the stored identity.
     """
     try:
         async with session.begin_nested():

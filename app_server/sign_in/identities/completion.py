@@ -50,8 +50,8 @@ async def complete(
     `connected=NAME` if an account was connected with the provider NAME. `connects`: the user whose account is
     to be connected; None means an ordinary sign-in.
 
-    Raises the errors of `accounts.account_of` and `accounts.connect`, and NotAuthenticated
-    `account_disabled`.
+    Raises Forbidden if the person may not get an account, Conflict if the identity cannot be connected or a
+    team is full, and NotAuthenticated `account_disabled`.
     """
     if connects is None:
         return f"token={await _link_for(session, request, provider, identity)}"

@@ -19,11 +19,12 @@ _STRONGEST_FIRST = (Role.ADMIN, Role.MEMBER, Role.VIEWER)
 
 @dataclass(frozen=True)
 class ProviderIdentity:
-    """A person as the provider describes them.
+    """A person as the identity provider describes them.
 
-    `role`: the role that the person's groups or the default give; None if neither gives a role. `teams`: the
-    names of the teams that the groups give. `session`: the id of the person's session at the provider
-    (`sid`), which the provider repeats when it ends that session.
+    `role`: the role to which the configuration maps the person's groups, or else the configured default role;
+    None if there is neither. `teams`: the names of the teams to which the configuration maps the groups.
+    `session`: the id of the person's session at the provider (`sid`), which the provider repeats when it ends
+    that session.
     """
 
     issuer: str

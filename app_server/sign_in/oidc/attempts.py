@@ -53,10 +53,11 @@ def encrypt(attempt: Attempt, cipher: Cipher) -> str:
 
 
 def decrypt(value: str | None, cipher: Cipher, *, provider: str, state: str) -> Attempt:
-    """Decrypts the cookie value and returns the attempt that this browser began with this provider.
+    """Decrypts the cookie value and returns the state of the OpenID Connect sign-in that this browser has
+    begun. `state`: the text with which the provider has sent the browser back.
 
-    Raises BadRequest `oidc_attempt_expired` if there is no attempt, if it has expired, or if its provider or
-    `state` differs.
+    Raises BadRequest `oidc_attempt_expired` if the cookie is missing or unreadable, if the sign-in has
+    expired, or if it began with another provider or another `state`.
     """
     try:
         attempt = Attempt.model_validate_json(cipher.decrypt(value or ""))

@@ -54,8 +54,9 @@ async def authorization_url(
 async def claims_for_code(
     config: Config, providers: Providers, provider: IdentityProvider, attempt: Attempt, code: str
 ) -> dict[str, Any]:
-    """Exchanges the code for the provider's tokens. Returns the claims (facts about the person) of the ID
-    token together with those of the userinfo endpoint.
+    """Exchanges the authorization code, which the browser has brought back from the provider, for the
+    provider's tokens. Returns the claims (facts about the person) of the ID token together with those of the
+    userinfo endpoint.
 
     Raises BadGateway `oidc_provider_unreachable`, `oidc_identity_invalid`.
     """

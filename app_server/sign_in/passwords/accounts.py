@@ -58,8 +58,8 @@ class PasswordAccounts:
         except `session_id` end.
 
         `current`: the user's present password; None is allowed only if the user has no password. Raises
-        BadRequest (see `policy`), Forbidden `current_password_wrong`, Conflict `login_name_taken`,
-        TooManyRequests `sign_in_throttled`, `sign_in_busy`.
+        BadRequest if the login name or the password is not allowed, Forbidden `current_password_wrong`,
+        Conflict `login_name_taken`, TooManyRequests `sign_in_throttled`, `sign_in_busy`.
         """
         async with self.database.read() as session:
             text = policy.accepted_password(password, await self._own_words(session, user, login_name))
@@ -78,7 +78,7 @@ class PasswordAccounts:
         """Sets a user's password for an administrator of the server's machine. Does not need the user's
         current password, and ends all sessions of the user.
 
-        Raises BadRequest (see `policy`), Conflict `login_name_taken`.
+        Raises BadRequest if the login name or the password is not allowed, and Conflict `login_name_taken`.
         """
         async with self.database.read() as session:
             text = policy.accepted_password(password, await self._own_words(session, user, login_name))
@@ -142,7 +142,10 @@ class PasswordAccounts:
             self._record(session, AuditAction.TWO_FACTOR_DISABLED, user)
 
     async def renew_recovery_codes(self, user: User, code: str) -> list[str]:
-        """Replaces all recovery codes and returns the new ones. Raises the errors of `remove_totp`."""
+        """Replaces all recovery codes of the user and returns the new ones. `code`: a code of the
+        authenticator app or a recovery code. Raises Conflict `totp_is_off`, Forbidden `totp_code_wrong`,
+        TooManyRequests.
+        """
         async with self.database.session() as session:
             await self._require_totp(session, user.id)
         await self._count(user.id)
@@ -207,9 +210,9 @@ class PasswordAccounts:
     ) -> None:
         """Stores the password's hash and the login name of a user.
 
-        `replaces`: the database row as it was read earlier; None means that the user had no password. Raises
-        Forbidden `current_password_wrong` if the password was changed in the meantime, Conflict
-        `login_name_taken`.
+        `replaces`: the user's login name and password hash as they were read earlier; None means that the
+        user had no password. Raises Forbidden `current_password_wrong` if the password was changed in the
+        meantime, Conflict `login_name_taken`.
         """
         row = await session.get(PasswordLogin, user_id, with_for_update=True, populate_existing=True)
         if (row and row.password_hash) != (replaces and replaces.password_hash):

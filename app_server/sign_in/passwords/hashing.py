@@ -1,4 +1,5 @@
-"""Computes Argon2id hashes of passwords in threads, at most AT_A_TIME at the same time.
+"""Computes Argon2id hashes of passwords in threads. The number of hashes that are computed at the same time
+is limited.
 
 Parameters: RFC 9106, section 4, second choice (64 MiB, 3 passes, 4 lanes), which are argon2-cffi's defaults.
 """

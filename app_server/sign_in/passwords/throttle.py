@@ -75,7 +75,8 @@ def of_address(address: str) -> Counted:
 
 
 async def begin_attempt(database: Database, counted: Sequence[Counted]) -> None:
-    """Adds one failure to each of the counters. `forgive` or `take_back` removes the failure later.
+    """Adds one failure to each counter in `counted`, before an attempt (such as a sign-in) is checked. If the
+    attempt succeeds, `forgive` or `take_back` removes the failure.
 
     Raises TooManyRequests `sign_in_throttled` with `Retry-After` if one of the counters blocks attempts. Then
     no failure is added.
@@ -107,8 +108,8 @@ async def forgive(session: AsyncSession, account: Counted, others: Sequence[Coun
 
 
 async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
-    """Removes the one failure that `begin_attempt` added to each counter, because the attempt
-    did not fail.
+    """Removes the one failure that `begin_attempt` has added to each counter in `counted`, because the
+    attempt did not fail.
     """
     for one in sorted(counted, key=lambda each: each.key_hash):
         row = update(SignInThrottle).where(
@@ -118,7 +119,7 @@ async def take_back(session: AsyncSession, counted: Sequence[Counted]) -> None:
 
 
 async def tidy(database: Database) -> None:
-    """Deletes the counters of failed attempts that had no new failure for the time KEPT."""
+    """Deletes the counters of failed attempts that had no new failure for a day."""
     async with database.session() as session:
         await session.execute(delete(SignInThrottle).where(SignInThrottle.last_at < now() - KEPT))
 
@@ -132,8 +133,8 @@ def _block(failures_too_many: int, moment: datetime) -> datetime | None:
 
 
 async def _locked(session: AsyncSession, counted: Counted, moment: datetime) -> SignInThrottle:
-    """Returns the counter's row, and creates the row if there is none. Locks the row until the transaction
-    ends.
+    """Returns the database row of a counter of failed attempts, and creates the row if there is none. Locks
+    the row until the transaction ends.
     """
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     row = insert(SignInThrottle).values(key_hash=counted.key_hash, failures=0, last_at=moment)
@@ -144,7 +145,7 @@ async def _locked(session: AsyncSession, counted: Counted, moment: datetime) -> 
 
 
 def tidier(database: Database) -> Handler:
-    """Returns the function (job handler) that deletes old counters of failed attempts by calling `tidy`."""
+    """Returns the function (job handler) that deletes old counters of failed attempts."""
 
     async def run(_attempt: JobAttempt) -> None:
         await tidy(database)

@@ -82,7 +82,8 @@ async def confirm(session: AsyncSession, cipher: Cipher, user_id: UUID, code: st
     """Confirms the authenticator app's secret by a code of the app. From now on, a sign-in needs a code.
     Returns the recovery codes, which cannot be read later.
 
-    Raises Conflict `totp_is_off` if `begin` was not called, `totp_is_on`, Forbidden `totp_code_wrong`.
+    Raises Conflict `totp_is_off` if the user has no secret to confirm, Conflict `totp_is_on` if the secret is
+    confirmed already, and Forbidden `totp_code_wrong`.
     """
     known = await session.get(TotpSecret, user_id, with_for_update=True)
     if known is None:
@@ -125,8 +126,8 @@ async def count_recovery_codes(session: AsyncSession, user_id: UUID) -> int:
 
 
 async def remove(session: AsyncSession, user_id: UUID) -> bool:
-    """Removes the secret and the recovery codes, so that a sign-in needs no code. Returns whether there was a
-    confirmed secret.
+    """Removes the secret of the user's authenticator app and the recovery codes, so that a sign-in needs no
+    code. Returns whether the user had a confirmed secret.
     """
     await session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
     statement = delete(TotpSecret).where(TotpSecret.user_id == user_id)

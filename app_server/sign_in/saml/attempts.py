@@ -69,10 +69,11 @@ def encrypt(state: SamlAttempt | SamlAnswer, cipher: Cipher) -> str:
 
 
 def decrypt_attempt(cookie: str | None, cipher: Cipher, *, provider: str) -> SamlAttempt:
-    """Decrypts the cookie and returns the attempt that this browser began with this provider.
+    """Decrypts the cookie that stores a SAML sign-in which this browser has begun, and returns the state of
+    this sign-in.
 
-    Raises BadRequest `saml_attempt_expired` if there is no attempt, if it has expired, or if it began with
-    another provider.
+    Raises BadRequest `saml_attempt_expired` if the cookie is missing or unreadable, if the sign-in has
+    expired, or if it began with another provider than `provider`.
     """
     return _decrypt(SamlAttempt, cookie, cipher, provider=provider)
 

@@ -42,8 +42,8 @@ _ENCODING = re.compile(r"""\A\s*<\?xml[^>]*encoding\s*=\s*["']([^"']*)["']""")
 
 
 class NotSuccessful(Exception):
-    """The error that is raised for a response in which the provider says that it has not signed the person
-    in. The error's text is the SAML status code.
+    """The error that is raised for a SAML response in which the provider says that it has not signed the
+    person in. The error's text is the SAML status code.
     """
 
 
@@ -57,7 +57,8 @@ def decoded(response: str) -> bytes:
     """Decodes the form field `SAMLResponse`, checks the structure of the document, and returns the document's
     bytes.
 
-    Raises Unacceptable, NotSuccessful.
+    Raises Unacceptable if the document cannot be decoded or its structure is not allowed, and NotSuccessful
+    if the provider says in it that it has not signed the person in.
     """
     try:
         document = base64.b64decode(response, validate=False)
@@ -76,7 +77,7 @@ def check_logout(text: str, name: str, *, has_signature: bool) -> None:
     """Checks the structure of a single logout message.
 
     `name`: the tag that the root element must have. `has_signature`: True if the XML itself is signed, False
-    if the URL that carries the message is signed. Raises Unacceptable.
+    if the URL that carries the message is signed. Raises Unacceptable if the structure is not allowed.
     """
     root = _parsed(text)
     if root.tag != f"{_PROTOCOL}{name}":
@@ -130,7 +131,7 @@ def _require_different_ids(root: "Element") -> None:
 
 def _check_signatures(root: "Element", assertion: "Element", number: int) -> None:
     """Checks that the Response element or the Assertion element is signed, and that no other element has a
-    signature. `number`: how many signatures the whole document has. Raises Unacceptable.
+    signature. `number`: how many signatures the whole document has. Raises Unacceptable otherwise.
     """
     signed = [len(one.findall(f"{_SIGNATURE}Signature")) for one in (root, assertion)]
     if number == 0:

@@ -48,10 +48,12 @@ async def received(
     providers: SamlProviders, provider: SamlProvider, read: Reader, kind: Kind, text: str
 ) -> LogoutMessage:
     """Verifies a single logout message and returns it. `text`: the query of the URL, or the field of the
-    form, that contains the message.
+    form, that contains the message. `read`: the function that verifies `text` (`from_address` for a query,
+    `from_form` for a field). `kind`: whether the message is a request or a response.
 
-    Raises BadRequest `saml_logout_invalid`, BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`,
-    NotFound `saml_logout_not_configured`.
+    Raises BadRequest `saml_logout_invalid` if Slipway refuses the message, NotFound
+    `saml_logout_not_configured` if Slipway has no signing key for this provider, BadGateway
+    `saml_provider_unreachable`, `saml_xmlsec1_missing`.
     """
     if provider.signing_key_file is None:
         raise NotFound(
@@ -119,9 +121,11 @@ async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | N
 
 
 async def address_to_end_session(way: WayOut | None, signed_out: SignedOut | None) -> str | None:
-    """Returns the URL that the browser opens to end the session at the provider. `way`: the result of
-    `find_way_out`. Returns None if `way` is None, or if the ended browser session belongs to another session
-    at the provider.
+    """Returns the URL that the browser opens to end the person's session at the SAML provider.
+
+    `way`: the session at the provider that the browser's cookie names, with the provider's URL; None if there
+    is none. `signed_out`: the browser session that has just ended at Slipway. Returns None if one of them is
+    None, or if `signed_out` was begun by another session at the provider than `way` names.
     """
     if way is None or signed_out is None:
         return None

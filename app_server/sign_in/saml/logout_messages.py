@@ -63,8 +63,11 @@ class LogoutMessage:
 def from_address(
     settings: "SPConfig", addresses: Addresses, provider: SamlProvider, kind: Kind, query: str
 ) -> LogoutMessage:
-    """Verifies the logout message in the query of a URL (redirect binding) and returns it. `query`: the query
-    exactly as the browser has sent it. Raises Unacceptable, SignatureWrong.
+    """Verifies the logout message in the query of a URL (redirect binding) and returns it. `kind`: whether
+    the message is a request or a response. `query`: the query exactly as the browser has sent it.
+
+    Raises SignatureWrong if no known key of the provider fits the signature, and Unacceptable if Slipway
+    refuses the message for another reason.
     """
     parts: dict[str, str] = {}
     for part in query.split("&"):
@@ -85,8 +88,11 @@ def from_address(
 def from_form(
     settings: "SPConfig", addresses: Addresses, provider: SamlProvider, kind: Kind, field: str
 ) -> LogoutMessage:
-    """Verifies the logout message in a field of a form (POST binding) and returns it. Raises Unacceptable,
-    SignatureWrong.
+    """Verifies the logout message in a field of a form (POST binding) and returns it. `kind`: whether the
+    message is a request or a response.
+
+    Raises SignatureWrong if no known key of the provider fits the signature, and Unacceptable if Slipway
+    refuses the message for another reason.
     """
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.sigver import SignatureError
@@ -121,7 +127,9 @@ def address_of_logout(settings: "SPConfig", provider: SamlProvider) -> tuple[str
 
 
 def request_to(settings: "SPConfig", destination: str, subject: SubjectAtProvider) -> str:
-    """Returns the URL with a signed request that asks the provider to end this person's session."""
+    """Returns the URL with a signed request that asks the provider to end this person's session.
+    `destination`: the provider's URL for logout requests.
+    """
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.saml import NameID
 
@@ -140,7 +148,10 @@ def request_to(settings: "SPConfig", destination: str, subject: SubjectAtProvide
 
 
 def response_to(settings: "SPConfig", destination: str, request_id: str, relay_state: str) -> str:
-    """Returns the URL with a signed response that tells the provider that the person is signed out."""
+    """Returns the URL with a signed response that informs the provider that the person is signed out.
+    `destination`: the provider's URL for logout responses. `request_id`: the id of the provider's logout
+    request. `relay_state`: the text `RelayState` that came with the request and is sent back.
+    """
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.s_utils import sid, success_status_factory
     from saml2.saml import Issuer
@@ -197,7 +208,8 @@ def _parsed(kind: Kind, document: str) -> Any:
 
 def _read(message: Any, addresses: Addresses, provider: SamlProvider) -> LogoutMessage:
     """Checks the fields of a logout message and returns them. `message`: a message of pysaml2 whose signature
-    is already checked. Raises Unacceptable.
+    is already checked. Raises Unacceptable if the message is from another provider, is for another
+    destination, has no id, or is not valid at this time.
     """
     if message.issuer is None or (message.issuer.text or "").strip() != provider.entity_id:
         raise Unacceptable("another provider has made it")

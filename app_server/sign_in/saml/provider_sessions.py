@@ -50,8 +50,8 @@ def encrypt(provider: SamlProvider, subject: SubjectAtProvider, cipher: Cipher) 
 
 
 def decrypt(cookie: str | None, cipher: Cipher) -> SessionAtProvider | None:
-    """Decrypts the cookie and returns the session that it names. Returns None if the cookie is missing or
-    unreadable.
+    """Decrypts the cookie that stores the session at a SAML provider by which a browser has signed in.
+    Returns this session. Returns None if the cookie is missing or unreadable.
     """
     try:
         return SessionAtProvider.model_validate_json(cipher.decrypt(cookie or ""))

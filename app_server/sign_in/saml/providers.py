@@ -135,10 +135,12 @@ class SamlProviders:
     async def verified_logout(
         self, provider: SamlProvider, read: Callable[..., LogoutMessage], kind: Kind, text: str
     ) -> LogoutMessage:
-        """Verifies a single logout message and returns it.
+        """Verifies a single logout message of the provider and returns it. If no known key of the provider
+        fits the signature, the provider's metadata may be fetched again.
 
-        `read`: the function of logout_messages.py that reads `text`. Raises Unacceptable, BadGateway
-        `saml_provider_unreachable`, `saml_xmlsec1_missing`.
+        `read`: the function that verifies `text`: `from_address` for the query of a URL, `from_form` for a
+        field of a form. `kind`: whether the message is a request or a response. Raises Unacceptable if
+        Slipway refuses the message, and BadGateway `saml_provider_unreachable`, `saml_xmlsec1_missing`.
         """
         known = await self._look_up(provider)
         addresses = self.addresses(provider)

@@ -75,7 +75,8 @@ def own_metadata(addresses: Addresses, provider: SamlProvider) -> str:
 def settings_for(addresses: Addresses, provider: SamlProvider, metadata: str, program: str) -> "SPConfig":
     """Returns pysaml2's settings with the provider's metadata. `program`: the path of xmlsec1.
 
-    Raises MetadataUnusable.
+    Raises MetadataUnusable if the metadata cannot be read, contain no signing key of the provider, or contain
+    no safe URL for the redirect binding.
     """
     # Loaded at the first sign-in: it takes more than a second, and most servers have no provider.
     from saml2.config import SPConfig
@@ -128,7 +129,8 @@ def redirect_address(
     relay_state: str = "",
 ) -> str:
     """Returns the URL that contains the SAML message (redirect binding). The browser opens this URL. `signs`:
-    whether the message is signed.
+    whether the message is signed. `is_response`: whether the message is a response, not a request.
+    `relay_state`: the text of the parameter `RelayState`, which the receiver sends back.
     """
     with _signing:
         made = client.apply_binding(

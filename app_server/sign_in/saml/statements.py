@@ -70,8 +70,11 @@ class Statement:
 
 
 def verified(settings: "SPConfig", addresses: Addresses, provider: SamlProvider, response: str) -> Statement:
-    """Verifies the form field `SAMLResponse` and returns what it states about a person. Raises Unacceptable,
-    NotSuccessful (document.py).
+    """Verifies the form field `SAMLResponse` and returns what it states about a person.
+
+    Raises NotSuccessful if the provider says that it has not signed the person in, SignatureWrong if no known
+    key of the provider fits the signature, and Unacceptable if Slipway refuses the response for another
+    reason.
     """
     from saml2.client import Saml2Client  # see service_provider.settings_for
     from saml2.samlp import response_from_string
@@ -98,8 +101,11 @@ def verified(settings: "SPConfig", addresses: Addresses, provider: SamlProvider,
 
 
 def identity_of(provider: SamlProvider, statement: Statement) -> ProviderIdentity:
-    """Returns the person that a statement describes. Only the configured attributes are read. Raises
-    Unacceptable, Forbidden `saml_domain_not_allowed`.
+    """Returns the person that a verified SAML assertion (`statement`) describes. Only the configured
+    attributes are read.
+
+    Raises Unacceptable if the assertion has no lasting id of the person, or if the id or the e-mail address
+    is too long. Raises Forbidden `saml_domain_not_allowed`.
     """
     subject = statement.name_id
     if provider.subject_attribute:

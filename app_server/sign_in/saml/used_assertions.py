@@ -30,7 +30,9 @@ class UsedAssertion(Base):
 
 
 async def require_unused(session: AsyncSession, provider: SamlProvider, assertion_id: str) -> None:
-    """Checks that the assertion was not used before. Raises Forbidden `saml_response_used`."""
+    """Checks that no person has signed in with this SAML assertion before. Raises Forbidden
+    `saml_response_used` otherwise.
+    """
     if await session.get(UsedAssertion, _key(provider, assertion_id)) is not None:
         raise response_used(provider.title)
 

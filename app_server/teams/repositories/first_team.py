@@ -1,5 +1,5 @@
-"""Stores in a database session which team has priority when several teams of a person set the same setting or
-item.
+"""Stores in a database session which team has priority when several teams of a person set the same setting,
+or provide a secret, an MCP server, an egress rule or a sandbox spec of the same name.
 
 The team that owns the repository of the conversation has priority. A database session reads for at most one
 conversation. Therefore the team can be stored in the session.
@@ -16,8 +16,8 @@ _KEY = "first_team"
 
 
 def put_first(session: AsyncSession, team_id: UUID | None) -> None:
-    """Sets the team that has priority over other teams in this database session. All later reads of settings
-    and items in the session use it. `team_id`: None means that no team has priority.
+    """Sets the team whose values have priority over those of other teams in this database session, for all
+    later reads. `team_id`: None means that no team has priority.
     """
     session.info[_KEY] = team_id
 

@@ -49,8 +49,9 @@ def key_of(identity: str) -> str | None:
 
 
 def keys_that_cover(key: str) -> Sequence[str]:
-    """Returns all keys under which a team's entry for this repository can be stored. The first one is the key
-    of the repository itself. Then follow the keys of all patterns that match the repository, longest first.
+    """Returns the keys of all texts in a team's list of repositories that would match this repository. The
+    first one is the key of the repository itself. Then follow the keys of all patterns that match it, longest
+    first.
     """
     start = key.index("/") + 1
     return [key, *(f"{key[:end]}*" for end in range(len(key), start, -1))]

@@ -158,16 +158,16 @@ def _taken(name: str, owner: str) -> Conflict:
 
 
 async def _entries(session: AsyncSession, team_id: UUID) -> dict[str, str]:
-    """Returns the names of a team's repositories, sorted. The keys of the dictionary are the values of
-    `TeamRepository.key`.
+    """Returns the repositories of a team, sorted. The value is the name as the user has entered it, such as
+    `github.com/Owner/Name`. The key is the form of this name that is used for comparisons.
     """
     query = select(TeamRepository).where(TeamRepository.team_id == team_id).order_by(TeamRepository.key)
     return {row.key: row.name for row in await session.scalars(query)}
 
 
 async def _rules(session: AsyncSession, team_id: UUID) -> TeamRepositoryRules:
-    """Returns the rules for a team's repositories. If no rules are stored, returns a new row with the default
-    rules that is not in the database yet.
+    """Returns a team's rules for conversations about its repositories. If no rules are stored, returns a new
+    row with the default rules that is not in the database yet.
     """
     return await session.get(TeamRepositoryRules, team_id) or TeamRepositoryRules(
         team_id=team_id, members_see=MembersSee.NONE, members_only=False

@@ -83,7 +83,7 @@ export interface paths {
         put?: never;
         /**
          * Save Git App
-         * @description Registers an OAuth application or GitHub App. If one is registered for the same host, replaces it.
+         * @description Registers an OAuth application or GitHub App. If one is registered for the same git host, replaces it.
          *     Stored secrets that the request does not contain are removed. If the client_id changes, users who have
          *     signed in with the application must connect again. If the certificate authorities change, the stored
          *     tokens of these users get the new certificate authorities. Returns the application without its secrets.
@@ -202,7 +202,8 @@ export interface paths {
          * @description Adds or changes a rule that says whether sandboxes may call a host. The rule belongs to a team, or to
          *     the organisation if `team_id` is left out. It applies to new requests at once.
          *
-         *     `name`: a host as in the network settings. 404 `team_not_found`, 409 `too_many_items`.
+         *     `name`: a host name or an IP address; a name may begin with `*.` for all names below it, and a port may
+         *     follow. 404 `team_not_found`, 409 `too_many_items`.
          */
         put: operations["save_egress_rule_of_level_api_v1_administration_items_egress_rule__name__put"];
         post?: never;
@@ -224,8 +225,11 @@ export interface paths {
          * Save Mcp Server Of Level
          * @description Adds or replaces an MCP server of a team, or of the organisation if `team_id` is left out.
          *     Conversations that are started from now on can use the server. A changed URL and changed headers are used
-         *     from the next call on. Returns the saved MCP server. 400 `mcp_sign_in_is_personal`, 404 `team_not_found`,
-         *     409 `mcp_headers_needed`, `mcp_variables_needed`, `too_many_items`.
+         *     from the next call on. Returns the saved MCP server.
+         *
+         *     400 `mcp_sign_in_is_personal` if the server needs a sign-in of each person. 409 `mcp_headers_needed` or
+         *     `mcp_variables_needed` if stored secret values would be sent to a new address. 404 `team_not_found`, 409
+         *     `too_many_items`.
          */
         put: operations["save_mcp_server_of_level_api_v1_administration_items_mcp_server__name__put"];
         post?: never;
@@ -245,9 +249,11 @@ export interface paths {
         get?: never;
         /**
          * Save Sandbox Spec Of Level
-         * @description Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. Sandboxes
-         *     that are started from now on can use the spec. The first of these sandboxes builds the image. 400
-         *     `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
+         * @description Adds or replaces a sandbox spec of a team, or of the organisation if `team_id` is left out. A sandbox
+         *     spec describes from which image and with which resources a sandbox is started. New sandboxes can use the
+         *     spec; the first of them builds the image.
+         *
+         *     400 `image_not_allowed`, 403 `sandbox_specs_not_allowed`, 404 `team_not_found`, 409 `too_many_items`.
          */
         put: operations["save_sandbox_spec_of_level_api_v1_administration_items_sandbox_spec__name__put"];
         post?: never;
@@ -270,7 +276,7 @@ export interface paths {
          * @description Adds or changes a secret of a team, or of the organisation if `team_id` is left out. Agents get the new
          *     value from their next command on. Returns the secret without its value.
          *
-         *     400 `secret_value_needed`, 404 `team_not_found`, 409 `too_many_items`.
+         *     400 `secret_value_needed` if a new secret has no value, 404 `team_not_found`, 409 `too_many_items`.
          */
         put: operations["save_secret_of_level_api_v1_administration_items_secret__name__put"];
         post?: never;
@@ -293,7 +299,8 @@ export interface paths {
         /**
          * Delete Item Of Level
          * @description Deletes an item (a secret, MCP server, network rule or sandbox spec) of a team, or of the organisation
-         *     if `team_id` is left out. Agents cannot use it any more. 404 `item_not_set`, `team_not_found`.
+         *     if `team_id` is left out. Agents cannot use it any more. 404 `item_not_set` if there is no such item, 404
+         *     `team_not_found`.
          */
         delete: operations["delete_item_of_level_api_v1_administration_items__kind___name__delete"];
         options?: never;
@@ -890,7 +897,7 @@ export interface paths {
         /**
          * Answer
          * @description Approves a changed MCP tool in the form that its MCP server sends now, or continues to refuse the tool.
-         *     409 `mcp_change_outdated`.
+         *     409 `mcp_change_outdated` if the tool has changed again since the user saw the change.
          */
         post: operations["answer_api_v1_app_conversations__conversation_id__answer_mcp_change_post"];
         delete?: never;
@@ -912,7 +919,8 @@ export interface paths {
          * Answer Question
          * @description Sends the user's answer to a question that an MCP server asked during a tool call.
          *
-         *     409 `mcp_question_closed`, 400 `mcp_answer_invalid`.
+         *     409 `mcp_question_closed` if the question no longer waits for an answer, 400 `mcp_answer_invalid` if the
+         *     answer is not of the form that the question asks for.
          */
         post: operations["answer_question_api_v1_app_conversations__conversation_id__answer_mcp_question_post"];
         delete?: never;
@@ -954,7 +962,7 @@ export interface paths {
         /**
          * Set Budget
          * @description Sets the budget of the conversation. If the request is sent again with the same amount, nothing
-         *     changes. 403 `setting_enforced`.
+         *     changes. 403 `setting_enforced` if the organisation or a team enforces a lower budget.
          */
         post: operations["set_budget_api_v1_app_conversations__conversation_id__budget_post"];
         delete?: never;
@@ -996,7 +1004,7 @@ export interface paths {
          * @description Returns the differences between the current files and the files in this checkpoint. A rewind to this
          *     checkpoint would undo these differences.
          *
-         *     409 `checkpoints_unavailable`.
+         *     409 `checkpoints_unavailable` if the current files cannot be saved in a checkpoint for the comparison.
          */
         get: operations["diff_checkpoint_api_v1_app_conversations__conversation_id__checkpoints__checkpoint_id__diff_get"];
         put?: never;
@@ -1021,7 +1029,9 @@ export interface paths {
          * @description Restores the files, the chat or both from a checkpoint. The current state is saved as a new checkpoint
          *     first, so that the rewind can be undone.
          *
-         *     409 `already_running`, `edited_since` (with `diff`), `checkpoints_unavailable`.
+         *     409 `already_running` if the agent works. 409 `edited_since` if the rewind would drop edits that the user
+         *     or another program has made to files; `diff` in the reply contains the changes. 409
+         *     `checkpoints_unavailable` if the current state cannot be saved.
          */
         post: operations["rewind_api_v1_app_conversations__conversation_id__checkpoints__checkpoint_id__rewind_post"];
         delete?: never;
@@ -1069,7 +1079,8 @@ export interface paths {
         /**
          * Set Mode
          * @description Sets when the agent asks before it acts. The new confirmation mode applies to the agent's later
-         *     actions; actions that already wait for approval continue to wait. 403 `setting_enforced`.
+         *     actions; actions that already wait for approval continue to wait. 403 `setting_enforced` if the
+         *     organisation or a team enforces another mode.
          */
         post: operations["set_mode_api_v1_app_conversations__conversation_id__confirmation_mode_post"];
         delete?: never;
@@ -1315,7 +1326,7 @@ export interface paths {
          * @description Sends the goal's objective to the agent as a message. The agent then works until a judge (a model)
          *     finds that the goal is reached.
          *
-         *     409 `already_running`, `conversation_not_ready`.
+         *     409 `already_running` if the agent works, `conversation_not_ready` while the conversation starts.
          */
         post: operations["set_goal_api_v1_app_conversations__conversation_id__goal_post"];
         delete?: never;
@@ -1337,7 +1348,8 @@ export interface paths {
          * Resume Goal
          * @description Resumes a stopped goal. The number of rounds that remained when the goal was stopped still applies.
          *
-         *     409 `no_resumable_goal`, `already_running`, `conversation_not_ready`.
+         *     409 `no_resumable_goal` if there is no goal or it is over, `already_running` if the agent works,
+         *     `conversation_not_ready` while the conversation starts.
          */
         post: operations["resume_goal_api_v1_app_conversations__conversation_id__goal_resume_post"];
         delete?: never;
@@ -1429,8 +1441,9 @@ export interface paths {
          * @description Makes a read-only link to the conversation. Until the link expires, all people who have the link can
          *     read the conversation. Returns the link with its URL.
          *
-         *     409 `secrets_found` with `findings` if the conversation shows secrets that are not in
-         *     `confirmed_findings`; 409 `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
+         *     409 `secrets_found` if the conversation shows secrets that the owner has not agreed to show (`findings` in
+         *     the reply lists all found secrets; `confirmed_findings` in the request must contain their ids). 409
+         *     `too_many_secrets_found`, `conversation_too_long_to_scan`, `too_many_links`.
          */
         post: operations["create_link_api_v1_app_conversations__conversation_id__links_post"];
         delete?: never;
@@ -1528,7 +1541,8 @@ export interface paths {
          * Answer Refused Host
          * @description Stores the user's decision about a refused host. The decision applies to all later network requests.
          *
-         *     400 `no_repository`, 409 `too_many_hosts`.
+         *     400 `no_repository` if the host is to be allowed for the repository but the conversation has none. 409
+         *     `too_many_hosts` if the list of hosts has its maximum length.
          */
         post: operations["answer_refused_host_api_v1_app_conversations__conversation_id__network_answer_post"];
         delete?: never;
@@ -1597,7 +1611,8 @@ export interface paths {
         /**
          * Propose Pull Request
          * @description Returns a draft of a pull request: title, text and branches, made from the commits and events of the
-         *     conversation. Creates nothing at the git host. repository: as in CreatePullRequest.
+         *     conversation. Creates nothing at the git host. repository: the directory, name or URL of one of the
+         *     conversation's repositories; without it, the first one is used.
          *
          *     400 `repository_not_in_conversation`.
          */
@@ -1645,7 +1660,7 @@ export interface paths {
          * @description Sends the unresolved review comments to the agent as one message. Slipway replies to each review thread
          *     after the branch has a new commit. Returns the number of review threads and reviews in the message.
          *
-         *     409 `nothing_to_address`.
+         *     409 `nothing_to_address` if there is no unresolved thread and no review that requests changes.
          */
         post: operations["address_review_api_v1_app_conversations__conversation_id__pull_requests__pull_request_id__address_review_post"];
         delete?: never;
@@ -1707,8 +1722,8 @@ export interface paths {
         put?: never;
         /**
          * Respond
-         * @description Approves or refuses all or some of the agent's actions that wait for approval. 409
-         *     `nothing_to_confirm`, `confirmation_outdated`.
+         * @description Approves or refuses all or some of the agent's actions that wait for approval. 409 `nothing_to_confirm`
+         *     if no action waits, `confirmation_outdated` if other actions wait now.
          */
         post: operations["respond_api_v1_app_conversations__conversation_id__respond_to_confirmation_post"];
         delete?: never;
@@ -1748,9 +1763,10 @@ export interface paths {
          * @description Runs this version of a repository's setup script again. The start task's stage for the setup script
          *     shows the progress.
          *
-         *     409 `offer_changed` if the script has changed, `not_allowed`, `setup_script_runs`. 409 `not_ready` while
-         *     the conversation starts, and after a failed start, because the retry runs the script. 400
-         *     `repository_not_in_conversation`.
+         *     409 `offer_changed` if the script has changed, `not_allowed` if the user has not allowed it, and
+         *     `setup_script_runs` if a setup script is already running. 409 `not_ready` while the conversation starts,
+         *     and after a failed start, because the retry runs the script. 400 `repository_not_in_conversation` if the
+         *     body names another repository.
          */
         post: operations["run_setup_script_api_v1_app_conversations__conversation_id__run_setup_script_post"];
         delete?: never;
@@ -1847,7 +1863,9 @@ export interface paths {
          * @description Shares the conversation with one person, or changes what the person may do with the conversation.
          *     Returns the people and teams that now have access.
          *
-         *     404 `person_not_found`, 400 `shared_with_owner`, 409 `too_many_people`.
+         *     404 `person_not_found` if the organisation has no such active person. 400 `shared_with_owner` if the
+         *     person is the owner. 409 `too_many_people` if the conversation is shared with the maximum number of
+         *     people.
          */
         put: operations["share_with_person_api_v1_app_conversations__conversation_id__sharing_people__person_id__put"];
         post?: never;
@@ -1857,7 +1875,7 @@ export interface paths {
          *     within two seconds, unless the person still has access through a team or because the conversation is
          *     shared with everyone. Returns the people and teams that still have access.
          *
-         *     404 `share_not_found`.
+         *     404 `share_not_found` if the conversation is not shared with the person.
          */
         delete: operations["stop_sharing_with_person_api_v1_app_conversations__conversation_id__sharing_people__person_id__delete"];
         options?: never;
@@ -1879,17 +1897,18 @@ export interface paths {
          *     access, also people who join the team later. The user must be a member of the team or an administrator.
          *     Returns the people and teams that now have access.
          *
-         *     404 `team_not_found`, 409 `too_many_teams` (50).
+         *     404 `team_not_found` if the user may not see the team, 409 `too_many_teams` if the conversation is already
+         *     shared with 50 teams.
          */
         put: operations["share_with_team_api_v1_app_conversations__conversation_id__sharing_teams__team_id__put"];
         post?: never;
         /**
          * Stop Sharing With Team
-         * @description Ends the sharing of the conversation with a team. The members' live streams of the conversation end
-         *     within two seconds, unless the member has access in another way. Returns the people and teams that still
-         *     have access.
+         * @description Ends the sharing of the conversation with a team. A member's live streams of the conversation end
+         *     within two seconds, unless this member still has access in another way. Returns the people and teams that
+         *     still have access.
          *
-         *     404 `share_not_found`.
+         *     404 `share_not_found` if the conversation is not shared with the team.
          */
         delete: operations["stop_sharing_with_team_api_v1_app_conversations__conversation_id__sharing_teams__team_id__delete"];
         options?: never;
@@ -1992,9 +2011,10 @@ export interface paths {
          *     with `project/`.
          *
          *     The sandbox may be running, paused or archived. A container is paused while its files are copied. The
-         *     agent's home directory and the data of the agent server are left out. 409 `conversation_imported`,
-         *     `sandbox_deleted`, `conversation_not_started`, `sandbox_not_at_rest`, `sandbox_shared` (the directory also
-         *     has files of other conversations), `download_running`.
+         *     agent's home directory and the data of the agent server are left out. 409 `conversation_imported` or
+         *     `sandbox_deleted` if there is no sandbox, `conversation_not_started`, `sandbox_not_at_rest` (the sandbox
+         *     is starting or could not be started), `sandbox_shared` (the directory also has files of other
+         *     conversations), `download_running` (an earlier download of this sandbox's files has not ended).
          */
         get: operations["download_workspace_api_v1_app_conversations__conversation_id__workspace_get"];
         put?: never;
@@ -2067,7 +2087,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Audit Stream
-         * @description Stops sending the audit log. 404 `audit_stream_not_found`.
+         * @description Stops sending the audit log to its receiver. 404 `audit_stream_not_found` if there is no receiver.
          */
         delete: operations["delete_audit_stream_api_v1_audit_log_stream_delete"];
         options?: never;
@@ -2086,9 +2106,11 @@ export interface paths {
         put?: never;
         /**
          * Test Audit Stream
-         * @description Sends a test message to the receiver at once. The message is not an entry of the audit log.
+         * @description Sends a test message to the receiver of the audit log at once. The message is not an entry of the audit
+         *     log.
          *
-         *     404 `audit_stream_not_found`, 502 `audit_stream_failed`.
+         *     404 `audit_stream_not_found` if there is no receiver, 502 `audit_stream_failed` if it does not accept the
+         *     message.
          */
         post: operations["test_audit_stream_api_v1_audit_log_stream_test_post"];
         delete?: never;
@@ -2181,7 +2203,7 @@ export interface paths {
         /**
          * Redeliver
          * @description Delivers the event of an earlier delivery again, with the same value of the header `webhook-id`. 409
-         *     `delivery_waits` if the delivery has not ended yet, 409 `callback_disabled`.
+         *     `delivery_waits` if the delivery has not ended yet, 409 `callback_disabled` if the callback is disabled.
          */
         post: operations["redeliver_api_v1_callbacks__callback_id__deliveries__delivery_id__redeliver_post"];
         delete?: never;
@@ -2221,7 +2243,9 @@ export interface paths {
         };
         /**
          * Search Models
-         * @description Lists the known models. `query`: a part of the name; upper and lower case do not matter.
+         * @description Lists the models in the model catalogue. `query`: a part of the name; upper and lower case do not
+         *     matter. `verified__eq`: true returns only models that the catalogue lists as verified, and false only the
+         *     others. `provider__eq`: only models of this vendor.
          */
         get: operations["search_models_api_v1_config_models_search_get"];
         put?: never;
@@ -2242,6 +2266,7 @@ export interface paths {
         /**
          * Search Providers
          * @description Lists the vendors whose models Slipway can call, sorted by name. `query`: a part of the name.
+         *     `verified__eq`: true returns only vendors with a verified model, and false only the others.
          */
         get: operations["search_providers_api_v1_config_providers_search_get"];
         put?: never;
@@ -2306,8 +2331,9 @@ export interface paths {
         };
         /**
          * Get Events
-         * @description Returns the events with these ids, in the order of the ids; null for an unknown id. 413
-         *     `events_too_large` if complete events are requested and their total size is too large.
+         * @description Returns the events with these ids, in the order of the ids; null for an unknown id. `full`: if false,
+         *     references replace images and large outputs in the events. 413 `events_too_large` if `full` is true and
+         *     the events are too large together.
          */
         get: operations["get_events_api_v1_conversation__conversation_id__events_get"];
         put?: never;
@@ -2366,7 +2392,8 @@ export interface paths {
         /**
          * Search Events
          * @description Returns a page of the conversation's events. With `query`, returns only events that contain these
-         *     words. Then `matches` gives the sequence number and the matching passage of each event in `items`.
+         *     words. Then `matches` gives the sequence number and the matching passage of each event in `items`. `full`:
+         *     if false, references replace images and large outputs in the events.
          */
         get: operations["search_events_api_v1_conversation__conversation_id__events_search_get"];
         put?: never;
@@ -2548,7 +2575,7 @@ export interface paths {
         /**
          * Search Installations
          * @description Returns the ids of the namespaces in which the user may see repositories. These are installations of an
-         *     app if the host has apps, and otherwise organisations, groups, workspaces or projects.
+         *     app if the git host has apps, and otherwise organisations, groups, workspaces or projects.
          */
         get: operations["search_installations_api_v1_git_installations_search_get"];
         put?: never;
@@ -2568,8 +2595,9 @@ export interface paths {
         };
         /**
          * Search Repositories
-         * @description Returns repositories of the user at one host. `query`: a part of the name, or the URL of a repository
-         *     at this host. `sort_order`: the order within each page; the orders by number of forks are not possible.
+         * @description Returns repositories of the user at one git host. `query`: a part of the name, or the URL of a
+         *     repository at this host. `sort_order`: the order within each page; the orders by number of forks are not
+         *     possible.
          */
         get: operations["search_repositories_api_v1_git_repositories_search_get"];
         put?: never;
@@ -2837,9 +2865,10 @@ export interface paths {
         put?: never;
         /**
          * Create Organisation
-         * @description Creates an organisation without people. Capitals in names do not matter. 403
-         *     `owner_of_installation_only`, as for every route of this module that changes something; 409
-         *     `organisation_name_taken`, `too_many_organisations` (200).
+         * @description Creates an organisation without people. Two names that differ only in capitals count as the same name.
+         *
+         *     403 `owner_of_installation_only` if the user does not own the installation; 409 `organisation_name_taken`;
+         *     409 `too_many_organisations` if there are 200 organisations already.
          */
         post: operations["create_organisation_api_v1_organisations_post"];
         delete?: never;
@@ -2888,10 +2917,11 @@ export interface paths {
         put?: never;
         /**
          * Invite Into Organisation
-         * @description Creates an account in an organisation, and the link by which its person signs in. The first owner of an
-         *     organisation is invited here.
+         * @description Creates an account in an organisation, and the link by which the new person signs in. This is how a new
+         *     organisation gets its first owner.
          *
-         *     404 `organisation_not_found`, 409 `organisation_has_owner`, `no_mail_server`.
+         *     404 `organisation_not_found`; 409 `organisation_has_owner` if the account would be a second owner; 409
+         *     `no_mail_server`.
          */
         post: operations["invite_into_organisation_api_v1_organisations__organisation_id__people_post"];
         delete?: never;
@@ -3230,11 +3260,12 @@ export interface paths {
         };
         /**
          * Get Repository Owner
-         * @description Returns the team that owns a repository. Returns null if no team owns the repository. Also returns null
-         *     if the user is not in the owning team and may use the repository although it belongs to that team.
+         * @description Returns the team that owns a repository. Returns null if no team owns it. Also returns null if the user
+         *     is not in the owning team, but may work on the repository, because the team does not reserve it for its
+         *     members.
          *
-         *     `repository`, `git_provider`: as `selected_repository` and `git_provider` in the request that creates a
-         *     conversation. 422 `repository_not_found` if the text names no repository.
+         *     `repository`: the name or URL of the repository. `git_provider`: the kind of git host for a name without a
+         *     host; null means GitHub. 422 `repository_not_found` if the text names no repository.
          */
         get: operations["get_repository_owner_api_v1_repository_owner_get"];
         put?: never;
@@ -3837,8 +3868,9 @@ export interface paths {
          * @description Asks a git host whether the e-mail address of the user's commits is a verified address of the user's
          *     account there. If it is not, the host shows signed commits as unverified.
          *
-         *     host: as in AddSigningKey. Only GitHub, GitLab, Forgejo and Gitea can answer this. 409
-         *     `commit_identity_missing`; 403 `no_git_credential`.
+         *     host: a git host for which the user has stored a token, such as `github.com`. Only GitHub, GitLab, Forgejo
+         *     and Gitea can answer this. 409 `commit_identity_missing` if the user has set no address for commits; 403
+         *     `no_git_credential` if there is no token.
          */
         get: operations["get_commit_address_api_v1_settings_commit_signing_hosts_address_get"];
         put?: never;
@@ -3970,7 +4002,7 @@ export interface paths {
         };
         /**
          * List Sign In Hosts
-         * @description Returns the hosts that users can sign in to, sorted by name.
+         * @description Returns the git hosts that users can sign in to, sorted by name.
          */
         get: operations["list_sign_in_hosts_api_v1_settings_git_sign_ins_get"];
         put?: never;
@@ -3979,7 +4011,7 @@ export interface paths {
          * @description Starts a sign-in to a git host by a redirect. Returns the address that the user's browser must open.
          *     Sets a cookie that is needed to finish the sign-in. The sign-in must be finished within ten minutes.
          *
-         *     404 `git_app_not_found`.
+         *     404 `git_app_not_found` if there is no OAuth application with the id in the request.
          */
         post: operations["start_git_sign_in_api_v1_settings_git_sign_ins_post"];
         delete?: never;
@@ -5501,8 +5533,8 @@ export interface paths {
         };
         /**
          * Get Current User
-         * @description Returns the current user with the user's settings. `expose_secrets` is refused: secret values are never
-         *     returned.
+         * @description Returns the current user with the user's settings. Secret values are never returned: 403
+         *     `secrets_not_exposed` if `expose_secrets` is true.
          */
         get: operations["get_current_user_api_v1_users_me_get"];
         put?: never;
@@ -5527,7 +5559,8 @@ export interface paths {
          *
          *     The first event is a snapshot of the lists. After a lost connection, the client connects again and
          *     receives a new snapshot, which replaces all earlier events. If the server ends the stream, its last event
-         *     is `{"type": "error", "code", "detail"}` with the code `not_authenticated`, `overrun` or `closed`.
+         *     is `{"type": "error", "code", "detail"}`. Its code is `not_authenticated` (the user is signed out),
+         *     `overrun` (the client was too slow) or `closed` (the app server shuts down).
          *
          *     429 `too_many_streams`.
          */
@@ -5590,15 +5623,16 @@ export interface paths {
         post?: never;
         /**
          * End Web Session
-         * @description Signs this browser out. Its open streams are closed within two seconds. 404 `web_session_not_found`.
+         * @description Signs out the browser with the id `session_id` in which the user is signed in. Its open streams are
+         *     closed within two seconds. 404 `web_session_not_found`.
          */
         delete: operations["end_web_session_api_v1_web_sessions__session_id__delete"];
         options?: never;
         head?: never;
         /**
          * Name Web Session
-         * @description Gives this signed-in browser a name, by which its user recognises it in the list. Returns the
-         *     description of the browser. 404 `web_session_not_found`.
+         * @description Gives a name to the browser with the id `session_id`, by which its user recognises it in the list of
+         *     signed-in browsers. Returns the description of the browser. 404 `web_session_not_found`.
          */
         patch: operations["name_web_session_api_v1_web_sessions__session_id__patch"];
         trace?: never;
@@ -5765,7 +5799,8 @@ export interface components {
         };
         /**
          * Access
-         * @description The kinds of access that a user can have to a conversation. Each kind includes the kinds before it.
+         * @description The kinds of access that a user can have to a conversation: to view it, to steer it (send messages and
+         *     control the agent), or to own it. Each kind includes the kinds before it.
          * @enum {string}
          */
         Access: "view" | "steer" | "own";
@@ -5911,10 +5946,11 @@ export interface components {
          * @description An item (a secret, MCP server, network rule or sandbox spec) of the organisation or a team, as
          *     administrators see it.
          *
-         *     `allows`, `sandbox_spec`: as in GivenItem. `mcp_server`: the MCP server without the values of headers and
-         *     variables; null for other kinds of items. `set_by`: the name of the administrator who saved the item; null
-         *     if the account is deleted. `overriding_teams`: the teams with another item of this name that applies in
-         *     its place. `overriding_people`: how many people have added an item of this name that applies in its place.
+         *     `allows`: whether a network rule allows the host or denies it. `mcp_server`: the MCP server without the
+         *     values of headers and variables. These two and `sandbox_spec` are null for other kinds of items. `set_by`:
+         *     the name of the administrator who saved the item; null if the account is deleted. `overriding_teams`: the
+         *     teams with another item of this name that applies in its place. `overriding_people`: how many people have
+         *     added an item of this name that applies in its place.
          */
         AdministeredItem: {
             /** Allows */
@@ -6352,7 +6388,7 @@ export interface components {
         };
         /**
          * BatchResult
-         * @description The result of a batch for one conversation.
+         * @description What a request that changes many conversations at once has done to one of them.
          *
          *     conversation: the conversation after the change; null if it was deleted or not changed. problem: the
          *     error; null if the conversation was changed or deleted.
@@ -6365,7 +6401,8 @@ export interface components {
         };
         /**
          * BatchResults
-         * @description The reply to a batch: one result for each conversation, in the order of the ids in the request.
+         * @description The reply to a request that changes many conversations at once: one result for each conversation, in
+         *     the order of the ids in the request.
          */
         BatchResults: {
             /** Results */
@@ -6886,8 +6923,8 @@ export interface components {
         };
         /**
          * Check
-         * @description A check of a commit, such as a CI job. `id`: the argument for `check_log`; None if the host stores no
-         *     log of the check.
+         * @description A check of a commit, such as a CI job. `id`: identifies the check in a request for its log; None if the
+         *     git host stores no log of the check.
          */
         Check: {
             /** Id */
@@ -7137,8 +7174,8 @@ export interface components {
          *     the user's decisions.
          *
          *     items: the executables of the first repository. directory: the name of its directory. repository: the
-         *     identity of the first repository, under which the user's decisions are stored. further: the further
-         *     repositories that contain executables.
+         *     first repository's identity, such as `github.com/owner/name`; the user's decisions are stored under it.
+         *     further: the further repositories that contain executables.
          */
         ConversationConsent: {
             /** Directory */
@@ -7887,8 +7924,8 @@ export interface components {
          *
          *     approved: the version of the executable that the user allowed last; only set if the user has not decided
          *     about the present version. is_loaded: whether the conversation has loaded the executable; null for
-         *     scripts, because the steps of the conversation's start report their outcome. is_name_taken: true for an
-         *     MCP server that the conversation does not use because another of its MCP servers has the same name.
+         *     executables that are not loaded but run once, such as setup scripts. is_name_taken: true for an MCP server
+         *     that the conversation does not use because another of its MCP servers has the same name.
          */
         ExecutableInfo: {
             approved?: components["schemas"]["ProjectExecutable"] | null;
@@ -8141,8 +8178,8 @@ export interface components {
          *     further repository is a repository besides the first one.
          *
          *     directory: the name of the repository's directory, in which the executables run; it lies beside the
-         *     directory of the first repository. repository: the identity of the repository under which the user's
-         *     decisions are stored.
+         *     directory of the first repository. repository: the repository's identity, such as `github.com/owner/name`;
+         *     the user's decisions are stored under it.
          */
         FurtherConsent: {
             /** Directory */
@@ -8961,7 +8998,8 @@ export interface components {
         Level: "organisation" | "team" | "user";
         /**
          * LevelItemKind
-         * @description The kinds of items that the organisation and teams provide to their members, see items.py.
+         * @description The kinds of items that an organisation or a team can provide to all its members: a secret, an MCP
+         *     server, a rule for network access of sandboxes, or a sandbox spec.
          * @enum {string}
          */
         LevelItemKind: "secret" | "mcp_server" | "egress_rule" | "sandbox_spec";
@@ -8970,7 +9008,8 @@ export interface components {
          * @description The value of a setting that the organisation, a team or a user has set, in a reply.
          *
          *     `level`: whether the organisation, a team or a user has set the value. `team_id`, `team_name`: the team;
-         *     null if the value is not a team's. `enforced`: whether teams and users below cannot override the value.
+         *     null if the value is not a team's. `enforced`: true if a value of the organisation cannot be overridden by
+         *     teams and users, or a value of a team not by its members.
          */
         LevelValueInfo: {
             /** Enforced */
@@ -9048,8 +9087,9 @@ export interface components {
         };
         /**
          * LoggingProcessor
-         * @description An entry of a start request that asks for a callback. The callback writes each event of the
-         *     conversation to the app server's log. `GET /api/v1/callbacks` lists this callback, with its deliveries.
+         * @description An element of a start request's list of processors: it asks for a callback that writes each event of
+         *     the conversation to the app server's log. `GET /api/v1/callbacks` lists this callback, with its
+         *     deliveries.
          */
         LoggingProcessor: {
             /**
@@ -9904,14 +9944,16 @@ export interface components {
          * ProfileTrial
          * @description The reply about the test of a model profile: which features of the model work.
          *
-         *     `answers`: whether the model replied. `tool_calls`: `native`, or `in_text` if the model writes calls into
-         *     the text of its reply, or `none`. `native_tool_calling`: what agents with this profile use; calls
-         *     `in_text` are run only if it is false. `images`: null if no image was sent because the model takes none.
-         *     `caching`: whether a repeated call read tokens from the vendor's prompt cache; null if this was not
-         *     tested, for the reason in `caching_skipped`: `no_answer` of the model, or `no_cache`: the catalogue lists
-         *     no price for cached input. `cached_tokens`: the number of those tokens. `prompt_tokens`,
-         *     `completion_tokens`: the tokens of all test calls together. `cost`: dollars for all calls; null if the
-         *     model's price is not known. `refusal`: the vendor's error text if it refused a call or the image in it.
+         *     `answers`: whether the model replied. `tool_calls`: how the model called the tool of the test: `native`
+         *     (in the field for tool calls), `in_text` (in the text of its reply) or `none`. `native_tool_calling`: the
+         *     profile's setting for tool calls; agents run calls in the text only if it is false. `images`: whether the
+         *     model saw the right colour in the image; null if none was sent because the model takes none. `caching`:
+         *     whether a repeated call read tokens from the vendor's prompt cache; null if this was not tested.
+         *     `caching_skipped`: the reason for that: `no_answer` (the model did not reply) or `no_cache` (the model
+         *     catalogue lists no price for cached input). `cached_tokens`: the number of tokens that were read from the
+         *     cache. `prompt_tokens`, `completion_tokens`: the tokens of all test calls together. `cost`: dollars for
+         *     all calls; null if the model's price is not known. `refusal`: the vendor's error text if it refused a call
+         *     or the image in it.
          */
         ProfileTrial: {
             /** Answers */
@@ -10357,7 +10399,7 @@ export interface components {
         };
         /**
          * PullRequestProposal
-         * @description The reply of propose_pull_request: a draft of a pull request, which the user can edit.
+         * @description A draft of a pull request, which the user can edit before the pull request is created.
          *
          *     uncommitted_files: the number of files that differ from the last commit; they are committed when the pull
          *     request is created. is_pushed: whether the host has the current commit of the branch. commits: subjects of
@@ -11367,9 +11409,11 @@ export interface components {
          * @description A request to save a sandbox spec of the organisation or a team. Exactly one of `image` and `dockerfile`
          *     must be given.
          *
-         *     `image`, `dockerfile`, `runtime_plugins`: as in CreateSandboxSpec. `is_default`: whether new sandboxes of
-         *     the members start from the spec if the members choose no other one. `enforced`: whether a member's own
-         *     spec of the same name is ignored. If both are true, all new sandboxes of the members start from the spec.
+         *     `image`: the name of an image. `dockerfile`: the text of a Dockerfile that copies no files.
+         *     `runtime_plugins`: the plugins of the image that the sandboxes offer; null means all. `is_default`:
+         *     whether new sandboxes of the members start from the spec if the members choose no other one. `enforced`:
+         *     whether a member's own spec of the same name is ignored. If both are true, all new sandboxes of the
+         *     members start from the spec.
          */
         SaveSandboxSpecOfLevel: {
             /** Description */
@@ -11705,8 +11749,8 @@ export interface components {
         };
         /**
          * SetTitleProcessor
-         * @description An entry of a start request that asks for a title made from the first message. The entry changes
-         *     nothing, because each conversation without a `title` gets such a title anyway.
+         * @description An element of a start request's list of processors: it asks for a title made from the first message. It
+         *     changes nothing, because each conversation without a `title` gets such a title anyway.
          */
         SetTitleProcessor: {
             /**
@@ -12094,7 +12138,7 @@ export interface components {
          * @description The result for one file or directory in which the server looked for a skill: whether the skill was
          *     loaded, and why.
          *
-         *     `origin`: the owner of the skill (docs/context.md).
+         *     `origin`: where the skill comes from, such as `project`, `user` or `organisation`.
          */
         SkillFinding: {
             /** Is Loaded */
@@ -12234,7 +12278,8 @@ export interface components {
         /**
          * SkillsResponse
          * @description The reply of POST /api/skills and of GET /api/conversations/{id}/skills: the skills that were found.
-         *     `sources`: the number of loaded skills of each origin.
+         *     `sources`: the number of loaded skills by where they come from. `report`: why each skill was loaded or
+         *     not.
          */
         SkillsResponse: {
             /**

@@ -1,4 +1,6 @@
-"""Routes that start, stop and resume the goal of a conversation."""
+"""Routes that start, stop and resume the goal of a conversation: a task that the agent continues until a
+judge (a model) finds it reached.
+"""
 
 from agent_runtime.conversation.run.goal_commands import pursue, rest, resume
 from agent_runtime.server.routers.dependencies import Found

@@ -26,8 +26,8 @@ async def download(
 ) -> StreamingResponse:
     """Exports a conversation as a file.
 
-    `zip`: one JSON file for each event, and one for the conversation. `atif`: one document in the ATIF
-    format.
+    `zip`: one JSON file for each event, and one for the conversation. `atif`: one JSON document in the Agent
+    Trajectory Interchange Format.
     """
     directory = registry.check(conversation_id)
     if format == "zip":

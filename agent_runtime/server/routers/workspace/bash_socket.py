@@ -49,8 +49,8 @@ class _Waiting:
     """
 
     def __init__(self, stored: list[BashCommand | BashOutput]) -> None:
-        """Stores the earlier events, which are sent first. They may be many, so each is converted to text
-        only when it is sent.
+        """Creates the queue. `stored`: the events from before the client connected, which are sent first.
+        They may be many, so each is converted to text only when it is sent.
         """
         self._stored = deque(stored)
         self._live: deque[str] = deque()

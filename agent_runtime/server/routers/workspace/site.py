@@ -122,8 +122,8 @@ def _inside(root: Path, relative: str) -> Path:
 
 
 def _cookie_for(key: str) -> str:
-    """Returns the cookie's value: a digest of the session key, which proves knowledge of the key without
-    revealing it.
+    """Returns the value of the cookie that the server sets in the browser of a client with the session key
+    `key`. The value is a digest of the key: it proves that the client knows the key, without revealing it.
     """
     return hmac.new(key.encode(), b"workspace session", hashlib.sha256).hexdigest()
 

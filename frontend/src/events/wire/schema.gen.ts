@@ -12,7 +12,8 @@ export interface components {
          * @description The event for one tool call of the agent. All calls in one reply of the model have the same
          *     `llm_response_id`. Only the first of these events contains the thought and the reasoning of the reply.
          *
-         *     `action` is the parsed call with its `kind`; null if the runtime could not parse the call.
+         *     `tool_call`: the call as the model wrote it. `action`: the parsed arguments of the call, with the field
+         *     `kind` that names their type; null if the runtime could not parse the call.
          */
         ActionEvent: {
             /** @default null */
@@ -229,8 +230,8 @@ export interface components {
             kind: "ClientToolObservation";
         };
         /**
-         * @description The event for a condensation. After this event, the prompt contains `summary` in place of the events
-         *     that the model no longer sees. `summary_offset`: the index of the summary in the prompt's events.
+         * @description The event for a condensation. After this event, the prompt contains the text `summary` in place of the
+         *     events `forgotten_event_ids`. `summary_offset`: the number of events in the prompt before the summary.
          */
         Condensation: {
             /** @default [] */
@@ -382,10 +383,11 @@ export interface components {
             replacements_made?: number;
         };
         /**
-         * @description The class of an error: the kind of failure, whether a retry can help, and what the user can do.
+         * @description The class of an error: the kind of failure (`kind`), whether a retry can help (`retryable`), and what
+         *     the user can do (`user_action`).
          *
-         *     Only these values are allowed: clients that find another value refuse the whole page of events. The
-         *     event's `code` is more exact.
+         *     No values may be added to these fields: a client that finds an unknown value refuses the whole page (list)
+         *     of events that contains it. The field `code` of the error's event says more exactly what failed.
          */
         ErrorClassification: {
             /** @enum {string} */
@@ -754,7 +756,10 @@ export interface components {
             timestamp: string;
         };
         Observation: components["schemas"]["ApplyPatchObservation"] | components["schemas"]["BrowserObservation"] | components["schemas"]["ClientToolObservation"] | components["schemas"]["EditObservation"] | components["schemas"]["FileEditorObservation"] | components["schemas"]["FinishObservation"] | components["schemas"]["GlobObservation"] | components["schemas"]["GrepObservation"] | components["schemas"]["InvokeSkillObservation"] | components["schemas"]["ListDirectoryObservation"] | components["schemas"]["MCPToolObservation"] | components["schemas"]["PlanningFileEditorObservation"] | components["schemas"]["ReadFileObservation"] | components["schemas"]["StartChildConversationObservation"] | components["schemas"]["TaskObservation"] | components["schemas"]["TaskTrackerObservation"] | components["schemas"]["TerminalObservation"] | components["schemas"]["ThinkObservation"] | components["schemas"]["WriteFileObservation"];
-        /** @description The event for a tool call that has run. `observation`: the result, with its `kind`. */
+        /**
+         * @description The event for a tool call that has run. `observation`: the tool's result as JSON; its field `kind`
+         *     names the type of the result.
+         */
         ObservationEvent: {
             action_id: string;
             /** @default [] */
@@ -935,8 +940,8 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description The event that a WebSocket sends to a client whose message was refused. In reports to an app server, it
-         *     replaces an event that the app server refused.
+         * @description The event that tells a client over the WebSocket that the server refused the client's message. It is
+         *     also sent to an app server in place of an event that the app server refused.
          *
          *     The runtime never adds this event to a log.
          */
