@@ -13,8 +13,8 @@ from agent_runtime.conversation.spec import Spec
 
 
 def replay(persistence_dir: str | Path, conversation_id: UUID) -> Iterator[Prompted]:
-    """Yields every prompt of a closed local conversation, in order. Asks no model, runs no tool and writes
-    nothing.
+    """Yields the full list of messages of each model call in a closed local conversation, in order. The
+    messages are computed again from the event log. Calls no model, runs no tool and writes nothing.
 
     Raises ConversationError `conversation_not_found` or `conversation_in_use`.
     """

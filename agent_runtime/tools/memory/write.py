@@ -47,7 +47,9 @@ class MemoryWriteTool(CarriedTool[MemoryWriteArguments]):
     )
 
     def __init__(self, working_dir: Path, source: str) -> None:
-        """Creates the tool. `source`: the id of the conversation in which the memory notes are written."""
+        """Creates the tool. `working_dir`: the directory below which memory notes are stored. `source`: the
+        id of the conversation whose agent uses this tool; it is stored in each note as its origin.
+        """
         self._working_dir = working_dir
         self._source = source
 

@@ -92,10 +92,10 @@ async def refuse_those_of_other_teams(
 async def _other_team(
     session: AsyncSession, conversation: Conversation, named: OwningTeam | None
 ) -> UUID | None:
-    """Returns the id of the team to which the conversation belongs, if this team must lose its access because
-    the conversation gets a repository of another team. This is so if the other team allows the repository
-    only to its own members. Otherwise returns None. `named`: the team that owns the new repository; None if
-    no team owns it.
+    """Returns the id of the conversation's team if this team must lose its access to the conversation, and
+    None otherwise. It must lose its access if the conversation gets a new repository that a different team
+    owns and allows only to its own members. `named`: the team that owns the new repository; None if no team
+    owns it.
     """
     if named is None or not named.members_only:
         return None
