@@ -1,5 +1,5 @@
-"""The objects that the server uses for its whole run. `lifespan` opens them, and routes take them as
-parameters.
+"""The objects that the server creates at its start and uses until it ends, such as the database and the HTTP
+clients. Routes get these objects as parameters.
 """
 
 import ssl
@@ -51,8 +51,11 @@ from app_server.triggers.receiving import Receiving
 
 @dataclass(frozen=True, kw_only=True)
 class ServerState:
-    """The type of `request.state`: each field is an object that the server opens once and all routes share.
-    The last group of fields contains functions of upper layers that lower layers call.
+    """The objects that the server creates once at its start, one in each field. Routes and other code get
+    them from `request.state`, which has this type.
+
+    The fields from `git_work_of` on are functions of upper layers, for example of the conversations. Lower
+    layers, which do not import upper layers, call these functions through the fields.
     """
 
     config: Config

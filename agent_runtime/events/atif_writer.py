@@ -69,9 +69,12 @@ class AtifWriter:
     def __init__(
         self, session_id: str, *, version: str, model: str | None, moment_of: Callable[[str], datetime]
     ) -> None:
-        """Creates a writer for the document of one conversation. `session_id`: the conversation's id.
-        `version`: the version of Slipway. `model`: the name of the agent's model. `moment_of`: converts an
-        event's timestamp, which has no time zone, to a time with a zone.
+        """Creates a writer of one document, which describes one conversation in the Agent Trajectory
+        Interchange Format (ATIF).
+
+        `session_id`: the conversation's id. `version`: the version of Slipway. `model`: the name of the
+        agent's model; None leaves it out of the document. `moment_of`: a function that parses the timestamp
+        of an event, which is a text without a time zone, and returns a time with a zone.
         """
         self._head = {
             "schema_version": SCHEMA_VERSION,

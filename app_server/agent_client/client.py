@@ -229,7 +229,9 @@ class AgentClient(AgentFiles, AgentPages):
         await self._call("POST", f"/api/conversations/{conversation_id}/goal/stop")
 
     async def resume_goal(self, conversation_id: UUID) -> None:
-        """Continues the work on a stopped goal. Raises Conflict `already_running`, `no_resumable_goal`."""
+        """Continues the work on the conversation's goal, which was stopped before it was reached. Raises
+        Conflict: `already_running` if the agent works, `no_resumable_goal` if no goal was stopped.
+        """
         try:
             await self._call("POST", f"/api/conversations/{conversation_id}/goal/resume")
         except BadGateway as refusal:
@@ -242,8 +244,8 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(CheckpointList, await self._call("GET", route))
 
     async def diff_checkpoint(self, conversation_id: UUID, checkpoint_id: int) -> CheckpointDiff:
-        """Returns the differences between the conversation's files now and in this checkpoint. Raises
-        NotFound `checkpoint_not_found`, Conflict `checkpoints_unavailable`.
+        """Returns how the conversation's files differ from their copy in a checkpoint. Raises NotFound
+        `checkpoint_not_found`, Conflict `checkpoints_unavailable` if the current files cannot be saved.
         """
         route = f"/api/conversations/{conversation_id}/checkpoints/{checkpoint_id}/diff"
         reply = await self._call("GET", route, timeout_seconds=SNAPSHOT_TIMEOUT_SECONDS)
@@ -260,8 +262,8 @@ class AgentClient(AgentFiles, AgentPages):
         return parse(RewindResult, reply)
 
     async def condense(self, conversation_id: UUID) -> None:
-        """Replaces older events in the model's context with a summary. Raises Conflict `no_condenser`,
-        `nothing_to_condense`.
+        """Replaces older events by a summary in the prompt of the conversation's model. Raises Conflict:
+        `no_condenser` if the agent makes no summaries, `nothing_to_condense` if no events can be replaced.
         """
         route = f"/api/conversations/{conversation_id}/condense"
         await self._call("POST", route, timeout_seconds=CONDENSE_TIMEOUT_SECONDS)
@@ -282,9 +284,8 @@ class AgentClient(AgentFiles, AgentPages):
 
     async def start_runtime_plugin(self, name: str) -> RuntimePluginInfo:
         """Starts a runtime plugin (such as VS Code) and returns its description when the plugin answers.
-
         Raises NotFound `runtime_plugin_not_found`, and Unavailable with the code `runtime_plugin_failed`
-        (with `output`) or with the code that tells why the plugin is not available.
+        (with `output`) or with the code that says why the plugin is not available.
         """
         route = f"/api/runtime-plugins/{quote(name, safe='')}/start"
         reply = await self._call("POST", route, timeout_seconds=PLUGIN_TIMEOUT_SECONDS)

@@ -1,4 +1,6 @@
-"""Sends one HTTP request of a sandbox to its host, and sends the host's reply to the sandbox."""
+"""Sends one HTTP request of a program in a sandbox to the server that it is addressed to, and sends this
+server's reply to the program. The egress proxy, through which sandboxes reach other servers, uses it.
+"""
 
 import asyncio
 from collections.abc import Sequence

@@ -335,8 +335,8 @@ def _method(connection: HTTPConnection) -> str:
 
 
 def _addition(connection: HTTPConnection, place: PreviewLocation, grant: PreviewGrant) -> Addition | None:
-    """Returns the HTML elements that a sandbox's page needs to work at its address (`place`). Returns None if
-    it needs none, for example because the program itself uses the path prefix of its link.
+    """Returns the scripts that the gateway inserts into a sandbox's page so that it works at its address
+    `place`. Returns None if the request is not for a page, or if the program itself uses the path prefix.
     """
     is_below = isinstance(place, Below)
     program_uses_prefix = is_below and (grant.keeps_prefix or grant.to_agent_server)

@@ -48,11 +48,14 @@ async def repository_of(
     wanted: str | None = None,
     at: GitProvider | None = None,
 ) -> HostedRepository:
-    """Returns a repository of the conversation and its git host.
+    """Returns one of the conversation's repositories, together with a client of the git host where it is.
 
-    wanted: the directory, name or URL of the repository; None for the first one. at: if `wanted` is None, the
-    first repository at this kind of git host is preferred. Raises Conflict `repository_has_no_host`,
-    Forbidden `no_git_credential`, BadRequest `repository_not_in_conversation`.
+    `wanted`: the directory, name or URL of the repository; None means the first repository. `at`: a kind of
+    git host; if `wanted` is None, the first repository at such a host is preferred.
+
+    Raises Conflict `repository_has_no_host` if there is no repository or it is not at a git host, Forbidden
+    `no_git_credential` if the user has no token for the host, and BadRequest `repository_not_in_conversation`
+    if `wanted` fits no repository.
     """
     if conversation.selected_repository is None:
         raise _no_host("The conversation has no repository.")

@@ -34,8 +34,9 @@ class WorkingTree:
 
 
 async def look_at(place: Workplace) -> WorkingTree:
-    """Reads the git state of the conversation's directory in the sandbox, and returns it. Raises Conflict
-    `git_failed`.
+    """Runs git in the conversation's directory in the sandbox and returns the state of the repository: the
+    branch, the last commit, the number of uncommitted files, and the changes since the conversation began.
+    Raises Conflict `git_failed` if git fails.
     """
     since = shlex.quote(place.base_commit or "HEAD")
     script = (

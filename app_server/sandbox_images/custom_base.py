@@ -73,11 +73,13 @@ def shown(name: object) -> str:
 
 
 async def ensure_custom_base(source: BaseSource, flavour: SandboxFlavour, report: Report) -> str:
-    """Returns the name of the base image for these files and options. Builds the image if the engine does not
-    have it yet. `report`: receives the progress lines.
+    """Returns the name of the base image that is built from `source` (a Dockerfile, its build context and
+    build options). Builds the image if the container engine does not have it yet.
 
-    Raises BadRequest `build_context_unreadable`, and StartFailure: the errors of `build_base`, or another one
-    if the container engine does not answer.
+    `flavour`: the variant of the sandbox image for which it is built, `full` (with a browser and fonts) or
+    `slim`. `report`: a function that is called with each line of progress. Raises BadRequest
+    `build_context_unreadable` if the files cannot be read, and StartFailure if the build fails or the
+    container engine does not answer.
     """
     docker = docker_command()
     (await asyncio.to_thread(connect)).close()

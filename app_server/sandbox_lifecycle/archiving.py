@@ -81,8 +81,9 @@ class Archiving:
         conversation_id: UUID | None = None,
         folder: str | None = None,
     ) -> Archive:
-        """Makes a snapshot of a conversation's files, and returns the snapshot's database row. Programs in
-        the sandbox are paused meanwhile, if that is possible. Raises the same errors as `archive`.
+        """Stores a copy of a conversation's files as a tar, and returns the database row of this snapshot.
+        Programs in the sandbox are paused meanwhile, if that is possible. Raises the same errors as
+        `archive`.
 
         `name`: the snapshot's name; None means no name. `conversation_id`: the conversation; None means the
         conversation that the sandbox was made for. `folder`: the conversation's folder in the project; None

@@ -1,8 +1,9 @@
-"""Determines which app server may use a process sandbox, if several app servers share a database. A process
-sandbox is a process on one machine, and its files are only on that machine.
+"""Determines which app server may use a process sandbox (a sandbox that runs as a process on the app server's
+machine) if several app servers share a database.
 
-An app server on another machine would start the sandbox without its files. Container sandboxes do not belong
-to one app server: all app servers reach them through the container engine that they share.
+The files of a process sandbox are only on one machine. An app server on another machine would start the
+sandbox without its files. Container sandboxes do not belong to one app server, because all app servers reach
+them through a shared container engine.
 """
 
 import secrets

@@ -77,8 +77,9 @@ class Rows:
             return set((await session.execute(select(Sandbox.id).where(~self.ownership.is_mine))).scalars())
 
     async def of_kind(self, backend: str) -> set[UUID]:
-        """Returns the ids of all sandboxes of this backend, with any status. Leaves out the sandboxes that
-        belong to other app servers on the same database.
+        """Returns the ids of all sandboxes, with any status, that run in one way: as processes, on remote
+        hosts, or in containers. `backend`: the name of a backend that runs sandboxes in this way. Leaves out
+        sandboxes that belong to other app servers on the same database.
         """
         async with self._database.read() as session:
             query = select(Sandbox.id).where(_is_of_kind(backend), self.ownership.is_mine)

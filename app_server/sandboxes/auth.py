@@ -69,9 +69,10 @@ async def authenticate(session: AsyncSession, session_key: str) -> Sandbox | Non
 
 
 async def authenticate_patiently(database: Database, session_key: str) -> Sandbox | None:
-    """Returns the sandbox that has this session key, like `authenticate`. If the key has expired, waits up to
-    RENEWAL_PATIENCE_SECONDS for its renewal before Unavailable is raised, so that the run of an agent does
-    not fail.
+    """Returns the sandbox that has this session key. Returns None if the key is unknown, replaced or revoked.
+
+    If the key has expired, waits for its renewal, so that a short delay does not end the run of an agent.
+    Raises Unavailable `session_key_expired` if the key is not renewed within RENEWAL_PATIENCE_SECONDS.
     """
     deadline = time.monotonic() + RENEWAL_PATIENCE_SECONDS
     turn = _look_ups.of(token_hash(session_key))

@@ -74,16 +74,16 @@ class Sandboxes:
         on_restored: OnRestored | None = None,
         position: Position | None = None,
     ) -> None:
-        """Sets the callbacks that other features need. A callback that is None does not change. All callbacks
-        are awaited.
+        """Sets functions of other parts of the server, which the sandbox service calls and awaits. An
+        argument that is None leaves the present function in place.
 
-        `on_change(sandbox_id)`: is called when a sandbox has stopped, runs again, or has failed for good.
-        `position(sandbox_id)`: must return the position of the last event in the logs of the sandbox's
-        conversations. `on_restored(running, backup)`: is called when a sandbox was restored from a backup,
-        before other code can use the sandbox; the logs in the sandbox are as old as the backup.
-        `on_return(sandbox_id)`: is called to start an archived sandbox again. `on_address(addresses)`: is
-        called when a container engine that was missing has become available; it must make the inner listener
-        answer on these addresses, and raises StartFailure if this fails.
+        `on_change(sandbox_id)`: called when a sandbox has stopped, runs again, or has failed for good.
+        `on_address(addresses)`: called when a missing container engine becomes available; makes the server's
+        internal listener accept connections at these addresses, and raises StartFailure if it cannot.
+        `on_return(sandbox_id)`: called to start an archived sandbox again. `on_restored(running, backup)`:
+        called after a restore from a backup, before the sandbox is used; the sandbox's event logs are then as
+        old as the backup. `position(sandbox_id)`: returns the position of the last event in the logs of the
+        sandbox's conversations.
         """
         self._machines.on_change = on_change or self._machines.on_change
         self._machines.on_address = on_address or self._machines.on_address
@@ -261,11 +261,12 @@ class Sandboxes:
         await self._disk_quota.look()
 
     async def wake(self, sandbox_id: UUID) -> None:
-        """Starts a sleeping sandbox and waits until it runs. Does nothing if the sandbox has another status
-        or does not exist.
+        """Starts a paused sandbox and returns when it runs. Does nothing if the sandbox is not paused or does
+        not exist.
 
-        Raises Unavailable if the start fails. If there is no memory within WAKE_PATIENCE_SECONDS, the code is
-        `sandbox_waits`; the start then continues in the background.
+        Raises Unavailable if the start fails. If there is not enough free memory for the sandbox within
+        WAKE_PATIENCE_SECONDS, raises Unavailable `sandbox_waits`; the sandbox is then put in a queue and
+        starts later.
         """
         try:
             await self._wake(sandbox_id, WAKE_PATIENCE_SECONDS)

@@ -130,11 +130,13 @@ class People:
         row.removed_at = now()
 
     async def _account(self, given: Any, user_name: str) -> User:
-        """Returns the account for a new SCIM person. If exactly one user signs in with a verified e-mail
-        address that equals the user name, returns this user's account. Otherwise creates a new account.
+        """Returns the account for a person whom an identity provider adds through SCIM. If exactly one user
+        signs in with the verified e-mail address `user_name`, this is that user's account. Otherwise, creates
+        an account.
 
-        An existing account is used only if it is in the default organisation and the identity provider has
-        never managed it. Raises Forbidden `role_not_manageable`.
+        An existing account is used only if it is in the default organisation and was never managed through
+        SCIM. `given`: the person's data in the request, such as name and role. Raises Forbidden
+        `role_not_manageable` if the identity provider may not give this role to a new account.
         """
         known = await users_with_address(self.session, user_name)
         if len(known) == 1 and await self.session.get(ProvisionedPerson, known[0]) is None:

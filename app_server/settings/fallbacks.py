@@ -12,11 +12,11 @@ from app_server.settings.profile_lookup import callable_names, list_profiles
 
 
 async def fallbacks_of(session: AsyncSession, user_id: UUID, profile: LLMProfile) -> Sequence[LLMProfile]:
-    """Returns the fallback profiles of a profile for this user's agents, in the order in which they are
-    tried.
+    """Returns the LLM profiles that the user's agents use in place of `profile` if its model fails, in the
+    order in which they are tried.
 
-    Leaves out names for which the user has no profile, profiles that the user's agents may not call,
-    recordings, and the profile itself.
+    `profile` lists its fallbacks by name. Left out are names that the user has no profile for, profiles that
+    the user's agents may not call, profiles that replay recorded replies, and `profile` itself.
     """
     if not profile.chosen.fallbacks:
         return []

@@ -201,8 +201,8 @@ async def refuse_enforced(session: AsyncSession, profile: LLMProfile) -> None:
 
 
 def refuse_built_in(name: str) -> None:
-    """Raises Conflict `llm_profile_built_in` if this is the name of the built-in demo profile. Every user has
-    this profile. It replays stored model replies and cannot be changed.
+    """Raises Conflict `llm_profile_built_in` if `name` is the name of the built-in demo profile. This LLM
+    profile belongs to every user, replays stored model replies and cannot be changed or replaced.
     """
     if name == demo.PROFILE:
         raise Conflict(

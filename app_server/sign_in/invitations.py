@@ -68,11 +68,12 @@ async def invite(
     organisation_id: UUID,
     email: str | None = None,
 ) -> tuple[User, SignInLinkInfo | None]:
-    """Creates an account and a one-time link by which its person signs in. Returns the account and the link.
-    The actor of `trail` (the user who sends the request) is the inviter.
+    """Creates an account for a new person, and a one-time link with which the person signs in for the first
+    time. Returns the account and the link.
 
-    email: an `EmailAddress`, or None. With an address, a job creates the link and sends it to this address,
-    and this function returns None in place of the link. Raises Conflict `no_mail_server`.
+    `email`: if given, a background job sends the link to this e-mail address, and None is returned in place
+    of the link. `trail`: the audit log; its actor is the user who invites. Raises Conflict `no_mail_server`
+    if `email` is given and the server has no mail server.
     """
     if email is not None:
         require_mail_server(config.mail)

@@ -33,8 +33,9 @@ Due = tuple[InstalledSkill, bool]
 
 
 def checker(database: Database, config: Config) -> Handler:
-    """Returns the handler of the background job that compares installed skills with their sources. The
-    handler returns the number of skills that were due.
+    """Returns the function that runs the background job `skills.check`. The function compares the installed
+    skills that are due for a check with the repositories that they come from, and marks those whose text
+    differs there. Its result is the number of these due skills.
     """
 
     async def check(_attempt: JobAttempt) -> dict[str, Any]:
@@ -72,9 +73,12 @@ async def _due(database: Database) -> Sequence[Due]:
 
 
 def _by_source(due: Sequence[Due]) -> list[list[Due]]:
-    """Groups the skills by their source, so that each repository is fetched only once. Skills of
-    administrators are in separate groups, because only administrators may fetch repositories from private
-    hosts.
+    """Returns the skills in groups with the same source (repository, Git ref and path), so that each source
+    is fetched once. `due`: pairs of an installed skill and whether an administrator of the installation has
+    installed it.
+
+    Skills of administrators are in separate groups, because only administrators may fetch repositories from
+    private hosts.
     """
     groups: dict[tuple[object, ...], list[Due]] = {}
     for row, administers in due:

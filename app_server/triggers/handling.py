@@ -93,8 +93,11 @@ class Handling:
             return _Work(delivery, trigger, await session.get_one(User, trigger.user_id))
 
     async def _outcome(self, work: _Work, attempt: JobAttempt) -> Outcome:
-        """Handles the events in a webhook delivery one by one, until one of them has an effect. Returns the
-        outcome of this event. If no event has an effect, returns the outcome of the first event.
+        """Handles the events in one webhook delivery in order, and stops after the first event that Slipway
+        does not ignore. Returns the result of this event. If all events are ignored, returns the result of
+        the first one.
+
+        Ignores the whole delivery if the owner of the trigger is disabled or may not start conversations.
         """
         user = work.user
         if user.disabled_at is not None or Permission.WORK not in permissions_of(

@@ -86,11 +86,13 @@ def _allowed(
 def _outcome(
     told: Iterable[tuple[Checkout, str]], *, is_done: bool, output: str | None = None
 ) -> StepOutcome:
-    """Combines the results of a step in several repositories into one outcome of the step, which is shown to
-    the user. `told`: each checkout with a sentence about its result. If there is more than one, each sentence
-    begins with the name of the checkout.
+    """Returns the result of one step in the start of a conversation, for example of the step that runs the
+    set-up scripts. The user sees this result. It combines the results in all checkouts (directories with a
+    repository).
 
-    `is_done`: False means that the step was skipped. `output`: the output of the scripts.
+    `told`: pairs of a checkout and a sentence about its result. If there are several pairs, the checkout's
+    name precedes each sentence. `is_done`: True gives the status `done`, False the status `skipped`.
+    `output`: what the scripts have printed.
     """
     each = list(told)
     lines = [f"{checkout.name}: {text}" for checkout, text in each] if len(each) > 1 else [each[0][1]]

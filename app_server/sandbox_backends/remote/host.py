@@ -187,8 +187,12 @@ class Host:
         await self._call("DELETE", f"/sandboxes/{sandbox_id}")
 
     def export(self, sandbox_id: UUID, parts: Sequence[str], sink: TarSink, folder: str | None) -> None:
-        """Writes parts of the sandbox's workspace to the sink, as described at `Backend.export`. Blocks the
-        thread, so call it in a separate thread. Raises StartFailure, and the errors of the sink.
+        """Writes the requested parts of a sandbox's workspace, which is on this remote host, to `sink` as a
+        tar. Blocks the thread, so call it in a separate thread.
+
+        `parts`: names of directories in the workspace. `folder`: a directory in each part; if given, only the
+        content of this directory is written. Raises StartFailure if the host refuses the request or cannot be
+        reached, and the errors of the sink.
         """
         place = f"{PREFIX}/sandboxes/{sandbox_id}/workspace"
         asked: dict[str, str | list[str]] = {"part": list(parts), **({"folder": folder} if folder else {})}

@@ -145,9 +145,12 @@ async def _find(session: AsyncSession, identity: ProviderIdentity) -> ExternalId
 async def _account_of_scim(
     session: AsyncSession, provider: SignInProvider, identity: ProviderIdentity
 ) -> UUID | None:
-    """Returns the id of the account with the identity's e-mail address that was created by SCIM (a protocol
-    with which a provider manages accounts). Returns None if there is no such account, or if another person at
-    the provider signs in to the account.
+    """Returns the id of the existing account for a person who signs in at the identity provider for the first
+    time: the account whose user name in SCIM (a protocol with which identity providers manage accounts) is
+    the person's e-mail address.
+
+    Returns None if the configuration of the provider does not allow this (`knows_scim_people`), if there is
+    no such account, or if another person at the same provider already signs in to this account.
     """
     if not provider.knows_scim_people or not identity.email:
         return None

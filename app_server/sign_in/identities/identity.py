@@ -1,5 +1,6 @@
-"""Describes a person in the form in which an identity provider describes people, with the role and teams that
-the person's groups give by the configuration.
+"""The data of a person as an identity provider (OpenID Connect or SAML) reports them at a sign-in. The
+person's role and teams in Slipway are computed from the groups that the provider reports, according to the
+configuration.
 """
 
 from collections.abc import Collection

@@ -92,10 +92,12 @@ class Providers:
         return (await self._look_up(provider)).metadata
 
     async def keys(self, provider: IdentityProvider, *, are_unknown: bool = False) -> KeySet:
-        """Returns the provider's signing keys. `are_unknown`: True if no cached key fits a token. The keys
-        are then fetched again if the cached keys are older than MIN_AGE_OF_KEYS_SECONDS.
+        """Returns the public keys with which the provider's tokens are verified. Fetches the keys from the
+        provider if they are not cached.
 
-        Raises BadGateway `oidc_provider_unreachable`.
+        `are_unknown`: True if a token was signed with a key that is not among the cached ones. The keys are
+        then fetched again if the cached ones are older than MIN_AGE_OF_KEYS_SECONDS. Raises BadGateway
+        `oidc_provider_unreachable`.
         """
         known = await self._look_up(provider)
         age = time.monotonic() - known.keys_since

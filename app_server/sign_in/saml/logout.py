@@ -121,11 +121,13 @@ async def find_way_out(providers: SamlProviders, cipher: Cipher, cookie: str | N
 
 
 async def address_to_end_session(way: WayOut | None, signed_out: SignedOut | None) -> str | None:
-    """Returns the URL that the browser opens to end the person's session at the SAML provider.
+    """Returns the URL that the browser opens to end the person's session at the SAML provider, after the
+    sign-out at Slipway.
 
-    `way`: the session at the provider that the browser's cookie names, with the provider's URL; None if there
-    is none. `signed_out`: the browser session that has just ended at Slipway. Returns None if one of them is
-    None, or if `signed_out` was begun by another session at the provider than `way` names.
+    `way`: the session at the provider that is named in the browser's cookie, and the provider's URL for
+    logout requests; None if there is no such session. `signed_out`: the browser session that has just ended
+    at Slipway. Returns None if one of them is None, or if they do not belong together: if the browser session
+    began with another session at the provider than the cookie names.
     """
     if way is None or signed_out is None:
         return None

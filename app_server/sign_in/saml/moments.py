@@ -1,4 +1,4 @@
-"""Reads the times of SAML documents."""
+"""Parses the times in messages of SAML providers, for example the time until which a message is valid."""
 
 from datetime import UTC, datetime
 

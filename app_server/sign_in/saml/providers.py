@@ -127,8 +127,11 @@ class SamlProviders:
             raise response_invalid(provider.title) from None
 
     async def settings(self, provider: SamlProvider) -> "SPConfig":
-        """Returns pysaml2's settings for this provider. Raises BadGateway `saml_provider_unreachable`,
-        `saml_xmlsec1_missing`.
+        """Returns the configuration with which the library pysaml2 communicates with this provider. It
+        contains the provider's metadata, which are read again if they are older than an hour.
+
+        Raises BadGateway: `saml_provider_unreachable` if the metadata cannot be read, `saml_xmlsec1_missing`
+        if the program xmlsec1 is not installed.
         """
         return (await self._look_up(provider)).settings
 

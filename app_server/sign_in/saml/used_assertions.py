@@ -40,9 +40,12 @@ async def require_unused(session: AsyncSession, provider: SamlProvider, assertio
 async def use(
     session: AsyncSession, provider: SamlProvider, assertion_id: str, valid_until: datetime
 ) -> None:
-    """Stores that the assertion was used, and deletes the records of assertions that are too old to be
-    accepted. If two requests use one assertion at once, only the first succeeds. Raises Forbidden
-    `saml_response_used`.
+    """Records that a SAML message of the provider was used, so that it cannot be used a second time. If two
+    requests use one message at the same time, only one of them succeeds.
+
+    `assertion_id`: the id of the assertion (the signed statement of a sign-in), or the name of a logout
+    request. `valid_until`: when the message expires. Deletes the records of expired messages. Raises
+    Forbidden `saml_response_used` if the message was used before.
     """
     await session.execute(delete(UsedAssertion).where(UsedAssertion.valid_until < now()))
     try:

@@ -36,9 +36,12 @@ class OwningTeam:
 
 
 async def owner_of(session: AsyncSession, user_id: UUID, identity: str | None) -> OwningTeam | None:
-    """Returns the team in the user's organisation that owns the repository. Returns None if no team owns it.
+    """Returns the team that owns the repository in the user's organisation: the team whose list of
+    repositories contains the repository's name or a pattern that matches it. The name is preferred to
+    patterns, and longer patterns to shorter ones. Returns None if there is no such team.
 
-    `identity`: the repository, see `Address.identity`; None means no repository, so that the result is None.
+    `identity`: the repository, for example `host/owner/name` (see `Address.identity`). None means that there
+    is no repository; the result is then None.
     """
     key = None if identity is None else key_of(identity)
     if key is None:

@@ -8402,13 +8402,13 @@ export interface components {
         };
         /**
          * GivenSandboxSpec
-         * @description The content of a sandbox spec (the image and settings from which a sandbox starts) that the
-         *     organisation or a team gives to its members. It is the field `sandbox_spec` in replies that list
-         *     everything which they give, such as secrets, MCP servers and sandbox specs (GivenItem, AdministeredItem).
+         * @description The content of a sandbox spec (the image and settings for new sandboxes) that an organisation or a team
+         *     shares with its members. It is the field `sandbox_spec` in replies that list shared objects of all kinds,
+         *     such as secrets and MCP servers.
          *
-         *     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile; null if the image is given
-         *     by name. `runtime_plugins`: the plugins that the sandboxes offer; null means all plugins of the image.
-         *     `is_default`: whether new sandboxes of the members start from the spec if the members choose no other one.
+         *     `base`: the name of the base image. `dockerfile`: the text of the Dockerfile; null if the spec names an
+         *     image. `runtime_plugins`: the plugins that are available in the sandboxes; null means all plugins of the
+         *     image. `is_default`: whether members' sandboxes use this spec if the members choose no other one.
          */
         GivenSandboxSpec: {
             /** Base */
