@@ -45,16 +45,16 @@ def same_port(
     http = limited_http(None, head_seconds)
     counted = limits or limits_for_sandboxes()
 
-    class SamePort(_SamePort):
+    class SharedPort(_SharedPort):
         proxy = staticmethod(serve)
         http_protocol = http
         connection_limits = counted
         seconds = head_seconds
 
-    return SamePort
+    return SharedPort
 
 
-class _SamePort(asyncio.Protocol):
+class _SharedPort(asyncio.Protocol):
     proxy: Serve
     http_protocol: type[LimitedHttp]
     connection_limits: ConnectionLimits

@@ -130,9 +130,9 @@ class People:
         row.removed_at = now()
 
     async def _account(self, given: Any, user_name: str) -> User:
-        """Returns the account for a person whom an identity provider adds through SCIM. If exactly one user
-        signs in with the verified e-mail address `user_name`, this is that user's account. Otherwise, creates
-        an account.
+        """Returns the account of a person that an identity provider adds through SCIM. If exactly one user
+        has the verified e-mail address `user_name`, returns that user's account. Otherwise, creates an
+        account.
 
         An existing account is used only if it is in the default organisation and was never managed through
         SCIM. `given`: the person's data in the request, such as name and role. Raises Forbidden
